@@ -1,0 +1,51 @@
+# Everything a developer runs. Each target makes the virtual environment it needs and says so.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --progress-bar off -q
+TESTS ?= tests
+
+.PHONY: run test check bench lock format
+
+run: .venv/installed
+	@$(BIN)/python -m wattgate demo
+
+test: .venv/installed-dev
+	@echo "wattgate: running the tests (SQLite, PostgreSQL, sockets, browser)"
+	@$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
+
+check: .venv/installed-dev
+	@echo "wattgate: format, lint, types, layers"
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+bench: .venv/installed-dev
+	@$(BIN)/python -m bench
+
+format: .venv/installed-dev
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+# Needs uv (https://docs.astral.sh/uv) on the path: writes both lock files, versions and hashes only.
+UV_COMPILE = uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header
+lock:
+	$(UV_COMPILE) -o requirements.lock
+	$(UV_COMPILE) --extra test --extra check -o requirements-dev.lock
+
+.venv/bin/python:
+	@echo "wattgate: making a virtual environment in .venv"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wattgate needs Python 3.11 or newer; set PYTHON=python3.x")'
+	@$(PYTHON) -m venv .venv
+
+.venv/installed: requirements.lock pyproject.toml | .venv/bin/python
+	@echo "wattgate: installing what it runs on (about 20 seconds, once)"
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps -e .
+	@touch $@
+
+.venv/installed-dev: requirements-dev.lock pyproject.toml | .venv/bin/python
+	@echo "wattgate: installing what its tests and checks need (about a minute, once)"
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(PIP) --no-deps -e .
+	@touch $@ .venv/installed

@@ -1,0 +1,74 @@
+"""Authentication at the edge: from the headers of a request or socket to a principal."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import replace
+
+from wattgate.clock import Clock, utc_now
+from wattgate.db import passwords
+from wattgate.db.identity import Identity
+from wattgate.errors import Unauthenticated
+from wattgate.principal import Principal, Role, Scheme
+
+
+class Authenticator:
+    """Knows SPEC.md's two schemes: Basic (an application's credential, or an account's username and password)
+    and a token, in the header `token` or as Bearer."""
+
+    def __init__(self, identity: Identity, clock: Clock = utc_now) -> None:
+        self._identity = identity
+        self._clock = clock
+
+    async def principal(self, headers: Mapping[str, str]) -> Principal:
+        """The caller, by lower-case header names; an anonymous principal where no credentials are shown.
+
+        Unauthenticated where credentials are shown and are not good.
+        """
+        application_id = headers.get("applicationid") or None
+        scheme, _, credentials = headers.get("authorization", "").strip().partition(" ")
+        token = headers.get("token") or (credentials if scheme.lower() == "bearer" else "")
+        if token:
+            principal = await self._identity.by_token(token.strip(), self._clock())
+        elif scheme.lower() == "basic":
+            principal = await self._basic(credentials.strip(), application_id)
+        elif scheme:
+            raise Unauthenticated("Access denied")
+        else:
+            return Principal(Role.ANONYMOUS, application_id=application_id)
+        if principal is None or (application_id or principal.application_id) != principal.application_id:
+            raise Unauthenticated("Access denied")
+        return await self._acting(principal, headers.get("userid"))
+
+    async def _basic(self, credentials: str, application_id: str | None) -> Principal | None:
+        try:
+            username, colon, password = base64.b64decode(credentials, validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+        if not colon:
+            return None
+        principal = await self._identity.by_application_credential(username, password)
+        if principal or application_id is None:
+            return principal
+        account = await self._identity.account(application_id, username.strip().lower())
+        if (
+            not await passwords.matches(account.password_hash if account else None, password)
+            or account is None
+        ):
+            return None
+        return Principal(
+            role=Role.ADMINISTRATOR if account.administrator else Role.ACCOUNT,
+            scheme=Scheme.BASIC,
+            application_id=application_id,
+            user_id=account.user_id,
+            account_id=account.account_id,
+        )
+
+    async def _acting(self, principal: Principal, user_id: str | None) -> Principal:
+        """An application's principal with the user it names in the header userId."""
+        if not user_id or principal.role is not Role.APPLICATION:
+            return principal
+        assert principal.application_id is not None  # an application's credential has one
+        if not await self._identity.has_user(principal.application_id, user_id):
+            raise Unauthenticated("Access denied")
+        return replace(principal, user_id=user_id)

@@ -1,0 +1,40 @@
+"""The demonstration's meters: live power every few seconds, and each half hour's readings when it has ended."""
+
+import asyncio
+from datetime import datetime
+from decimal import Decimal
+from random import Random
+
+from wattgate.app.demo.seed import SYSTEM, Installed, fill, installed
+from wattgate.app.demo.simulation import power
+from wattgate.clock import utc_now
+from wattgate.graphql.resolvers.readings import record_readings
+from wattgate.graphql.runner import Runner
+from wattgate.graphql.types import resources as types
+
+SHORTEST, LONGEST = 2.0, 5.0
+"""Seconds between two power readings of the simulated meters."""
+
+
+async def run_meters(runner: Runner) -> None:
+    """Send what the meters of the demonstration's homes measure, for as long as the gateway runs."""
+    present = await installed(runner)
+    pace = Random()
+    while True:
+        now = utc_now()
+        await _send_power(runner, present, now)
+        await fill(runner, present, now)
+        await asyncio.sleep(pace.uniform(SHORTEST, LONGEST))
+
+
+async def _send_power(runner: Runner, present: list[Installed], now: datetime) -> None:
+    at = now.replace(microsecond=0)
+    series = [
+        types.NewReadings(
+            resource_id=home.resource_ids["electricity.consumption"],
+            field="POWER",
+            readings=[types.NewReading(at=at, value=Decimal(power(home.home.habits, at)))],
+        )
+        for home in present
+    ]
+    await runner.run(record_readings, SYSTEM, {"series": series})

@@ -1,0 +1,321 @@
+"""Fills a database with the demonstration: an application, its people, their homes and 13 months of readings."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import islice
+
+from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, half_hour
+from wattgate.clock import EPOCH
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.fields import edge_named
+from wattgate.graphql.operation import Operation
+from wattgate.graphql.resolvers import homes, provisioning, readings, resources
+from wattgate.graphql.runner import Runner
+from wattgate.graphql.types import alerts, content
+from wattgate.graphql.types import homes as home_types
+from wattgate.graphql.types import resources as types
+from wattgate.principal import Principal, Role
+
+log = logging.getLogger(__name__)
+
+APPLICATION_ID = "b0f1b774-a586-4f72-9edd-27ead8aa7a8d"
+"""The public application id that published clients of this interface have built in."""
+
+APPLICATION_USERNAME, APPLICATION_SECRET = "demo-app", "demo-secret"
+USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
+SYSTEM = Principal(Role.SYSTEM, application_id=APPLICATION_ID)
+
+HISTORY = timedelta(days=396)
+OUTAGE_AGO, OUTAGE = timedelta(days=23, hours=7), timedelta(hours=6)
+"""The demonstration's gap: the meter network was away for six hours three weeks before the database was made."""
+
+STORAGE_START = "2014-01-06T00:00:00+00:00"
+BATCH = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResource:
+    """A kind of series that homes have; `rate` is pence a kWh, `standing` pence a day."""
+
+    classifier: str
+    name: str
+    unit: str
+    source: str
+    decimals: int
+    rate: Decimal
+    standing: Decimal = Decimal(0)
+    cost: bool = False
+    live: bool = False
+
+    def value(self, counted: HalfHour) -> Decimal:
+        """The reading for half an hour, at the decimals that are stored."""
+        energy = {"GAS": counted.gas, "PWER_AEXP": counted.exported}.get(self.source, counted.imported)
+        return round(Decimal(energy) * (self.rate if self.cost else 1), self.decimals)
+
+
+_ELECTRICITY = {"rate": Decimal("24.50"), "standing": Decimal("53.80")}
+_GAS = {"rate": Decimal("6.24"), "standing": Decimal("31.66")}
+RESOURCES = (
+    DemoResource(
+        "electricity.consumption", "electricity consumption", "kWh", "ELEC", 3, **_ELECTRICITY, live=True
+    ),
+    DemoResource(
+        "electricity.consumption.cost", "electricity cost", "pence", "ELEC", 4, **_ELECTRICITY, cost=True
+    ),
+    DemoResource("gas.consumption", "gas consumption", "kWh", "GAS", 5, **_GAS),
+    DemoResource("gas.consumption.cost", "gas cost", "pence", "GAS", 4, **_GAS, cost=True),
+    DemoResource("electricity.export", "active export", "kWh", "PWER_AEXP", 3, rate=Decimal("15.00")),
+)
+ELECTRICITY = ("electricity.consumption", "electricity.consumption.cost")
+GAS = ("gas.consumption", "gas.consumption.cost")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoHome:
+    name: str
+    owner: str
+    address: str
+    city: str
+    postal_code: str
+    habits: Habits
+    classifiers: tuple[str, ...]
+
+
+HOMES = (
+    DemoHome(
+        "12 Alder Road",
+        USERNAME,
+        "12 Alder Road",
+        "Leeds",
+        "LS6 3QT",
+        Habits(seed=11, electricity=8.4, gas_heating=7.5, hot_water=5.5),
+        ELECTRICITY + GAS,
+    ),
+    DemoHome(
+        "Harbour Cottage",
+        USERNAME,
+        "3 Harbour Street",
+        "Whitby",
+        "YO21 3PU",
+        Habits(seed=23, electricity=10.6, solar=4.2),
+        (*ELECTRICITY, "electricity.export"),
+    ),
+    DemoHome(
+        "Flat 5, Mill Court",
+        "neighbour@wattgate.example",
+        "5 Mill Court",
+        "Leeds",
+        "LS1 4AP",
+        Habits(seed=37, electricity=5.1),
+        ELECTRICITY,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A demonstration home as it stands in the database: its resources' ids by classifier."""
+
+    home: DemoHome
+    resource_ids: dict[str, str]
+
+
+async def install(runner: Runner) -> None:
+    """Make the application, its people and their homes."""
+    await runner.run(
+        provisioning.create_application,
+        SYSTEM,
+        {
+            "name": "wattgate demonstration",
+            "application_id": APPLICATION_ID,
+            "username": APPLICATION_USERNAME,
+            "secret": APPLICATION_SECRET,
+        },
+    )
+    type_ids = {one.classifier: await _add_resource_type(runner, one) for one in RESOURCES}
+    kind = await runner.run(
+        _named("add_virtual_entity_type"),
+        SYSTEM,
+        {"input": home_types.NewVirtualEntityType(name="Home", description="A home with smart meters")},
+    )
+    users: dict[str, str] = {}
+    for home in HOMES:
+        if home.owner not in users:
+            account = await runner.run(
+                provisioning.create_user,
+                SYSTEM,
+                {"username": home.owner, "password": PASSWORD, "name": "Sam Demo"},
+            )
+            users[home.owner] = account.user_id
+        await _add_home(runner, home, users[home.owner], kind.ve_type_id, type_ids)
+    await _add_content(runner)
+
+
+async def installed(runner: Runner) -> list[Installed]:
+    """The demonstration homes that the database has."""
+    entities = await runner.run(homes.virtual_entities, SYSTEM, {})
+    found = await runner.load(edge_named(home_types.VirtualEntity, "resources"), SYSTEM, entities, {})
+    by_name = {home.name: home for home in HOMES}
+    return [
+        Installed(by_name[entity.name], {one.classifier: one.resource_id for one in owned})
+        for entity, owned in zip(entities, found, strict=True)
+        if entity.name in by_name
+    ]
+
+
+async def fill(runner: Runner, present: list[Installed], now: datetime, history: timedelta = HISTORY) -> int:
+    """Record every half hour that has ended and is not there yet; how many readings that were."""
+    recorded = 0
+    for home in present:
+        rows = [
+            await runner.run(resources.resource, SYSTEM, {"resource_id": resource_id})
+            for resource_id in home.resource_ids.values()
+        ]
+        last = await runner.load(edge_named(types.Resource, "last_time"), SYSTEM, rows, {})
+        for row, last_time in zip(rows, last, strict=True):
+            series = next(one for one in RESOURCES if one.classifier == row.classifier)
+            start = last_time + HALF_HOUR if last_time else _half_hour_of(now - history)
+            values = _history(home.home.habits, series, start, _half_hour_of(now), now - OUTAGE_AGO)
+            while batch := list(islice(values, BATCH)):
+                given = types.NewReadings(resource_id=row.resource_id, readings=batch)
+                done = await runner.run(readings.record_readings, SYSTEM, {"series": [given]})
+                recorded += done.recorded
+    return recorded
+
+
+def _history(
+    habits: Habits, series: DemoResource, start: datetime, stop: datetime, outage: datetime
+) -> Iterator[types.NewReading]:
+    at = start
+    while at < stop:
+        if not outage <= at < outage + OUTAGE:
+            yield types.NewReading(at=at, value=series.value(half_hour(habits, at)))
+        at += HALF_HOUR
+
+
+def _half_hour_of(instant: datetime) -> datetime:
+    return instant - (instant - EPOCH) % HALF_HOUR
+
+
+async def _add_resource_type(runner: Runner, series: DemoResource) -> str:
+    energy = types.NewStorageField(
+        field_name="COST" if series.cost else "ENERGY",
+        unit=series.unit,
+        datatype=f"fixedpoint({series.decimals})",
+    )
+    power = types.NewStorageField(field_name="POWER", unit="W", datatype="integer", negative=True)
+    storage = [_storage("regular", energy), *([_storage("irregular", power)] if series.live else [])]
+    added = await runner.run(
+        resources.add_resource_type,
+        SYSTEM,
+        {
+            "input": types.NewResourceType(
+                name=series.name,
+                classifier=series.classifier,
+                storage=storage,
+                description=f"{series.name} DCC SM profile reads",
+                data_source_type="DEMO",
+                data_source_resource_type_info={"unit": series.unit, "type": series.source},
+                base_unit=series.unit,
+            )
+        },
+    )
+    return str(added.resource_type_id)
+
+
+def _storage(sampling: str, field: types.NewStorageField) -> types.NewStorageDefinition:
+    return types.NewStorageDefinition(
+        type="timeseries", sampling=sampling, start=STORAGE_START, fields=[field]
+    )
+
+
+async def _add_home(
+    runner: Runner, home: DemoHome, user_id: str, ve_type_id: str, type_ids: dict[str, str]
+) -> None:
+    owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=user_id)
+    owned = []
+    for series in RESOURCES:
+        if series.classifier not in home.classifiers:
+            continue
+        added = await runner.run(
+            resources.add_resource,
+            owner,
+            {
+                "input": types.NewResource(
+                    resource_type_id=type_ids[series.classifier],
+                    name=series.name,
+                    description=f"{series.name} DCC SM profile reads",
+                )
+            },
+        )
+        owned.append(home_types.OwnedResource(resource_id=added.resource_id))
+        await runner.run(provisioning.set_tariff, SYSTEM, _tariff(added.resource_id, series))
+    entity = await runner.run(
+        homes.add_virtual_entity,
+        owner,
+        {
+            "input": home_types.NewVirtualEntity(
+                ve_type_id=ve_type_id,
+                name=home.name,
+                resources=owned,
+                postal_code=home.postal_code,
+                city=home.city,
+                country="GB",
+                time_zone="Europe/London",
+            )
+        },
+    )
+    address = {"address": home.address, "city": home.city, "postcode": home.postal_code, "country": "GB"}
+    await runner.run(
+        homes.set_virtual_entity_attributes,
+        owner,
+        {"ve_id": entity.ve_id, "attributes": {"address": address}},
+    )
+
+
+def _tariff(resource_id: str, series: DemoResource) -> dict[str, object]:
+    return {
+        "resource_id": resource_id,
+        "name": "Demo Standard Variable",
+        "rate": series.rate,
+        "standing_charge": series.standing,
+        "valid_from": datetime(2025, 10, 1, tzinfo=UTC),
+    }
+
+
+async def _add_content(runner: Runner) -> None:
+    await runner.run(
+        _named("add_faq"),
+        SYSTEM,
+        {
+            "input": content.NewFaq(
+                reference="app",
+                version="1.0.0",
+                minimum_version="1.0.0",
+                country="GB",
+                data=[
+                    content.NewQuestionAndReply(
+                        question="Why is there a gap in my history?",
+                        reply="The meter network was away for some hours. What it did not keep cannot be shown.",
+                    )
+                ],
+            )
+        },
+    )
+    await runner.run(
+        _named("add_alert_type"),
+        SYSTEM,
+        {
+            "input": alerts.NewAlertType(
+                name="High consumption", system_alert_type_id="CM01", description="More power than usual"
+            )
+        },
+    )
+
+
+def _named(name: str) -> Operation:
+    """An operation that an entity of the catalogue expands to."""
+    return next(operation for operation in OPERATIONS if operation.name == name)

@@ -1,0 +1,148 @@
+"""The composition root: every part of the gateway is made here and handed to those that need it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+
+from wattgate.app.auth import Authenticator
+from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
+from wattgate.app.pages import pages
+from wattgate.app.settings import Settings
+from wattgate.clock import Clock, utc_now
+from wattgate.db.engine import Database
+from wattgate.db.identity import Identity
+from wattgate.db.migrate import is_current
+from wattgate.errors import Internal
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.endpoint import Endpoint
+from wattgate.graphql.runner import Runner
+from wattgate.graphql.schema import Schema, build
+from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.rest_compat.routes import OPERATION_HEADER, refusal, routes, tell_http
+
+log = logging.getLogger(__name__)
+
+Background = Callable[[Runner], Awaitable[None]]
+"""Work that runs beside the requests for as long as the gateway does."""
+
+CORS_HEADERS = (
+    "Authorization",
+    "Content-Type",
+    "token",
+    "applicationId",
+    "userId",
+    "X-Requested-With",
+    "x-glow-version",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """The parts of a gateway that more than one face uses."""
+
+    database: Database
+    runner: Runner
+    schema: Schema
+    authenticator: Authenticator
+
+
+def assemble(settings: Settings, clock: Clock = utc_now) -> Gateway:
+    """Make the parts that the settings ask for. Nothing is connected yet."""
+    database = Database(settings.database_url, pool_size=settings.database_pool_size)
+    return Gateway(
+        database=database,
+        runner=Runner(database, MemoryBus(), clock=clock),
+        schema=build(OPERATIONS),
+        authenticator=Authenticator(Identity(database), clock),
+    )
+
+
+def create_app(
+    settings: Settings, *, background: Sequence[Background] = (), clock: Clock = utc_now
+) -> Starlette:
+    """The gateway as an ASGI application."""
+    gateway = assemble(settings, clock)
+    authenticate = gateway.authenticator.principal
+    graphql = Endpoint(
+        gateway.schema,
+        gateway.runner,
+        authenticate,
+        ide=settings.environment == "development",
+        allowed_origins=settings.allowed_origins,
+    )
+    rest = routes(
+        OPERATIONS, runner=gateway.runner, schema=gateway.schema, authenticate=authenticate, clock=clock
+    )
+
+    async def ready(request: Request) -> Response:
+        return await _ready(gateway.database)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        if not await is_current(gateway.database):
+            raise RuntimeError("the database is not at this version's schema: run `wattgate db upgrade`")
+        tasks = [asyncio.ensure_future(work(gateway.runner)) for work in background]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await gateway.database.close()
+
+    return Starlette(
+        routes=[
+            Route("/healthz", _healthy),
+            Route("/readyz", ready),
+            Route("/graphql", graphql, methods=["GET", "POST"]),
+            WebSocketRoute("/graphql", graphql),
+            Mount(settings.base_path, routes=rest),
+            *pages(),
+        ],
+        middleware=[
+            Middleware(Trace),
+            Middleware(
+                CORSMiddleware,
+                allow_origins=settings.allowed_origins,
+                allow_methods=["GET", "POST", "PUT", "DELETE"],
+                allow_headers=CORS_HEADERS,
+                expose_headers=["X-Trace-Id", OPERATION_HEADER],
+                max_age=600,
+            ),
+            Middleware(PlainPaths),
+            Middleware(BodyLimit, limit=settings.max_body_bytes),
+        ],
+        exception_handlers={HTTPException: tell_http, Exception: _tell_unexpected},
+        lifespan=lifespan,
+    )
+
+
+async def _healthy(request: Request) -> Response:
+    return JSONResponse({"status": "OK"})
+
+
+async def _ready(database: Database) -> Response:
+    try:
+        async with database.engine.connect() as connection:
+            await connection.execute(text("SELECT 1"))
+    except (SQLAlchemyError, OSError) as error:
+        log.warning("not ready: the database does not answer: %s", error)
+        return JSONResponse({"status": "unavailable", "database": "does not answer"}, 503)
+    return JSONResponse({"status": "OK"})
+
+
+async def _tell_unexpected(request: Request, error: Exception) -> Response:
+    """A fault of ours: nothing of it is told but the trace id, under which the server's log has it."""
+    return refusal(Internal("An error has occurred"))

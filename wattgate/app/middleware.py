@@ -1,0 +1,88 @@
+"""What happens to every request before it reaches a route. Plain ASGI: (scope, receive, send)."""
+
+import re
+from uuid import uuid4
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wattgate.errors import TooLarge
+from wattgate.names import TRACE_ID
+from wattgate.rest_compat.routes import refusal
+
+
+class Trace:
+    """Gives each request an id, which stands in the answer's header, in errors and in the log."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        trace_id = uuid4().hex
+        TRACE_ID.set(trace_id)
+
+        async def traced(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["X-Trace-Id"] = trace_id
+            await send(message)
+
+        await self._app(scope, receive, traced)
+
+
+class PlainPaths:
+    """Serves `/auth/` and `//auth` as `/auth`: a redirect would lose the body of a POST."""
+
+    _slashes = re.compile(r"/{2,}")
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            plain = self._slashes.sub("/", scope["path"])
+            scope = {**scope, "path": plain.rstrip("/") or "/"}
+        await self._app(scope, receive, send)
+
+
+class BodyLimit:
+    """Refuses a request body of more than `limit` bytes, by its announced length or as it arrives."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        seen, started = 0, False
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._limit:
+                raise TooLarge(f"the body is larger than {self._limit} bytes")
+            return message
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            if _announced(scope) > self._limit:
+                raise TooLarge(f"the body is larger than {self._limit} bytes")
+            await self._app(scope, counted, watched)
+        except TooLarge as error:
+            if started:
+                raise
+            await refusal(error)(scope, receive, send)
+
+
+def _announced(scope: Scope) -> int:
+    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0

@@ -1,0 +1,45 @@
+"""The pages: plain HTML, CSS and ES modules from `static/`, served under a strict content security policy."""
+
+from pathlib import Path
+
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+STATIC = Path(__file__).parent / "static"
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+        "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+class _Assets(StaticFiles):
+    """Static files that carry the pages' headers."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers.update(HEADERS)
+        return response
+
+
+def _page(path: str, file: str) -> Route:
+    async def serve(request: object) -> FileResponse:
+        return FileResponse(STATIC / file, headers=HEADERS)
+
+    return Route(path, serve)
+
+
+def pages() -> list[BaseRoute]:
+    """The routes of the pages and of what they load."""
+    return [
+        _page("/", "index.html"),
+        _page("/display", "display/index.html"),
+        Mount("/static", _Assets(directory=STATIC)),
+    ]

@@ -1,0 +1,84 @@
+"""Column types that behave alike on SQLite and PostgreSQL."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import Field
+
+from wattgate.clock import utc_now
+
+Json = JSON().with_variant(JSONB(), "postgresql")
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An instant: aware on the Python side; timestamptz on PostgreSQL, naive UTC text on SQLite."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value and value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value and (value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC))
+
+
+class Structs(TypeDecorator[list[Any]]):
+    """A JSON column that holds a list of one kind of `msgspec.Struct`."""
+
+    impl = Json
+    cache_ok = True
+
+    def __init__(self, item: type[msgspec.Struct]) -> None:
+        super().__init__()
+        self.item = item
+
+    def process_bind_param(self, value: list[Any] | None, dialect: Dialect) -> Any:
+        return msgspec.to_builtins(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> list[Any] | None:
+        return None if value is None else msgspec.convert(value, list[self.item])  # type: ignore[name-defined]
+
+
+class FixedPoint(TypeDecorator[Decimal]):
+    """An exact decimal with a fixed count of decimal places, kept as an integer on both databases."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def __init__(self, decimals: int) -> None:
+        super().__init__()
+        self.decimals = decimals
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:
+        return None if value is None else int(value.scaleb(self.decimals).to_integral_exact())
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> Decimal | None:
+        return None if value is None else Decimal(value).scaleb(-self.decimals)
+
+
+def new_id() -> str:
+    """A fresh identifier: a random UUID as text, as SPEC.md gives them."""
+    return str(uuid4())
+
+
+AssignedId: Callable[..., Any] = partial(Field, primary_key=True, default_factory=new_id)
+"""A primary key that the service assigns."""
+
+
+def created_at() -> Any:
+    """When the record was made; the service sets it."""
+    return Field(default_factory=utc_now, sa_type=UtcDateTime)
+
+
+def updated_at() -> Any:
+    """When the record last changed; the service sets it."""
+    return Field(default_factory=utc_now, sa_type=UtcDateTime, sa_column_kwargs={"onupdate": utc_now})

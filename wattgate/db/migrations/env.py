@@ -1,0 +1,18 @@
+"""What Alembic runs: migrations go over the connection that `db.migrate` hands in."""
+
+from alembic import context
+from sqlmodel import SQLModel
+
+from wattgate.db import models
+
+connection = context.config.attributes["connection"]
+context.configure(
+    connection=connection,
+    target_metadata=SQLModel.metadata,
+    compare_type=True,
+    render_as_batch=connection.dialect.name == "sqlite",
+)
+assert models.__all__  # imported so that the metadata is complete
+
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,117 @@
+"""Resources (metered data series), their types, their readings and their tariffs."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, ClassVar
+
+import msgspec
+from sqlalchemy import BigInteger, Integer, SmallInteger
+from sqlmodel import Field, SQLModel
+
+from wattgate.db.columns import (
+    AssignedId,
+    FixedPoint,
+    Json,
+    Structs,
+    UtcDateTime,
+    created_at,
+    new_id,
+    updated_at,
+)
+from wattgate.db.models.tenancy import Tenanted
+
+
+class StorageField(msgspec.Struct):
+    """One measured quantity: what its values are and how exactly they are kept."""
+
+    field_name: str
+    unit: str
+    datatype: str
+    negative: bool = False
+
+
+class StorageDefinition(msgspec.Struct):
+    """How readings of a resource type are stored. `interval` is the ISO 8601 grid of regular sampling."""
+
+    type: str
+    sampling: str
+    start: str
+    fields: list[StorageField]
+    interval: str | None = None
+
+
+class ResourceType(Tenanted, table=True):
+    __tablename__ = "resource_type"
+    key: ClassVar[str] = "resource_type_id"
+
+    resource_type_id: str = AssignedId()
+    name: str
+    classifier: str
+    storage: list[StorageDefinition] = Field(sa_type=Structs(StorageDefinition))
+    description: str = ""
+    data_source_type: str = ""
+    data_source_resource_type_info: Any = Field(default=None, sa_type=Json)
+    label: str = ""
+    base_unit: str = ""
+    active: bool = True
+    created_at: datetime = created_at()
+    updated_at: datetime = updated_at()
+
+
+class Resource(Tenanted, table=True):
+    """A series of readings of one owner. `number` is its short key in the table of readings.
+
+    `storage` is its type's at the time it was made, so that reading never needs the type.
+    """
+
+    key: ClassVar[str] = "resource_id"
+    owner: ClassVar[str | None] = "owner_id"
+
+    number: int | None = Field(
+        default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer(), "sqlite")
+    )
+    resource_id: str = Field(unique=True, default_factory=new_id)
+    owner_id: str = Field(foreign_key="app_user.user_id", index=True)
+    resource_type_id: str = Field(foreign_key="resource_type.resource_type_id", index=True)
+    name: str
+    description: str = ""
+    label: str = ""
+    classifier: str
+    base_unit: str
+    storage: list[StorageDefinition] = Field(sa_type=Structs(StorageDefinition))
+    data_source_type: str = ""
+    data_source_resource_type_info: Any = Field(default=None, sa_type=Json)
+    data_source_unit_info: Any = Field(default=None, sa_type=Json)
+    active: bool = True
+    created_at: datetime = created_at()
+    updated_at: datetime = updated_at()
+
+
+class Reading(SQLModel, table=True):
+    """One value: `value` is the fixed-point number times ten to the decimals of its storage field.
+
+    `field` is the position of the storage field in the resource; `at` is in milliseconds since 1970, UTC.
+    """
+
+    __table_args__ = {"sqlite_with_rowid": False}
+
+    resource_number: int = Field(
+        primary_key=True, foreign_key="resource.number", sa_type=BigInteger, ondelete="CASCADE"
+    )
+    field: int = Field(primary_key=True, sa_type=SmallInteger)
+    at: int = Field(primary_key=True, sa_type=BigInteger)
+    value: int = Field(sa_type=BigInteger)
+
+
+class Tariff(Tenanted, table=True):
+    """What a resource's energy costs from `valid_from` on: pence per unit and pence per day."""
+
+    key: ClassVar[str] = "tariff_id"
+
+    tariff_id: str = AssignedId()
+    resource_id: str = Field(foreign_key="resource.resource_id", index=True)
+    name: str
+    rate: Decimal = Field(sa_type=FixedPoint(6))
+    standing_charge: Decimal = Field(sa_type=FixedPoint(6))
+    valid_from: datetime = Field(sa_type=UtcDateTime)
+    created_at: datetime = created_at()

@@ -1,0 +1,100 @@
+"""What can go wrong, as types. Each edge of the house translates a `GatewayError` once.
+
+- GatewayError
+  - BadInput: the request says something that cannot be (400)
+  - Unauthenticated: no acceptable credentials (401)
+  - Forbidden: the credentials do not allow this operation (403)
+  - NotFound: no such record in the caller's application (404)
+  - Conflict: the record stands against the change (409)
+  - TooLarge: the request is larger than the gateway takes (413)
+  - Unavailable: a part of the gateway is away for the moment (503)
+  - Internal: a fault of ours; the log has it under the trace id (500)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from wattgate.names import TRACE_ID
+
+
+MAX_TOLD = 100
+"""How many problems an error tells; a batch of 10,000 wrong readings would be a very long answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a request: where (path of keys and list positions) and what."""
+
+    path: tuple[str | int, ...]
+    message: str
+    missing: bool = False
+
+    def told(self) -> dict[str, Any]:
+        return {"path": list(self.path), "message": self.message}
+
+
+class GatewayError(Exception):
+    """The base of everything the gateway tells a caller; never raised itself."""
+
+    code: ClassVar[str]
+    status: ClassVar[int]
+    retryable: ClassVar[bool] = False
+
+    def __init__(
+        self, message: str, *, problems: Sequence[Problem] = (), retry_after: int | None = None
+    ) -> None:
+        if type(self) is GatewayError:
+            raise TypeError("raise one of GatewayError's subclasses")
+        super().__init__(message)
+        self.message = message
+        self.problems = tuple(problems)
+        self.retry_after = retry_after
+
+    @property
+    def extensions(self) -> dict[str, Any]:
+        """The error contract beside the message: code, retryable, traceId, and what applies of the rest.
+
+        graphql-core copies the property `extensions` of an exception into `errors[].extensions` by itself.
+        `retryAfter` is in seconds.
+        """
+        told: dict[str, Any] = {"code": self.code, "retryable": self.retryable, "traceId": TRACE_ID.get()}
+        if self.retry_after is not None:
+            told["retryAfter"] = self.retry_after
+        if self.problems:
+            told["problems"] = [problem.told() for problem in self.problems[:MAX_TOLD]]
+        if len(self.problems) > MAX_TOLD:
+            told["moreProblems"] = len(self.problems) - MAX_TOLD
+        return told
+
+
+class BadInput(GatewayError):
+    code, status = "BAD_INPUT", 400
+
+
+class Unauthenticated(GatewayError):
+    code, status = "UNAUTHENTICATED", 401
+
+
+class Forbidden(GatewayError):
+    code, status = "FORBIDDEN", 403
+
+
+class NotFound(GatewayError):
+    code, status = "NOT_FOUND", 404
+
+
+class Conflict(GatewayError):
+    code, status = "CONFLICT", 409
+
+
+class TooLarge(GatewayError):
+    code, status = "TOO_LARGE", 413
+
+
+class Unavailable(GatewayError):
+    code, status, retryable = "UNAVAILABLE", 503, True
+
+
+class Internal(GatewayError):
+    code, status = "INTERNAL", 500

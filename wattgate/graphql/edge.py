@@ -1,0 +1,18 @@
+"""Edges: what leads from rows of one type to rows of another, a whole level at a time."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from wattgate.principal import Permission
+
+Load = Callable[..., Awaitable[list[Any]]]
+"""A set-wise loader of `db.queries`: (rows, parents, **arguments) -> one result for each parent, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A set-wise loader and what it asks of the caller. There is one value for each edge field of a type."""
+
+    load: Load
+    needs: Permission

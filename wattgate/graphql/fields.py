@@ -1,0 +1,98 @@
+"""From declarations to Strawberry fields: one function for operations, one for edges."""
+
+import inspect
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, get_type_hints
+
+import strawberry
+from strawberry.types.field import StrawberryField
+
+from wattgate.graphql.context import Context
+from wattgate.graphql.edge import Edge, Load
+from wattgate.graphql.operation import Argument, Kind, Operation
+from wattgate.names import camel
+from wattgate.principal import Permission
+
+Info = strawberry.Info[Context, None]
+_EDGE = "wattgate.edge"
+
+
+def field_of(operation: Operation) -> StrawberryField:
+    """The root field of an operation."""
+
+    async def resolve(info: Info, **arguments: Any) -> Any:
+        return await info.context.runner.run(operation, info.context.principal, arguments)
+
+    async def subscribe(info: Info, **arguments: Any) -> AsyncIterator[Any]:
+        async for payload in info.context.runner.stream(operation, info.context.principal, arguments):
+            yield payload
+
+    if operation.kind is Kind.SUBSCRIPTION:
+        _sign(subscribe, operation.takes, returns=AsyncIterator[operation.returns])  # type: ignore[name-defined]
+        made: StrawberryField = strawberry.subscription(
+            resolver=subscribe, name=camel(operation.name), description=operation.description
+        )
+    else:
+        _sign(resolve, operation.takes, returns=operation.returns)
+        made = strawberry.field(
+            resolver=resolve, name=camel(operation.name), description=operation.description
+        )
+    made.python_name = operation.name
+    return made
+
+
+def edge(load: Load, *, needs: Permission, description: str) -> Any:
+    """The field of an edge. Its type is the class annotation, its arguments are the loader's keyword arguments."""
+    declared = Edge(load, needs)
+
+    async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
+        return await info.context.load(declared, root, arguments)
+
+    hints = get_type_hints(load, include_extras=True)
+    takes = {
+        name: Argument(hints[name], parameter.default)
+        for name, parameter in inspect.signature(load).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    _sign(resolve, takes, root=True)
+    return strawberry.field(resolver=resolve, description=description, metadata={_EDGE: declared})
+
+
+def edge_of(field: StrawberryField) -> Edge | None:
+    """The edge behind a field; None for a plain one."""
+    return (field.metadata or {}).get(_EDGE)
+
+
+def edge_named(shape: Any, name: str) -> Edge:
+    """The edge of a type by its Python name."""
+    for field in shape.__strawberry_definition__.fields:
+        if field.python_name == name and (found := edge_of(field)):
+            return found
+    raise LookupError(f"{shape.__name__} has no edge {name}")
+
+
+def _sign(
+    function: Any,
+    takes: Mapping[str, Argument],
+    *,
+    returns: Any = inspect.Signature.empty,
+    root: bool = False,
+) -> None:
+    """Give a resolver the signature that Strawberry reads arguments and type from."""
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    function.__signature__ = inspect.Signature(
+        [
+            *([inspect.Parameter("root", positional)] if root else []),
+            inspect.Parameter("info", positional, annotation=strawberry.Info),
+            *(
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    annotation=argument.annotation,
+                    default=argument.default,
+                )
+                for name, argument in takes.items()
+            ),
+        ],
+        return_annotation=returns,
+    )

@@ -1,0 +1,50 @@
+"""From input objects to records."""
+
+import inspect
+from collections.abc import Collection
+from typing import Any, TypeVar
+
+import msgspec
+import strawberry
+from sqlalchemy import JSON
+
+from wattgate.db.columns import Structs
+from wattgate.db.models import Tenanted
+from wattgate.db.rows import columns_of
+from wattgate.errors import BadInput, Problem
+
+M = TypeVar("M", bound=Tenanted)
+
+
+def values_of(input: Any, model: type[Tenanted], *, leave_out: Collection[str] = ()) -> dict[str, Any]:
+    """The columns that an input object gives, as the model holds them. What was left out is left out.
+
+    BadInput where null is given for a column that must have a value.
+    """
+    columns = columns_of(model)
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for name in inspect.get_annotations(type(input)):
+        value = getattr(input, name)
+        if value is strawberry.UNSET or name in leave_out:
+            continue
+        column_type = columns[name].type
+        if value is None and not columns[name].nullable and not _holds_null(column_type):
+            problems.append(Problem(("input", name), "must not be null"))
+        if isinstance(column_type, Structs):
+            value = msgspec.convert(value, list[column_type.item], from_attributes=True)  # type: ignore[name-defined]
+        values[name] = value
+    if problems:
+        raise BadInput("a value that must be there is null", problems=problems)
+    return values
+
+
+def change(record: M, input: Any) -> M:
+    """Put what an input object gives onto a record."""
+    for name, value in values_of(input, type(record)).items():
+        setattr(record, name, value)
+    return record
+
+
+def _holds_null(column_type: Any) -> bool:
+    return isinstance(column_type, JSON)

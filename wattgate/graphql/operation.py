@@ -1,0 +1,110 @@
+"""An operation of the gateway, declared once for GraphQL and REST."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, get_type_hints
+
+from wattgate.db.rows import Rows
+from wattgate.principal import Permission, Principal, Scheme
+from wattgate.realtime.events import Event
+
+
+class Kind(Enum):
+    """Which GraphQL root an operation stands on. Mutations commit; subscriptions answer topics to watch."""
+
+    QUERY = "Query"
+    MUTATION = "Mutation"
+    SUBSCRIPTION = "Subscription"
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A place of an operation in the REST interface.
+
+    `scheme` is the only one accepted where SPEC.md names one; None accepts either. `edges` are the edges of the
+    result (GraphQL names) that its REST form includes. `acknowledges` names the members of the result that are
+    told beside `{"status": "OK"}`, where legacy clients get an acknowledgement and not the record.
+    """
+
+    method: str
+    path: str
+    status: int = 200
+    scheme: Scheme | None = None
+    edges: tuple[str, ...] = ()
+    acknowledges: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of an operation: its annotation as Strawberry reads it, and its default if it has one."""
+
+    annotation: Any
+    default: Any = inspect.Parameter.empty
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a resolver gets of the world: who calls, the rows they may see (and when), a place for events."""
+
+    principal: Principal
+    rows: Rows
+    emit: Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """One thing the gateway can do. `name` is in snake_case; GraphQL shows it in camelCase.
+
+    `resolver` is an async function of a `Call` and keyword arguments that returns rows, or, for a subscription,
+    the topics to watch. `needs` has no default on purpose: public operations say Permission.ANYONE.
+    """
+
+    name: str
+    kind: Kind
+    resolver: Callable[..., Any]
+    returns: Any
+    needs: Permission
+    description: str
+    takes: Mapping[str, Argument] = field(default_factory=lambda: MappingProxyType({}))
+    rest: tuple[Rest, ...] = ()
+
+
+def operation(
+    kind: Kind, *, returns: Any, needs: Permission, rest: Rest | tuple[Rest, ...] = ()
+) -> Callable[[Callable[..., Any]], Operation]:
+    """Make an Operation of a resolver: its name, docstring and keyword arguments become the operation's.
+
+    It registers nothing; `catalogue.OPERATIONS` lists what there is.
+    """
+
+    def declare(resolver: Callable[..., Any]) -> Operation:
+        return Operation(
+            name=resolver.__name__,
+            kind=kind,
+            resolver=resolver,
+            returns=returns,
+            needs=needs,
+            description=inspect.cleandoc(resolver.__doc__ or ""),
+            takes=_arguments_of(resolver),
+            rest=rest if isinstance(rest, tuple) else (rest,),
+        )
+
+    return declare
+
+
+def _arguments_of(resolver: Callable[..., Any]) -> Mapping[str, Argument]:
+    hints = get_type_hints(resolver, include_extras=True)
+    return MappingProxyType(
+        {
+            name: Argument(hints[name], parameter.default)
+            for name, parameter in inspect.signature(resolver).parameters.items()
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        }
+    )

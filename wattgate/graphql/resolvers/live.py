@@ -1,0 +1,20 @@
+"""Subscriptions: each answers the topics to watch, once it is sure that the caller may."""
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.errors import NotFound
+from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.types import resources as types
+from wattgate.principal import Permission
+from wattgate.realtime import topics
+
+
+@operation(Kind.SUBSCRIPTION, returns=types.LiveReading, needs=Permission.READINGS_READ)
+async def readings(call: Call, *, resource_ids: list[strawberry.ID]) -> list[str]:
+    """Every reading of these resources, as it is recorded."""
+    known = await call.rows.many(models.Resource, resource_ids)
+    for resource_id in resource_ids:
+        if resource_id not in known:
+            raise NotFound(f"no resource with id {resource_id}")
+    return [topics.readings(resource_id) for resource_id in known]

@@ -1,0 +1,80 @@
+"""What only the system itself does: applications and their first users. On no door; the command line runs it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from wattgate.db import models
+from wattgate.db.columns import new_id
+from wattgate.db.identity import digest, new_secret
+from wattgate.errors import NotFound
+from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.resolvers.accounts import new_password
+from wattgate.graphql.resolvers.identity import username_of
+from wattgate.principal import Permission
+
+
+@dataclass(frozen=True, slots=True)
+class Founded:
+    """A new application, with the credential that can be told at no other time."""
+
+    application_id: str
+    username: str
+    secret: str
+
+
+@operation(Kind.MUTATION, returns=Founded, needs=Permission.SYSTEM)
+async def create_application(
+    call: Call,
+    *,
+    name: str,
+    username: str,
+    secret: str | None = None,
+    application_id: str | None = None,
+) -> Founded:
+    """Add an application with a credential of this username; the secret is made where none is given."""
+    chosen = secret or new_secret()
+    application = await call.rows.found(
+        models.Application(name=name, application_id=application_id or new_id(), directory_id=new_id()),
+        models.ApplicationCredential(username=username, secret_digest=digest(chosen), application_id=""),
+    )
+    return Founded(application.application_id, username, chosen)
+
+
+@operation(Kind.MUTATION, returns=models.Account, needs=Permission.SYSTEM)
+async def create_user(
+    call: Call, *, username: str, password: str, name: str = "", administrator: bool = False
+) -> models.Account:
+    """Add a user with an account in the application's own directory."""
+    application = await call.rows.application()
+    if application is None:
+        raise NotFound(f"no application with id {call.rows.application_id}")
+    user = await call.rows.add(models.User())
+    return await call.rows.add(
+        models.Account(
+            user_id=user.user_id,
+            directory_id=application.directory_id,
+            username=username_of(username),
+            email=username if "@" in username else "",
+            name=name,
+            password_hash=await new_password(password),
+            administrator=administrator,
+        )
+    )
+
+
+@operation(Kind.MUTATION, returns=models.Tariff, needs=Permission.SYSTEM)
+async def set_tariff(
+    call: Call, *, resource_id: str, name: str, rate: Decimal, standing_charge: Decimal, valid_from: datetime
+) -> models.Tariff:
+    """Say what a resource's energy costs from some instant on: pence per unit and pence per day."""
+    resource = await call.rows.get(models.Resource, resource_id)
+    return await call.rows.add(
+        models.Tariff(
+            resource_id=resource.resource_id,
+            name=name,
+            rate=rate,
+            standing_charge=standing_charge,
+            valid_from=valid_from,
+        )
+    )

@@ -1,0 +1,120 @@
+"""The one waist: permission, then a session, then the commit, then the events."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from wattgate.clock import Clock, utc_now
+from wattgate.db.engine import Database
+from wattgate.db.rows import Rows
+from wattgate.errors import BadInput, Conflict, Forbidden, Unauthenticated, Unavailable
+from wattgate.graphql.edge import Edge
+from wattgate.graphql.operation import Call, Kind, Operation
+from wattgate.principal import Permission, Principal, Role, Scope
+from wattgate.realtime.bus import Bus
+from wattgate.realtime.events import Event
+from wattgate.realtime.hub import Hub
+
+log = logging.getLogger(__name__)
+
+NO_APPLICATION = ""
+"""The application of callers that have none: it owns no rows."""
+
+
+class Runner:
+    """Runs operations, edges and subscriptions for principals. Nothing else opens a session or commits."""
+
+    def __init__(self, database: Database, bus: Bus, *, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._bus = bus
+        self._hub = Hub(bus)
+        self._clock = clock
+
+    async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
+        """The operation's result. Mutations are committed, and their events published, before it is returned."""
+        scope = permit(principal, operation.needs)
+        write = operation.kind is Kind.MUTATION
+        events: list[Event] = []
+        async with self._session(write) as session:
+            call = Call(principal, self._rows(session, principal, scope), events.append)
+            result = await operation.resolver(call, **arguments)
+            if write:
+                await session.commit()
+        if events:
+            await self._bus.publish(events)
+        return result
+
+    async def load(
+        self, edge: Edge, principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
+    ) -> list[Any]:
+        """What the edge leads to, one result for each parent, in a session of its own."""
+        scope = permit(principal, edge.needs)
+        async with self._session(write=False) as session:
+            found: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
+        if len(found) != len(parents):
+            raise RuntimeError(
+                f"{edge.load.__qualname__} gave {len(found)} results for {len(parents)} parents"
+            )
+        return found
+
+    async def stream(
+        self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]
+    ) -> AsyncIterator[Any]:
+        """The payloads on the topics that a subscription answers, until the principal's token expires."""
+        topics = await self.run(operation, principal, arguments)
+        async with self._hub.feed(topics) as feed:
+            while True:
+                try:
+                    async with asyncio.timeout(self._seconds_left(principal)):
+                        event = await feed.get()
+                except TimeoutError:
+                    raise Unauthenticated("the token has expired") from None
+                yield event.payload
+
+    def _rows(self, session: AsyncSession, principal: Principal, scope: Scope) -> Rows:
+        own = scope is Scope.OWN
+        if own and principal.user_id is None:
+            raise Forbidden("this needs a user; applications name one in the header userId")
+        application_id = principal.application_id or NO_APPLICATION
+        return Rows(session, application_id, principal.user_id if own else None, now=self._clock())
+
+    def _seconds_left(self, principal: Principal) -> float | None:
+        if principal.expires_at is None:
+            return None
+        return (principal.expires_at - self._clock()).total_seconds()
+
+    @asynccontextmanager
+    async def _session(self, write: bool) -> AsyncIterator[AsyncSession]:
+        """A session whose database errors are told as ours."""
+        try:
+            async with self._database.session(write=write) as session:
+                yield session
+        except IntegrityError as error:
+            log.info("the database refused a change: %s", error.orig)
+            raise Conflict(
+                "the record stands against others: it exists already, or something refers to it"
+            ) from error
+        except DataError as error:
+            raise BadInput("a value cannot be stored") from error
+        except (OperationalError, InterfaceError, OSError) as error:
+            log.warning("the database is away: %s", error)
+            raise Unavailable("the database is away for the moment", retry_after=1) from error
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            raise Unavailable("the database is away for the moment", retry_after=1) from error
+
+
+def permit(principal: Principal, permission: Permission) -> Scope:
+    """How far the permission reaches for the principal. Unauthenticated or Forbidden where it is not granted."""
+    scope = principal.scope(permission)
+    if scope is not None:
+        return scope
+    if principal.role is Role.ANONYMOUS:
+        raise Unauthenticated("Access denied")
+    raise Forbidden(f"these credentials do not allow {permission.name.lower().replace('_', ' ')}")

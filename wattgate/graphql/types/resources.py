@@ -1,0 +1,196 @@
+"""Resources (metered data series), their types and readings."""
+
+from datetime import datetime
+from decimal import Decimal
+
+import strawberry
+
+from wattgate import names
+from wattgate.db.queries import resources as queries
+from wattgate.graphql.fields import edge
+from wattgate.graphql.types.scalars import Json
+from wattgate.principal import Permission
+
+Period = strawberry.enum(names.Period, description="The length of a bucket, as an ISO 8601 duration.")
+Function = strawberry.enum(names.Function, description="How the readings of a bucket become one value.")
+
+
+@strawberry.type(description="One measured quantity of a storage definition.")
+class StorageField:
+    field_name: str
+    unit: str
+    datatype: str = strawberry.field(description="fixedpoint(n) with n decimal places, or integer.")
+    negative: bool = strawberry.field(description="Whether negative values are allowed.")
+
+
+@strawberry.type(description="How readings are stored.")
+class StorageDefinition:
+    type: str = strawberry.field(description="timeseries.")
+    sampling: str = strawberry.field(description="regular (on a grid) or irregular (at any time).")
+    start: str = strawberry.field(description="The first instant that is stored, with its UTC offset.")
+    interval: str | None = strawberry.field(
+        description="The grid of regular sampling, counted from start; PT30M where it is null."
+    )
+    fields: list[StorageField]
+
+
+@strawberry.type(description="A kind of resource: what is measured and how it is stored.")
+class ResourceType:
+    resource_type_id: strawberry.ID
+    name: str
+    classifier: str = strawberry.field(description="Dotted category, such as electricity.consumption.")
+    storage: list[StorageDefinition]
+    description: str
+    data_source_type: str
+    data_source_resource_type_info: Json | None
+    label: str
+    base_unit: str
+    active: bool
+
+
+@strawberry.input(description="One measured quantity of a storage definition.")
+class NewStorageField:
+    field_name: str
+    unit: str
+    datatype: str
+    negative: bool = False
+
+
+@strawberry.input(description="How readings are to be stored.")
+class NewStorageDefinition:
+    type: str
+    sampling: str
+    start: str
+    fields: list[NewStorageField]
+    interval: str | None = None
+
+
+@strawberry.input(description="A kind of resource to add.")
+class NewResourceType:
+    name: str
+    classifier: str
+    storage: list[NewStorageDefinition]
+    description: str = ""
+    data_source_type: str = ""
+    data_source_resource_type_info: Json | None = None
+    label: str = ""
+    base_unit: str | None = strawberry.field(
+        default=None, description="The first field's unit where it is left out."
+    )
+
+
+@strawberry.type(description="What a resource's energy costs now.")
+class Tariff:
+    tariff_id: strawberry.ID
+    name: str
+    rate: Decimal = strawberry.field(description="Pence per unit of energy.")
+    standing_charge: Decimal = strawberry.field(description="Pence per day.")
+    valid_from: datetime
+
+
+@strawberry.type(description="The newest value of a resource, and what it measures.")
+class CurrentReading:
+    resource_id: strawberry.ID
+    field: str
+    unit: str
+    at: datetime
+    value: float
+
+
+@strawberry.type(description="One span of a series.")
+class Bucket:
+    start: datetime = strawberry.field(description="The first instant of the span.")
+    end: datetime = strawberry.field(description="The first instant after the span.")
+    value: float | None = strawberry.field(description="null where nothing is stored for the span: not zero.")
+    count: int = strawberry.field(description="How many readings the value is made of.")
+
+
+@strawberry.type(description="Readings of one field of a resource, in buckets of one period.")
+class ReadingSeries:
+    resource: "Resource"
+    field: str
+    unit: str
+    period: Period
+    function: Function
+    buckets: list[Bucket] = strawberry.field(
+        description="Every bucket that shares time with the range, empty ones too."
+    )
+
+
+@strawberry.type(description="A metered data series of one owner.")
+class Resource:
+    resource_id: strawberry.ID
+    resource_type_id: strawberry.ID
+    owner_id: strawberry.ID = strawberry.field(description="The user whose data this is.")
+    name: str
+    description: str
+    label: str
+    classifier: str
+    base_unit: str
+    data_source_type: str
+    data_source_resource_type_info: Json | None
+    data_source_unit_info: Json | None
+    active: bool
+    created_at: datetime
+    updated_at: datetime
+    type: ResourceType = edge(
+        queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The kind of resource this is."
+    )
+    current: CurrentReading | None = edge(
+        queries.current,
+        needs=Permission.READINGS_READ,
+        description="The newest reading: power while that is fresh, else the latest stored value.",
+    )
+    first_time: datetime | None = edge(
+        queries.first_times, needs=Permission.READINGS_READ, description="When the first reading was taken."
+    )
+    last_time: datetime | None = edge(
+        queries.last_times, needs=Permission.READINGS_READ, description="When the last reading was taken."
+    )
+    tariff: Tariff | None = edge(
+        queries.tariffs, needs=Permission.RESOURCE_READ, description="The tariff that applies now, if known."
+    )
+    readings: ReadingSeries = edge(
+        queries.readings,
+        needs=Permission.READINGS_READ,
+        description="Readings from start to before end, in buckets of the zone's wall clock.",
+    )
+
+
+@strawberry.input(description="A resource to add.")
+class NewResource:
+    resource_type_id: strawberry.ID
+    name: str
+    description: str = ""
+    label: str = ""
+    data_source_resource_type_info: Json | None = None
+    data_source_unit_info: Json | None = None
+
+
+@strawberry.input(description="One value of a series.")
+class NewReading:
+    at: datetime
+    value: Decimal
+
+
+@strawberry.input(description="Readings of one field of a resource.")
+class NewReadings:
+    resource_id: strawberry.ID
+    readings: list[NewReading]
+    field: str | None = strawberry.field(
+        default=None, description="The resource's first field where it is left out."
+    )
+
+
+@strawberry.type(description="What became of readings that were sent.")
+class Recorded:
+    recorded: int = strawberry.field(description="How many readings are stored now; sent again they replace.")
+
+
+@strawberry.type(description="A reading, as it was recorded.")
+class LiveReading:
+    resource_id: strawberry.ID
+    field: str
+    unit: str
+    at: datetime
+    value: float

@@ -1,0 +1,35 @@
+"""Words that every area shares: the fixed vocabularies of the interface."""
+
+from contextvars import ContextVar
+from enum import Enum
+
+
+class Period(Enum):
+    """The length of a bucket of readings, as an ISO 8601 duration. Weeks start on Monday."""
+
+    PT1M = "PT1M"
+    PT30M = "PT30M"
+    PT1H = "PT1H"
+    P1D = "P1D"
+    P1W = "P1W"
+    P1M = "P1M"
+    P1Y = "P1Y"
+
+
+class Function(Enum):
+    """How the readings of a bucket become one value."""
+
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+
+
+TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
+"""The id of the request being served; it stands in every error told and every log line."""
+
+
+def camel(name: str) -> str:
+    """A snake_case name as the interface writes it: resource_type_id is resourceTypeId."""
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)

@@ -1,0 +1,124 @@
+"""Who is asking, and what they may do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+from types import MappingProxyType
+
+
+class Scheme(Enum):
+    """How a caller showed who they are (SPEC.md, Authentication)."""
+
+    NONE = "none"
+    BASIC = "basic"
+    TOKEN = "token"
+
+
+class Permission(Enum):
+    """What an operation asks of its caller."""
+
+    ANYONE = auto()
+    TOKEN = auto()
+    ACCOUNT_READ = auto()
+    ACCOUNT_WRITE = auto()
+    ACCOUNT_MANAGE = auto()
+    VIRTUAL_ENTITY_READ = auto()
+    VIRTUAL_ENTITY_WRITE = auto()
+    VIRTUAL_ENTITY_TYPE_READ = auto()
+    VIRTUAL_ENTITY_TYPE_WRITE = auto()
+    RESOURCE_READ = auto()
+    RESOURCE_WRITE = auto()
+    RESOURCE_TYPE_READ = auto()
+    RESOURCE_TYPE_WRITE = auto()
+    READINGS_READ = auto()
+    READINGS_WRITE = auto()
+    CONTENT_READ = auto()
+    CONTENT_WRITE = auto()
+    ALERT_READ = auto()
+    ALERT_WRITE = auto()
+    STATISTICS_READ = auto()
+    SYSTEM = auto()
+
+
+class Scope(Enum):
+    """How far a permission reaches: every row of the application, or the user's own rows."""
+
+    APPLICATION = auto()
+    OWN = auto()
+
+
+class Role(Enum):
+    """What kind of caller this is."""
+
+    ANONYMOUS = "anonymous"
+    ACCOUNT = "account"
+    ADMINISTRATOR = "administrator"
+    APPLICATION = "application"
+    SYSTEM = "system"
+
+
+_EVERYONE = {Permission.ANYONE: Scope.APPLICATION}
+
+_ACCOUNT = _EVERYONE | {
+    Permission.TOKEN: Scope.OWN,
+    Permission.ACCOUNT_READ: Scope.OWN,
+    Permission.ACCOUNT_WRITE: Scope.OWN,
+    Permission.VIRTUAL_ENTITY_READ: Scope.OWN,
+    Permission.VIRTUAL_ENTITY_WRITE: Scope.OWN,
+    Permission.VIRTUAL_ENTITY_TYPE_READ: Scope.APPLICATION,
+    Permission.RESOURCE_READ: Scope.OWN,
+    Permission.RESOURCE_WRITE: Scope.OWN,
+    Permission.RESOURCE_TYPE_READ: Scope.APPLICATION,
+    Permission.READINGS_READ: Scope.OWN,
+    Permission.READINGS_WRITE: Scope.OWN,
+    Permission.CONTENT_READ: Scope.APPLICATION,
+    Permission.ALERT_READ: Scope.APPLICATION,
+}
+
+_WHOLE_APPLICATION = {
+    permission: Scope.APPLICATION
+    for permission in Permission
+    if permission not in (Permission.SYSTEM, Permission.TOKEN)
+}
+
+GRANTS: Mapping[Role, Mapping[Permission, Scope]] = MappingProxyType(
+    {
+        Role.ANONYMOUS: _EVERYONE,
+        Role.ACCOUNT: _ACCOUNT,
+        Role.ADMINISTRATOR: _WHOLE_APPLICATION | {Permission.TOKEN: Scope.OWN},
+        Role.APPLICATION: _WHOLE_APPLICATION,
+        Role.SYSTEM: dict.fromkeys(Permission, Scope.APPLICATION),
+    }
+)
+"""Role by role, what is granted and how far it reaches. What does not stand here is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The caller of one operation, as the edge of the house authenticated it.
+
+    `user_id` is the account's user, or the user for whom an application acts (header `userId`).
+    `token_id` and `expires_at` are set when the caller came with a token.
+    """
+
+    role: Role
+    scheme: Scheme = Scheme.NONE
+    application_id: str | None = None
+    user_id: str | None = None
+    account_id: str | None = None
+    token_id: str | None = None
+    expires_at: datetime | None = None
+
+    def scope(self, permission: Permission) -> Scope | None:
+        """How far the permission reaches for this caller; None where it is not granted.
+
+        An application that acts for a user sees what that user's account would see.
+        """
+        granted = GRANTS[self.role].get(permission)
+        if granted and self.role is Role.APPLICATION and self.user_id:
+            return GRANTS[Role.ACCOUNT].get(permission, granted)
+        return granted
+
+
+ANONYMOUS = Principal(Role.ANONYMOUS)

@@ -1,0 +1,39 @@
+"""One REST request and what is to be answered, as plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from wattgate.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a client sent: path parameters, query parameters (the last of each name), the JSON body, and when."""
+
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Any
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Arguments as a client gave them, by GraphQL name and not yet validated, and what is wrong already."""
+
+    values: Mapping[str, Any]
+    problems: list[Problem] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an operation gave: its result, that result as JSON values, and the included edges' rows by name.
+
+    Where the result is a list, `edges` and `told` hold one entry for each of its rows.
+    """
+
+    exchange: Exchange
+    result: Any
+    told: Any
+    edges: Mapping[str, list[Any]]
