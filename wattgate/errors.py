@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 from wattgate.names import TRACE_ID
 
-
 MAX_TOLD = 100
 """How many problems an error tells; a batch of 10,000 wrong readings would be a very long answer."""
 
@@ -41,9 +40,7 @@ class GatewayError(Exception):
     status: ClassVar[int]
     retryable: ClassVar[bool] = False
 
-    def __init__(
-        self, message: str, *, problems: Sequence[Problem] = (), retry_after: int | None = None
-    ) -> None:
+    def __init__(self, message: str, *, problems: Sequence[Problem] = (), retry_after: int | None = None) -> None:
         if type(self) is GatewayError:
             raise TypeError("raise one of GatewayError's subclasses")
         super().__init__(message)

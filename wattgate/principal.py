@@ -76,7 +76,7 @@ _ACCOUNT = _EVERYONE | {
     Permission.ALERT_READ: Scope.APPLICATION,
 }
 
-_WHOLE_APPLICATION = {
+_WHOLE_APPLICATION: dict[Permission, Scope] = {
     permission: Scope.APPLICATION
     for permission in Permission
     if permission not in (Permission.SYSTEM, Permission.TOKEN)

@@ -51,10 +51,7 @@ class Authenticator:
         if principal or application_id is None:
             return principal
         account = await self._identity.account(application_id, username.strip().lower())
-        if (
-            not await passwords.matches(account.password_hash if account else None, password)
-            or account is None
-        ):
+        if not await passwords.matches(account.password_hash if account else None, password) or account is None:
             return None
         return Principal(
             role=Role.ADMINISTRATOR if account.administrator else Role.ACCOUNT,

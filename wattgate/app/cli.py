@@ -35,9 +35,7 @@ SHOWN_REFUSALS = 20
 DEMO_FOLDER = Path(".wattgate")
 """Where the demonstration keeps its database."""
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="A GraphQL and WebSocket gateway for smart meters."
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="A GraphQL and WebSocket gateway for smart meters.")
 db_app = typer.Typer(no_args_is_help=True, help="The database.")
 app_app = typer.Typer(no_args_is_help=True, help="Applications, to which every record belongs.")
 user_app = typer.Typer(no_args_is_help=True, help="Users and their accounts.")
@@ -111,9 +109,7 @@ def app_create(
     made = _run(
         _with_gateway(
             Settings(),
-            lambda gateway: gateway.runner.run(
-                provisioning.create_application, Principal(Role.SYSTEM), arguments
-            ),
+            lambda gateway: gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments),
         )
     )
     out.print(
@@ -147,13 +143,9 @@ def user_create(
 def readings_import(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV with a header line.")],
     application: Annotated[str, typer.Option(help="The application whose resources these are.")],
-    resource: Annotated[
-        str | None, typer.Option(help="The one resource of a file without resourceId.")
-    ] = None,
+    resource: Annotated[str | None, typer.Option(help="The one resource of a file without resourceId.")] = None,
     time_zone: Annotated[str, typer.Option(help="The wall clock of a column localTime.")] = "UTC",
-    refused: Annotated[
-        Path | None, typer.Option(help="Where to write every refused line and its reason.")
-    ] = None,
+    refused: Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")] = None,
 ) -> None:
     """Record the readings of a CSV file of any size.
 
@@ -162,22 +154,19 @@ def readings_import(
     where a line was refused.
     """
     report = _run(_import(file, application, resource, _zone(time_zone), refused))
-    out.print(
-        f"{report.recorded:,} readings recorded from {report.lines:,} lines, {report.refused:,} refused"
-    )
+    out.print(f"{report.recorded:,} readings recorded from {report.lines:,} lines, {report.refused:,} refused")
     raise typer.Exit(1 if report.refused else 0)
 
 
-async def _import(
-    file: Path, application: str, resource: str | None, zone: ZoneInfo, refused: Path | None
-) -> Report:
+async def _import(file: Path, application: str, resource: str | None, zone: ZoneInfo, refused: Path | None) -> Report:
+    size = await asyncio.to_thread(file.stat)
     columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
     with (
         file.open("rb") as lines,
         refused.open("w") if refused else nullcontext() as sink,
         Progress(*columns, console=err, transient=True) as bar,
     ):
-        task = bar.add_task("", total=file.stat().st_size)
+        task = bar.add_task("", total=size.st_size)
         told = 0
 
         def refuse(line: int, reason: str) -> None:
@@ -221,9 +210,7 @@ def doctor() -> None:
         err.print(f"[red]database[/]   does not answer: {error}", soft_wrap=True)
         raise typer.Exit(1) from None
     if not current:
-        err.print(
-            "[yellow]database[/]   answers, but is not at this version's schema: run wattgate db upgrade"
-        )
+        err.print("[yellow]database[/]   answers, but is not at this version's schema: run wattgate db upgrade")
         raise typer.Exit(1)
     out.print("[green]database[/]   answers and is at this version's schema")
 
@@ -279,9 +266,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _serve(settings: Settings, application: Starlette) -> None:
-    logging.basicConfig(
-        level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
-    )
+    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
     uvicorn.run(
         application,
         host=settings.host,

@@ -69,9 +69,7 @@ def assemble(settings: Settings, clock: Clock = utc_now) -> Gateway:
     )
 
 
-def create_app(
-    settings: Settings, *, background: Sequence[Background] = (), clock: Clock = utc_now
-) -> Starlette:
+def create_app(settings: Settings, *, background: Sequence[Background] = (), clock: Clock = utc_now) -> Starlette:
     """The gateway as an ASGI application."""
     gateway = assemble(settings, clock)
     authenticate = gateway.authenticator.principal
@@ -82,9 +80,7 @@ def create_app(
         ide=settings.environment == "development",
         allowed_origins=settings.allowed_origins,
     )
-    rest = routes(
-        OPERATIONS, runner=gateway.runner, schema=gateway.schema, authenticate=authenticate, clock=clock
-    )
+    rest = routes(OPERATIONS, runner=gateway.runner, schema=gateway.schema, authenticate=authenticate, clock=clock)
 
     async def ready(request: Request) -> Response:
         return await _ready(gateway.database)

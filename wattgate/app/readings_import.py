@@ -12,6 +12,8 @@ from datetime import UTC, datetime, tzinfo
 from decimal import Decimal, InvalidOperation
 from typing import BinaryIO
 
+from strawberry import ID
+
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers.readings import MAX_READINGS, record_readings
 from wattgate.graphql.runner import Runner
@@ -61,9 +63,7 @@ class Columns:
         if ("at" in place) == ("localtime" in place):
             raise BadInput("the header has either a column `at` or a column `localTime`")
         if ("resourceid" in place) == (resource_id is not None):
-            raise BadInput(
-                "either the header has a column `resourceId`, or one resource is named for the file"
-            )
+            raise BadInput("either the header has a column `resourceId`, or one resource is named for the file")
         return cls(
             value=place["value"],
             at=place.get("at"),
@@ -180,7 +180,7 @@ async def _record(runner: Runner, principal: Principal, batch: _Batch, refuse: R
         keys = list(batch.readings)
         series = [
             NewReadings(
-                resource_id=resource_id,
+                resource_id=ID(resource_id),
                 field=field_name,
                 readings=[reading for _, reading in batch.readings[resource_id, field_name]],
             )

@@ -19,9 +19,7 @@ class Settings(BaseSettings):
     database_url: str = Field(
         default="sqlite:///wattgate.sqlite3", description="SQLite or PostgreSQL, as an SQLAlchemy URL."
     )
-    database_pool_size: int = Field(
-        default=10, ge=1, le=200, description="Database connections of a process."
-    )
+    database_pool_size: int = Field(default=10, ge=1, le=200, description="Database connections of a process.")
     base_path: str = Field(default="/api/v0-1", description="Where the REST interface stands ({base_url}).")
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes any free one.")
@@ -32,9 +30,7 @@ class Settings(BaseSettings):
         default=["*"], description="Origins (JSON list) whose web pages may call; * for any."
     )
     max_body_bytes: int = Field(default=4 * 2**20, ge=2**10, description="Largest request body.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="What is logged."
-    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
 
     @field_validator("database_url")
     @classmethod

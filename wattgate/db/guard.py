@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from sqlalchemy import Table
+from sqlalchemy import ClauseElement, Table
 from sqlalchemy.orm import ORMExecuteState
 from sqlalchemy.sql import visitors
 from sqlmodel import SQLModel
@@ -13,9 +13,7 @@ SCOPED = {"scoped": True}
 """The execution option of statements that `Rows` has narrowed to an application, or `Identity` may run without."""
 
 TENANTED = frozenset(
-    cast(Table, model.__table__)
-    for model in (mapper.class_ for mapper in SQLModel._sa_registry.mappers)
-    if issubclass(model, Tenanted)
+    cast(Table, mapper.local_table) for mapper in SQLModel._sa_registry.mappers if issubclass(mapper.class_, Tenanted)
 )
 
 
@@ -27,7 +25,8 @@ def refuse_unscoped(state: ORMExecuteState) -> None:
     """Raise on SELECT, UPDATE or DELETE of a tenanted table unless the statement is marked as scoped."""
     if state.execution_options.get("scoped") or state.is_insert:
         return
-    touched = {node for node in visitors.iterate(state.statement) if isinstance(node, Table)} & TENANTED
+    nodes = visitors.iterate(cast(ClauseElement, state.statement))
+    touched = TENANTED.intersection(node for node in nodes if isinstance(node, Table))
     if touched:
         names = ", ".join(sorted(table.name for table in touched))
         raise UnscopedStatement(f"statement on {names} without an application; use Rows")

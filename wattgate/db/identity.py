@@ -35,12 +35,12 @@ class Identity:
         """The principal of a token that is neither expired nor deleted and whose account is active."""
         found = await self._one(
             select(
-                Token.application_id,
-                Token.user_id,
-                Token.account_id,
-                Token.token_id,
-                Token.expires_at,
-                Account.administrator,
+                col(Token.application_id),
+                col(Token.user_id),
+                col(Token.account_id),
+                col(Token.token_id),
+                col(Token.expires_at),
+                col(Account.administrator),
             )
             .join(Account, col(Account.account_id) == Token.account_id)
             .where(
@@ -51,7 +51,7 @@ class Identity:
         )
         if found is None:
             return None
-        application_id, user_id, account_id, token_id, expires_at, administrator = found
+        application_id, user_id, account_id, token_id, expires_at, administrator = tuple(found)
         return Principal(
             role=Role.ADMINISTRATOR if administrator else Role.ACCOUNT,
             scheme=Scheme.TOKEN,
@@ -65,7 +65,7 @@ class Identity:
     async def by_application_credential(self, username: str, secret: str) -> Principal | None:
         """The principal of an application's own credential; None where name or secret is wrong."""
         credential = await self._one(
-            select(ApplicationCredential.application_id, ApplicationCredential.secret_digest).where(
+            select(col(ApplicationCredential.application_id), col(ApplicationCredential.secret_digest)).where(
                 col(ApplicationCredential.username) == username, col(ApplicationCredential.active).is_(True)
             )
         )
@@ -73,21 +73,19 @@ class Identity:
             return None
         return Principal(Role.APPLICATION, Scheme.BASIC, application_id=credential.application_id)
 
-    async def account(
-        self, application_id: str, username: str, directory_id: str | None = None
-    ) -> Row[Any] | None:
+    async def account(self, application_id: str, username: str, directory_id: str | None = None) -> Row[Any] | None:
         """The active account with this username, in the application's own directory unless another is named.
 
         The row has account_id, user_id, name, administrator and password_hash.
         """
-        directory = Application.directory_id if directory_id is None else directory_id
+        directory = col(Application.directory_id) if directory_id is None else directory_id
         return await self._one(
             select(
-                Account.account_id,
-                Account.user_id,
-                Account.name,
-                Account.administrator,
-                Account.password_hash,
+                col(Account.account_id),
+                col(Account.user_id),
+                col(Account.name),
+                col(Account.administrator),
+                col(Account.password_hash),
             )
             .join(Application, col(Application.application_id) == Account.application_id)
             .where(
@@ -101,7 +99,7 @@ class Identity:
     async def has_user(self, application_id: str, user_id: str) -> bool:
         """Whether the user exists in the application and is active."""
         found = await self._one(
-            select(User.user_id).where(
+            select(col(User.user_id)).where(
                 col(User.application_id) == application_id,
                 col(User.user_id) == user_id,
                 col(User.active).is_(True),

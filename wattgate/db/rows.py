@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Select, Table, delete, func, select
+from sqlalchemy import Column, ColumnElement, Table, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -72,7 +72,7 @@ class Rows:
     ) -> list[M]:
         """Every row that the caller may see and that meets the conditions; in no order unless one is asked."""
         columns = columns_of(model)
-        statement = select(*columns).where(*self._scope(model), *where).order_by(*order_by).limit(limit)
+        statement = select(*columns).where(*self._scope(model, where)).order_by(*order_by).limit(limit)
         found = await self._session.execute(statement, execution_options=SCOPED)
         make = _struct(model)
         return cast(list[M], [make(*row) for row in found])
@@ -96,7 +96,7 @@ class Rows:
 
     async def edit(self, model: type[M], key: str) -> M:
         """The record with this identifier, to be changed. NotFound as `get`."""
-        statement = select(model).where(*self._scope(model), self.key_of(model) == key)
+        statement = select(model).where(*self._scope(model, [self.key_of(model) == key]))
         found = (await self._session.execute(statement, execution_options=SCOPED)).scalar_one_or_none()
         if found is None:
             raise NotFound(f"no {_spoken(model)} with id {key}")
@@ -115,14 +115,14 @@ class Rows:
 
     async def delete(self, model: type[M], *where: Condition) -> int:
         """Delete the visible records that meet the conditions; how many they were."""
-        statement = delete(model).where(*self._scope(model), *where)
+        statement = delete(model).where(*self._scope(model, where))
         result = await self._session.execute(statement, execution_options=SCOPED)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
 
     async def count(self, model: type[M], *where: Condition) -> int:
         """How many visible records meet the conditions."""
-        statement: Select[tuple[int]] = select(func.count()).select_from(_table(model))
-        statement = statement.where(*self._scope(model), *where)
+        statement = select(func.count()).select_from(_table(model))
+        statement = statement.where(*self._scope(model, where))
         found = await self._session.execute(statement, execution_options=SCOPED)
         return found.scalar_one()
 
@@ -131,12 +131,14 @@ class Rows:
         """The model's identifier column."""
         return columns_of(model)[model.key]
 
-    def _scope(self, model: type[Tenanted]) -> list[ColumnElement[bool]]:
+    def _scope(self, model: type[Tenanted], where: Iterable[Condition]) -> list[ColumnElement[bool]]:
+        """The conditions, and that a record is the application's, and the user's where there is one."""
         columns = columns_of(model)
         scope = [columns["application_id"] == self.application_id]
         if self.user_id is not None and model.owner is not None:
             scope.append(columns[model.owner] == self.user_id)
-        return scope
+        # SQLModel's attributes are typed as their values, so that a comparison of them looks like a bool
+        return [*scope, *cast(Iterable[ColumnElement[bool]], where)]
 
 
 def _spoken(model: type[Tenanted]) -> str:

@@ -5,6 +5,7 @@ All instants are milliseconds since 1970 (UTC) and all values are scaled integer
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import orjson
@@ -83,14 +84,12 @@ class Series:
         connection = await self._session.connection()
         await connection.execute(statement, rows)
 
-    async def buckets(
-        self, series: Sequence[SeriesKey], edges: Sequence[int]
-    ) -> dict[SeriesKey, dict[int, Aggregate]]:
+    async def buckets(self, series: Sequence[SeriesKey], edges: Sequence[int]) -> dict[SeriesKey, dict[int, Aggregate]]:
         """For each series, by position of the bucket between consecutive edges, what its readings amount to.
 
         A bucket holds its first instant and not its last. Buckets without readings are left out.
         """
-        spans = list(zip(edges[:-1], edges[1:], strict=True))
+        spans = list(pairwise(edges))
         if self._dialect == "sqlite":
             parameters: dict[str, Any] = {"buckets": orjson.dumps(spans).decode()}
         else:
@@ -111,22 +110,17 @@ class Series:
     async def _edge_of(self, which: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
         statement = _EDGE_OF_SERIES.replace("{which}", which)
         return {
-            (number, field): Stored(at, value)
-            for number, field, at, value in await self._run(statement, series, {})
+            (number, field): Stored(at, value) for number, field, at, value in await self._run(statement, series, {})
         }
 
-    async def _run(
-        self, statement: str, series: Sequence[SeriesKey], parameters: dict[str, Any]
-    ) -> Sequence[Any]:
+    async def _run(self, statement: str, series: Sequence[SeriesKey], parameters: dict[str, Any]) -> Sequence[Any]:
         if self._dialect == "sqlite":
             parameters["series"] = orjson.dumps(series).decode()
         else:
             parameters["numbers"] = [number for number, _ in series]
             parameters["fields"] = [field for _, field in series]
         connection = await self._session.connection()
-        return (
-            await connection.execute(text(statement.format(series=_SERIES[self._dialect])), parameters)
-        ).all()
+        return (await connection.execute(text(statement.format(series=_SERIES[self._dialect])), parameters)).all()
 
     @property
     def _dialect(self) -> str:

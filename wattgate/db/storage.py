@@ -69,7 +69,7 @@ class Field:
 
     def number(self, scaled: int) -> float:
         """The value of a stored integer, as the nearest double: prints as the decimal that was stored."""
-        return scaled / 10**self.decimals
+        return float(scaled / 10**self.decimals)
 
 
 def fields_of(storage: list[StorageDefinition]) -> tuple[Field, ...]:
@@ -133,9 +133,7 @@ def _sampling(definition: StorageDefinition) -> int | None:
         raise Refused(f"sampling {definition.sampling!r} is not known; regular and irregular are")
     match = _INTERVAL.match(definition.interval or "PT30M")
     if match is None:
-        raise Refused(
-            f"interval {definition.interval!r} is not an ISO 8601 duration of days, hours, minutes, seconds"
-        )
+        raise Refused(f"interval {definition.interval!r} is not an ISO 8601 duration of days, hours, minutes, seconds")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     interval = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
     if not 1000 <= interval <= _DAY_MS:

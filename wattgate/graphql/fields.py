@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import strawberry
 from strawberry.types.field import StrawberryField
@@ -29,16 +29,14 @@ def field_of(operation: Operation) -> StrawberryField:
 
     if operation.kind is Kind.SUBSCRIPTION:
         _sign(subscribe, operation.takes, returns=AsyncIterator[operation.returns])  # type: ignore[name-defined]
-        made: StrawberryField = strawberry.subscription(
+        made: Any = strawberry.subscription(
             resolver=subscribe, name=camel(operation.name), description=operation.description
         )
     else:
         _sign(resolve, operation.takes, returns=operation.returns)
-        made = strawberry.field(
-            resolver=resolve, name=camel(operation.name), description=operation.description
-        )
+        made = strawberry.field(resolver=resolve, name=camel(operation.name), description=operation.description)
     made.python_name = operation.name
-    return made
+    return cast(StrawberryField, made)
 
 
 def edge(load: Load, *, needs: Permission, description: str) -> Any:
@@ -60,7 +58,8 @@ def edge(load: Load, *, needs: Permission, description: str) -> Any:
 
 def edge_of(field: StrawberryField) -> Edge | None:
     """The edge behind a field; None for a plain one."""
-    return (field.metadata or {}).get(_EDGE)
+    metadata: Mapping[Any, Any] = field.metadata or {}
+    return metadata.get(_EDGE)
 
 
 def edge_named(shape: Any, name: str) -> Edge:

@@ -12,6 +12,7 @@ from wattgate.db.columns import Structs
 from wattgate.db.models import Tenanted
 from wattgate.db.rows import columns_of
 from wattgate.errors import BadInput, Problem
+from wattgate.names import camel
 
 M = TypeVar("M", bound=Tenanted)
 
@@ -30,7 +31,7 @@ def values_of(input: Any, model: type[Tenanted], *, leave_out: Collection[str] =
             continue
         column_type = columns[name].type
         if value is None and not columns[name].nullable and not _holds_null(column_type):
-            problems.append(Problem(("input", name), "must not be null"))
+            problems.append(Problem(("input", camel(name)), "must not be null"))
         if isinstance(column_type, Structs):
             value = msgspec.convert(value, list[column_type.item], from_attributes=True)  # type: ignore[name-defined]
         values[name] = value

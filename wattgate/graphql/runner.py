@@ -57,9 +57,7 @@ class Runner:
         async with self._session(write=False) as session:
             found: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
         if len(found) != len(parents):
-            raise RuntimeError(
-                f"{edge.load.__qualname__} gave {len(found)} results for {len(parents)} parents"
-            )
+            raise RuntimeError(f"{edge.load.__qualname__} gave {len(found)} results for {len(parents)} parents")
         return found
 
     async def stream(
@@ -96,9 +94,7 @@ class Runner:
                 yield session
         except IntegrityError as error:
             log.info("the database refused a change: %s", error.orig)
-            raise Conflict(
-                "the record stands against others: it exists already, or something refers to it"
-            ) from error
+            raise Conflict("the record stands against others: it exists already, or something refers to it") from error
         except DataError as error:
             raise BadInput("a value cannot be stored") from error
         except (OperationalError, InterfaceError, OSError) as error:

@@ -20,9 +20,7 @@ log = logging.getLogger(__name__)
 class Schema(strawberry.Schema):
     """Strawberry's schema with our error contract: what is not ours to tell is masked, and logged."""
 
-    def process_errors(
-        self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None
-    ) -> None:
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         for error in errors:
             tell(error)
 

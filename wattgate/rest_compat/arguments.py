@@ -49,9 +49,7 @@ class Binder:
     def __init__(self, schema: Schema, operation: Operation) -> None:
         root = schema._schema.get_type(operation.kind.value)
         fields: Mapping[str, GraphQLField] = root.fields  # type: ignore[union-attr]
-        definition = {
-            field.extensions["strawberry-definition"].python_name: field for field in fields.values()
-        }
+        definition = {field.extensions["strawberry-definition"].python_name: field for field in fields.values()}
         self._field = definition[operation.name]
         self._strawberry_field = self._field.extensions["strawberry-definition"]
         self._schema = schema
@@ -112,9 +110,9 @@ def _checked(value: Any, type_: GraphQLInputType, path: Path, problems: list[Pro
     return pruned
 
 
-def _pruned(value: Any, type_: GraphQLInputType, path: Path, lacking: list[Path]) -> Any:
+def _pruned(value: Any, wanted: GraphQLInputType, path: Path, lacking: list[Path]) -> Any:
     """The value without members that its input object types do not have; required ones it lacks are listed."""
-    type_ = get_nullable_type(type_)
+    type_ = get_nullable_type(wanted)
     if isinstance(type_, GraphQLList) and isinstance(value, list):
         return [_pruned(item, type_.of_type, (*path, index), lacking) for index, item in enumerate(value)]
     if isinstance(type_, GraphQLInputObjectType) and isinstance(value, dict):
@@ -133,7 +131,7 @@ def _pruned(value: Any, type_: GraphQLInputType, path: Path, lacking: list[Path]
 
 def _from_text(text: str, type_: GraphQLInputType) -> Any:
     """A query parameter's value: numbers and booleans are read from their text, the rest stays text."""
-    named = get_named_type(type_)
+    named: Any = get_named_type(type_)
     if named is GraphQLBoolean:
         return {"true": True, "false": False, "1": True, "0": False}.get(text.lower(), text)
     if named in (GraphQLInt, GraphQLFloat):

@@ -16,9 +16,7 @@ from wattgate.rest_compat.exchange import Answer, Exchange, Given
 READINGS_NAMES: Mapping[str, str] = MappingProxyType({"start": "from", "end": "to", "timeZone": "offset"})
 """How the arguments of `readings` are called in the legacy query."""
 
-_GRACE = timedelta(
-    hours=1
-)  # clients in a zone with summer time ask for one hour more across the autumn change
+_GRACE = timedelta(hours=1)  # clients in a zone with summer time ask for one hour more across the autumn change
 _LONGEST: Mapping[str, timedelta] = MappingProxyType(
     {
         "PT1M": timedelta(days=3),
@@ -149,9 +147,7 @@ def _instant(query: Mapping[str, str], name: str, offset: int, problems: list[Pr
     return instant.astimezone(UTC)
 
 
-def _check_span(
-    start: datetime, end: datetime, period: str | None, now: datetime, problems: list[Problem]
-) -> None:
+def _check_span(start: datetime, end: datetime, period: str | None, now: datetime, problems: list[Problem]) -> None:
     if start > now:
         raise BadInput(
             "from in the future",
@@ -159,8 +155,6 @@ def _check_span(
         )
     longest = _LONGEST.get(period or "")
     if longest and end - start > longest + _GRACE:
-        problems.append(
-            Problem(("to",), f"is more than {longest.days} days after from, too long for {period}")
-        )
+        problems.append(Problem(("to",), f"is more than {longest.days} days after from, too long for {period}"))
     if end < start:
         problems.append(Problem(("to",), "is before from"))

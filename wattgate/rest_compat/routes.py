@@ -20,7 +20,7 @@ from wattgate.graphql.fields import edge_of
 from wattgate.graphql.operation import Operation, Rest
 from wattgate.graphql.runner import Runner, permit
 from wattgate.graphql.schema import Schema
-from wattgate.principal import Principal, Scheme
+from wattgate.principal import Principal
 from wattgate.rest_compat.arguments import INPUT, Binder, body_of
 from wattgate.rest_compat.exchange import Answer, Exchange
 from wattgate.rest_compat.render import name_of, render_field, renderer
@@ -48,10 +48,7 @@ def routes(
         for rest in operation.rest:
             places[rest.path][rest.method] = Place.of(operation, rest, schema)
     door = Door(runner, authenticate, clock)
-    return [
-        Route(path, partial(door.serve, by_method), methods=list(by_method))
-        for path, by_method in places.items()
-    ]
+    return [Route(path, partial(door.serve, by_method), methods=list(by_method)) for path, by_method in places.items()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where the legacy interface differs from its operations: what it takes, what it answers. Everything else is uniform."""
+"""Where the legacy interface differs from its operations: what it takes and answers. All else is uniform."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,8 +27,7 @@ class Shape:
 def _home(told: dict[str, Any], resources: list[Any]) -> dict[str, Any]:
     """A virtual entity with the short form of its resources."""
     short = [
-        {"resourceId": one.resource_id, "resourceTypeId": one.resource_type_id, "name": one.name}
-        for one in resources
+        {"resourceId": one.resource_id, "resourceTypeId": one.resource_type_id, "name": one.name} for one in resources
     ]
     return {**told, "resources": short, "veChildren": []}
 
@@ -103,12 +102,8 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
             }
         ),
         "GET /virtualentity": Shape(body=_homes),
-        "GET /virtualentity/{veId}": Shape(
-            body=lambda answer: _home(answer.told, answer.edges["resources"][0])
-        ),
-        "DELETE /virtualentity/{veId}": Shape(
-            body=lambda answer: _home(answer.told, answer.edges["resources"][0])
-        ),
+        "GET /virtualentity/{veId}": Shape(body=lambda answer: _home(answer.told, answer.edges["resources"][0])),
+        "DELETE /virtualentity/{veId}": Shape(body=lambda answer: _home(answer.told, answer.edges["resources"][0])),
         "GET /virtualentity/{veId}/attribute": Shape(body=_attribute),
         "POST /virtualentity/{veId}/attribute": Shape(
             given=_attributes_set, names={"attributes": "body"}, body=_attribute

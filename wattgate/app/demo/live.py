@@ -5,6 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from random import Random
 
+from strawberry import ID
+
 from wattgate.app.demo.seed import SYSTEM, Installed, fill, installed
 from wattgate.app.demo.simulation import power
 from wattgate.clock import utc_now
@@ -31,7 +33,7 @@ async def _send_power(runner: Runner, present: list[Installed], now: datetime) -
     at = now.replace(microsecond=0)
     series = [
         types.NewReadings(
-            resource_id=home.resource_ids["electricity.consumption"],
+            resource_id=ID(home.resource_ids["electricity.consumption"]),
             field="POWER",
             readings=[types.NewReading(at=at, value=Decimal(power(home.home.habits, at)))],
         )

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 
+from strawberry import ID
+
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, half_hour
 from wattgate.clock import EPOCH
 from wattgate.graphql.catalogue import OPERATIONS
@@ -17,6 +19,7 @@ from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import alerts, content
 from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import resources as types
+from wattgate.graphql.types.scalars import Json
 from wattgate.principal import Principal, Role
 
 log = logging.getLogger(__name__)
@@ -37,37 +40,41 @@ BATCH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """What energy costs: pence a kWh, and pence a day besides."""
+
+    rate: Decimal
+    standing: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
 class DemoResource:
-    """A kind of series that homes have; `rate` is pence a kWh, `standing` pence a day."""
+    """A kind of series that homes have, of energy or, where `cost` is set, of what that energy costs."""
 
     classifier: str
     name: str
     unit: str
     source: str
     decimals: int
-    rate: Decimal
-    standing: Decimal = Decimal(0)
+    price: Price
     cost: bool = False
     live: bool = False
 
     def value(self, counted: HalfHour) -> Decimal:
         """The reading for half an hour, at the decimals that are stored."""
         energy = {"GAS": counted.gas, "PWER_AEXP": counted.exported}.get(self.source, counted.imported)
-        return round(Decimal(energy) * (self.rate if self.cost else 1), self.decimals)
+        return round(Decimal(energy) * (self.price.rate if self.cost else 1), self.decimals)
 
 
-_ELECTRICITY = {"rate": Decimal("24.50"), "standing": Decimal("53.80")}
-_GAS = {"rate": Decimal("6.24"), "standing": Decimal("31.66")}
+ELECTRICITY_PRICE = Price(Decimal("24.50"), Decimal("53.80"))
+GAS_PRICE = Price(Decimal("6.24"), Decimal("31.66"))
+EXPORT_PRICE = Price(Decimal("15.00"))
 RESOURCES = (
-    DemoResource(
-        "electricity.consumption", "electricity consumption", "kWh", "ELEC", 3, **_ELECTRICITY, live=True
-    ),
-    DemoResource(
-        "electricity.consumption.cost", "electricity cost", "pence", "ELEC", 4, **_ELECTRICITY, cost=True
-    ),
-    DemoResource("gas.consumption", "gas consumption", "kWh", "GAS", 5, **_GAS),
-    DemoResource("gas.consumption.cost", "gas cost", "pence", "GAS", 4, **_GAS, cost=True),
-    DemoResource("electricity.export", "active export", "kWh", "PWER_AEXP", 3, rate=Decimal("15.00")),
+    DemoResource("electricity.consumption", "electricity consumption", "kWh", "ELEC", 3, ELECTRICITY_PRICE, live=True),
+    DemoResource("electricity.consumption.cost", "electricity cost", "pence", "ELEC", 4, ELECTRICITY_PRICE, cost=True),
+    DemoResource("gas.consumption", "gas consumption", "kWh", "GAS", 5, GAS_PRICE),
+    DemoResource("gas.consumption.cost", "gas cost", "pence", "GAS", 4, GAS_PRICE, cost=True),
+    DemoResource("electricity.export", "active export", "kWh", "PWER_AEXP", 3, EXPORT_PRICE),
 )
 ELECTRICITY = ("electricity.consumption", "electricity.consumption.cost")
 GAS = ("gas.consumption", "gas.consumption.cost")
@@ -218,7 +225,7 @@ async def _add_resource_type(runner: Runner, series: DemoResource) -> str:
                 storage=storage,
                 description=f"{series.name} DCC SM profile reads",
                 data_source_type="DEMO",
-                data_source_resource_type_info={"unit": series.unit, "type": series.source},
+                data_source_resource_type_info=Json({"unit": series.unit, "type": series.source}),
                 base_unit=series.unit,
             )
         },
@@ -227,14 +234,10 @@ async def _add_resource_type(runner: Runner, series: DemoResource) -> str:
 
 
 def _storage(sampling: str, field: types.NewStorageField) -> types.NewStorageDefinition:
-    return types.NewStorageDefinition(
-        type="timeseries", sampling=sampling, start=STORAGE_START, fields=[field]
-    )
+    return types.NewStorageDefinition(type="timeseries", sampling=sampling, start=STORAGE_START, fields=[field])
 
 
-async def _add_home(
-    runner: Runner, home: DemoHome, user_id: str, ve_type_id: str, type_ids: dict[str, str]
-) -> None:
+async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: str, type_ids: dict[str, str]) -> None:
     owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=user_id)
     owned = []
     for series in RESOURCES:
@@ -245,7 +248,7 @@ async def _add_home(
             owner,
             {
                 "input": types.NewResource(
-                    resource_type_id=type_ids[series.classifier],
+                    resource_type_id=ID(type_ids[series.classifier]),
                     name=series.name,
                     description=f"{series.name} DCC SM profile reads",
                 )
@@ -258,7 +261,7 @@ async def _add_home(
         owner,
         {
             "input": home_types.NewVirtualEntity(
-                ve_type_id=ve_type_id,
+                ve_type_id=ID(ve_type_id),
                 name=home.name,
                 resources=owned,
                 postal_code=home.postal_code,
@@ -280,8 +283,8 @@ def _tariff(resource_id: str, series: DemoResource) -> dict[str, object]:
     return {
         "resource_id": resource_id,
         "name": "Demo Standard Variable",
-        "rate": series.rate,
-        "standing_charge": series.standing,
+        "rate": series.price.rate,
+        "standing_charge": series.price.standing,
         "valid_from": datetime(2025, 10, 1, tzinfo=UTC),
     }
 

@@ -57,9 +57,7 @@ def day_of(habits: Habits, day: date) -> tuple[HalfHour, ...]:
     slots = []
     for slot in range(48):
         hour = slot / 2
-        used = total * shares[slot // 2] / sum(shares) / 2 * chance.lognormvariate(0, 0.22) + appliances.get(
-            slot, 0
-        )
+        used = total * shares[slot // 2] / sum(shares) / 2 * chance.lognormvariate(0, 0.22) + appliances.get(slot, 0)
         made = _solar(habits.solar, day, hour) * cloud * chance.uniform(0.7, 1.0) / 2
         heat = habits.gas_heating * degrees_below / 15 * _HEATING_HOURS.get(slot // 2, 0.06) / 2
         water = habits.hot_water / 4 * chance.uniform(0.6, 1.4) if slot in (14, 15, 39, 43) else 0.0
@@ -115,7 +113,5 @@ def _solar(peak: float, day: date, hour: float) -> float:
         return 0.0
     declination = math.radians(-23.44) * math.cos(2 * math.pi * (day.timetuple().tm_yday + 10) / 365.25)
     latitude, turn = math.radians(52), math.radians((hour - 12.5) * 15)
-    height = math.sin(latitude) * math.sin(declination) + math.cos(latitude) * math.cos(
-        declination
-    ) * math.cos(turn)
-    return peak * max(0.0, height) ** 1.15
+    height = math.sin(latitude) * math.sin(declination) + math.cos(latitude) * math.cos(declination) * math.cos(turn)
+    return peak * math.pow(max(0.0, height), 1.15)

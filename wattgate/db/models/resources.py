@@ -67,9 +67,7 @@ class Resource(Tenanted, table=True):
     key: ClassVar[str] = "resource_id"
     owner: ClassVar[str | None] = "owner_id"
 
-    number: int | None = Field(
-        default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer(), "sqlite")
-    )
+    number: int | None = Field(default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer(), "sqlite"))
     resource_id: str = Field(unique=True, default_factory=new_id)
     owner_id: str = Field(foreign_key="app_user.user_id", index=True)
     resource_type_id: str = Field(foreign_key="resource_type.resource_type_id", index=True)

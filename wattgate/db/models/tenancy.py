@@ -23,7 +23,7 @@ class Tenanted(SQLModel):
     record it is, or is None where the whole application shares it.
     """
 
-    model_config = {"arbitrary_types_allowed": True}  # noqa: RUF012 (pydantic's own way to configure)
+    model_config = {"arbitrary_types_allowed": True}
 
     key: ClassVar[str]
     owner: ClassVar[str | None] = None

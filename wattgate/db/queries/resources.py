@@ -135,9 +135,7 @@ def _edges(start: datetime, end: datetime, period: Period, zone: tzinfo) -> list
     return buckets.edges(start, end, period, zone)
 
 
-def _buckets(
-    edges: list[datetime], found: dict[int, Aggregate], field: Field, function: Function
-) -> list[Bucket]:
+def _buckets(edges: list[datetime], found: dict[int, Aggregate], field: Field, function: Function) -> list[Bucket]:
     made = []
     for position in range(len(edges) - 1):
         inside = found.get(position)

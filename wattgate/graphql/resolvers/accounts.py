@@ -13,9 +13,7 @@ from wattgate.graphql.types import identity as types
 from wattgate.principal import Permission, Scheme
 
 
-@operation(
-    Kind.QUERY, returns=list[types.Account], needs=Permission.ACCOUNT_READ, rest=Rest("GET", "/account")
-)
+@operation(Kind.QUERY, returns=list[types.Account], needs=Permission.ACCOUNT_READ, rest=Rest("GET", "/account"))
 async def accounts(call: Call) -> list[models.Account]:
     """The accounts of the application, or the user's own."""
     return await call.rows.all(models.Account, order_by=[models.Account.created_at])
@@ -71,9 +69,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     needs=Permission.ACCOUNT_WRITE,
     rest=Rest("PUT", "/account/{accountId}", scheme=Scheme.BASIC),
 )
-async def update_account(
-    call: Call, *, account_id: strawberry.ID, input: types.AccountChange
-) -> models.Account:
+async def update_account(call: Call, *, account_id: strawberry.ID, input: types.AccountChange) -> models.Account:
     """Change an account's metadata; what is left out stays as it is."""
     return change(await call.rows.edit(models.Account, account_id), input)
 

@@ -136,9 +136,7 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> mode
     needs=Permission.VIRTUAL_ENTITY_WRITE,
     rest=Rest("POST", "/virtualentity/{veId}/attribute", status=201),
 )
-async def set_virtual_entity_attributes(
-    call: Call, *, ve_id: strawberry.ID, attributes: Json
-) -> models.VirtualEntity:
+async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, attributes: Json) -> models.VirtualEntity:
     """Merge an object into a virtual entity's metadata: its members are added or replace those of their name."""
     if not isinstance(attributes, dict):
         raise BadInput("metadata is an object", problems=[Problem(("attributes",), "is not an object")])
@@ -203,9 +201,7 @@ async def application_statistics(call: Call) -> Statistics:
 
     async def since(days: int) -> int:
         start = call.rows.now - timedelta(days=days)
-        return await call.rows.count(
-            models.VirtualEntity, active, col(models.VirtualEntity.created_at) >= start
-        )
+        return await call.rows.count(models.VirtualEntity, active, col(models.VirtualEntity.created_at) >= start)
 
     return Statistics(
         call.rows.application_id,

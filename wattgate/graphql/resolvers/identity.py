@@ -71,10 +71,10 @@ async def authenticate(
         raise BadInput("name the application in applicationId", problems=[problem])
     rows = call.rows.within(wanted)
     application = await rows.application()
-    account = application and await rows.first(
+    account = await rows.first(
         models.Account,
         col(models.Account.username) == username_of(username),
-        col(models.Account.directory_id) == (directory_id or application.directory_id),
+        col(models.Account.directory_id) == (directory_id or (application and application.directory_id)),
         col(models.Account.active).is_(True),
     )
     if not await passwords.matches(account.password_hash if account else None, password) or account is None:
@@ -94,7 +94,8 @@ async def token_status(call: Call) -> Status:
     """Whether the credentials of this very call are good. Bad ones are refused before they get here."""
     account = await _own_account(call)
     expires = call.principal.expires_at
-    return Status(expires and to_ms(expires) // 1000, account.account_id, account.application_id)
+    exp = None if expires is None else to_ms(expires) // 1000
+    return Status(exp, account.account_id, account.application_id)
 
 
 @operation(Kind.MUTATION, returns=types.NewToken, needs=Permission.TOKEN, rest=Rest("GET", "/auth/newToken"))
@@ -103,9 +104,7 @@ async def new_token(call: Call) -> Issued:
     return await _issue(call.rows, await _own_account(call))
 
 
-@operation(
-    Kind.MUTATION, returns=types.Done, needs=Permission.TOKEN, rest=Rest("DELETE", "/auth/deleteToken")
-)
+@operation(Kind.MUTATION, returns=types.Done, needs=Permission.TOKEN, rest=Rest("DELETE", "/auth/deleteToken"))
 async def delete_token(call: Call) -> Done:
     """Log out: the token with which this call is made is good no longer."""
     if call.principal.token_id is None:

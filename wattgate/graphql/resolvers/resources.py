@@ -26,8 +26,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
         fields = fields_of(values["storage"])
     except Refused as refused:
         raise BadInput("the storage is not defined", problems=[Problem(("storage",), str(refused))]) from None
-    values["base_unit"] = values["base_unit"] or fields[0].unit
-    return await call.rows.add(models.ResourceType(**values))
+    return await call.rows.add(models.ResourceType(**{"base_unit": fields[0].unit, **values}))
 
 
 @operation(

@@ -8,9 +8,7 @@ class AlertType:
     alert_type_id: strawberry.ID
     application_id: strawberry.ID
     name: str
-    system_alert_type_id: str = strawberry.field(
-        description="The short code of the system alert kind, such as CM01."
-    )
+    system_alert_type_id: str = strawberry.field(description="The short code of the system alert kind, such as CM01.")
     description: str
     active: bool
 

@@ -107,9 +107,7 @@ class VirtualEntityChange:
     time_zone: str | None = strawberry.UNSET
 
 
-@strawberry.type(
-    description="A resource type of a kind of virtual entity, with the resources that satisfy it."
-)
+@strawberry.type(description="A resource type of a kind of virtual entity, with the resources that satisfy it.")
 class ResourceOptions:
     resource_type_id: strawberry.ID
     required: bool

@@ -5,14 +5,14 @@ from decimal import Decimal
 
 import strawberry
 
-from wattgate import names
 from wattgate.db.queries import resources as queries
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.scalars import Json
+from wattgate.names import Function, Period
 from wattgate.principal import Permission
 
-Period = strawberry.enum(names.Period, description="The length of a bucket, as an ISO 8601 duration.")
-Function = strawberry.enum(names.Function, description="How the readings of a bucket become one value.")
+strawberry.enum(Period, description="The length of a bucket, as an ISO 8601 duration.")
+strawberry.enum(Function, description="How the readings of a bucket become one value.")
 
 
 @strawberry.type(description="One measured quantity of a storage definition.")
@@ -75,7 +75,7 @@ class NewResourceType:
     data_source_resource_type_info: Json | None = None
     label: str = ""
     base_unit: str | None = strawberry.field(
-        default=None, description="The first field's unit where it is left out."
+        default=strawberry.UNSET, description="The first field's unit where it is left out."
     )
 
 
@@ -177,9 +177,7 @@ class NewReading:
 class NewReadings:
     resource_id: strawberry.ID
     readings: list[NewReading]
-    field: str | None = strawberry.field(
-        default=None, description="The resource's first field where it is left out."
-    )
+    field: str | None = strawberry.field(default=None, description="The resource's first field where it is left out.")
 
 
 @strawberry.type(description="What became of readings that were sent.")

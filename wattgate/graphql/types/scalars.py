@@ -7,7 +7,7 @@ from typing import Any, NewType
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import strawberry
-from strawberry.schema.types.scalar import ScalarDefinition
+from strawberry.types.scalar import ScalarDefinition
 
 from wattgate.clock import iso
 

@@ -82,9 +82,7 @@ def upgrade() -> None:
         sa.Column("data", JSON, nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["application_id"], ["application.application_id"], name=op.f("fk_faq_application_id")
-        ),
+        sa.ForeignKeyConstraint(["application_id"], ["application.application_id"], name=op.f("fk_faq_application_id")),
         sa.PrimaryKeyConstraint("faq_id", name=op.f("pk_faq")),
     )
     op.create_index(op.f("ix_faq_application_id"), "faq", ["application_id"], unique=False)
@@ -108,9 +106,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("resource_type_id", name=op.f("pk_resource_type")),
     )
-    op.create_index(
-        op.f("ix_resource_type_application_id"), "resource_type", ["application_id"], unique=False
-    )
+    op.create_index(op.f("ix_resource_type_application_id"), "resource_type", ["application_id"], unique=False)
     op.create_table(
         "virtual_entity_type",
         sa.Column("application_id", sa.String(), nullable=False),
@@ -223,9 +219,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("ve_id", name=op.f("pk_virtual_entity")),
     )
-    op.create_index(
-        op.f("ix_virtual_entity_application_id"), "virtual_entity", ["application_id"], unique=False
-    )
+    op.create_index(op.f("ix_virtual_entity_application_id"), "virtual_entity", ["application_id"], unique=False)
     op.create_index(op.f("ix_virtual_entity_owner_id"), "virtual_entity", ["owner_id"], unique=False)
     op.create_index(op.f("ix_virtual_entity_ve_type_id"), "virtual_entity", ["ve_type_id"], unique=False)
     op.create_table(
@@ -256,9 +250,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["application_id"], ["application.application_id"], name=op.f("fk_tariff_application_id")
         ),
-        sa.ForeignKeyConstraint(
-            ["resource_id"], ["resource.resource_id"], name=op.f("fk_tariff_resource_id")
-        ),
+        sa.ForeignKeyConstraint(["resource_id"], ["resource.resource_id"], name=op.f("fk_tariff_resource_id")),
         sa.PrimaryKeyConstraint("tariff_id", name=op.f("pk_tariff")),
     )
     op.create_index(op.f("ix_tariff_application_id"), "tariff", ["application_id"], unique=False)
@@ -296,9 +288,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["resource_id"], ["resource.resource_id"], name=op.f("fk_virtual_entity_resource_resource_id")
         ),
-        sa.ForeignKeyConstraint(
-            ["ve_id"], ["virtual_entity.ve_id"], name=op.f("fk_virtual_entity_resource_ve_id")
-        ),
+        sa.ForeignKeyConstraint(["ve_id"], ["virtual_entity.ve_id"], name=op.f("fk_virtual_entity_resource_ve_id")),
         sa.PrimaryKeyConstraint("ve_id", "resource_id", name=op.f("pk_virtual_entity_resource")),
     )
     op.create_index(

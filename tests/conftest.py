@@ -1,0 +1,87 @@
+"""What every test may ask for: databases, a served gateway on each, a demonstration, a browser."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, async_playwright
+
+from tests.support.house import House, house
+from tests.support.servers import database_on, postgresql, serving
+from wattgate.app.demo import live, seed
+from wattgate.app.factory import assemble, create_app
+from wattgate.app.settings import demo_settings
+from wattgate.clock import utc_now
+from wattgate.db.migrate import upgrade
+
+for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
+    del os.environ[name]  # the tests choose their own settings
+
+ENGINES = ["sqlite", "postgresql"]
+BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
+
+
+@pytest.fixture(scope="session")
+def postgresql_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with postgresql(tmp_path_factory.mktemp("postgresql")) as url:
+        yield url
+
+
+@pytest.fixture(params=ENGINES)
+async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """An empty database on each engine."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'test.sqlite3'}"
+        return
+    async with database_on(request.getfixturevalue("postgresql_url")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+async def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+    """A served gateway with two tenants on each engine, shared by the tests of a run: leave their records be."""
+    if request.param == "sqlite":
+        async with house(f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'test.sqlite3'}") as made:
+            yield made
+        return
+    async with database_on(request.getfixturevalue("postgresql_url")) as url, house(url) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+async def demo_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The base URL of a demonstration with a fortnight of history, whose meters send power every few seconds."""
+    settings = demo_settings(tmp_path_factory.mktemp("demo"))
+    gateway = assemble(settings)
+    await upgrade(gateway.database)
+    await seed.install(gateway.runner)
+    await seed.fill(gateway.runner, await seed.installed(gateway.runner), utc_now(), history=timedelta(days=14))
+    await gateway.database.close()
+    async with serving(create_app(settings, background=[live.run_meters])) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """A real Chromium; without one the test is skipped, unless WATTGATE_TEST_BROWSER=required."""
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        if os.environ.get("WATTGATE_TEST_BROWSER") == "required":
+            pytest.fail("no Chromium on this machine, and WATTGATE_TEST_BROWSER requires one")
+        pytest.skip("no Chromium on this machine")
+    flags = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ]
+    async with async_playwright() as playwright:
+        chromium = await playwright.chromium.launch(executable_path=executable, args=flags)
+        yield chromium
+        await chromium.close()

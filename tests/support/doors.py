@@ -1,0 +1,118 @@
+"""The same operation through both doors: GraphQL documents and REST requests made from the catalogue."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from graphql import (
+    GraphQLField,
+    GraphQLObjectType,
+    get_named_type,
+    is_enum_type,
+    is_leaf_type,
+    is_object_type,
+)
+
+from tests.support.house import House
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.fields import edge_of
+from wattgate.graphql.operation import Operation, Rest
+from wattgate.graphql.schema import build
+from wattgate.names import camel
+
+SCHEMA = build(OPERATIONS)._schema
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a door answered: the value, or the error's code and the problems' places."""
+
+    value: Any = None
+    code: str | None = None
+    status: int = 200
+    body: Any = None
+
+
+def field_of(operation: Operation) -> GraphQLField:
+    """The root field of an operation in the built schema."""
+    root = SCHEMA.get_type(operation.kind.value)
+    assert isinstance(root, GraphQLObjectType)
+    return root.fields[camel(operation.name)]
+
+
+def document(operation: Operation, given: Iterable[str], edges: tuple[str, ...] = ()) -> str:
+    """A document that gives an operation these arguments and asks for its plain fields and these edges."""
+    field = field_of(operation)
+    declared = ", ".join(f"${name}: {field.args[name].type}" for name in given)
+    passed = ", ".join(f"{name}: ${name}" for name in given)
+    variables, arguments = (f"({declared})", f"({passed})") if declared else ("", "")
+    kind = operation.kind.value.lower()
+    return f"{kind} {variables} {{ answer: {camel(operation.name)}{arguments} {selection(field, edges)} }}"
+
+
+def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
+    """The plain fields of a field's type, all the way down; of edges only those named, as in REST."""
+    type_ = get_named_type(field.type)
+    if is_leaf_type(type_):
+        return ""
+    assert is_object_type(type_)
+    inner = [
+        f"{name} {selection(one)}"
+        for name, one in type_.fields.items()
+        if name in edges or edge_of(one.extensions["strawberry-definition"]) is None
+    ]
+    return "{ " + " ".join(inner) + " }"
+
+
+async def by_graphql(
+    house: House,
+    operation: Operation,
+    variables: dict[str, Any],
+    headers: dict[str, str],
+    edges: tuple[str, ...] = (),
+) -> Answered:
+    request = {"query": document(operation, variables, edges), "variables": variables}
+    answer = await house.http.post("/graphql", json=request, headers=headers)
+    body = answer.json()
+    if errors := body.get("errors"):
+        return Answered(code=errors[0]["extensions"]["code"], status=answer.status_code, body=body)
+    return Answered(value=body["data"]["answer"], status=answer.status_code, body=body)
+
+
+async def by_rest(
+    house: House, operation: Operation, rest: Rest, variables: dict[str, Any], headers: dict[str, str]
+) -> Answered:
+    given = dict(variables)
+    path = re.sub(r"\{(\w+)\}", lambda match: str(given.pop(match[1])), rest.path)
+    more: dict[str, Any] = {}
+    if rest.method == "GET":
+        more["params"] = {name: value for name, value in given.items() if value is not None}
+    elif given:
+        more["json"] = given.pop("input", given)
+    answer = await house.call(rest.method, path, headers, **more)
+    body = answer.json()
+    if answer.status_code >= 400:
+        return Answered(code=body["code"], status=answer.status_code, body=body)
+    return Answered(value=body, status=answer.status_code, body=body)
+
+
+def enums_as_rest(operation: Operation, value: Any) -> Any:
+    """A GraphQL answer with enum names as the values that REST tells."""
+    return _as_rest(field_of(operation).type, value)
+
+
+def _as_rest(type_: Any, value: Any) -> Any:
+    named = get_named_type(type_)
+    if isinstance(value, list):
+        return [_as_rest(named, item) for item in value]
+    if is_enum_type(named) and value is not None:
+        return getattr(named.values[value].value, "value", named.values[value].value)
+    if value is None or is_leaf_type(named):
+        return value
+    return {name: _as_rest(named.fields[name].type, item) for name, item in value.items()}
+
+
+def doors() -> list[tuple[Operation, Rest]]:
+    """Every place of the catalogue that REST has."""
+    return [(operation, rest) for operation in OPERATIONS for rest in operation.rest]

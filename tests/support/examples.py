@@ -1,0 +1,164 @@
+"""An example call of every operation of the catalogue, by its name: the variables, as a client would give them.
+
+Each is made anew for a tenant, so that an example which changes or deletes a record has one of its own.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import uuid4
+
+from tests.support.house import PASSWORD, STORAGE, Tenant
+
+Example = Callable[[Tenant], Awaitable[dict[str, Any]]]
+
+
+def fixed(variables: Callable[[Tenant], dict[str, Any]]) -> Example:
+    async def example(tenant: Tenant) -> dict[str, Any]:
+        return variables(tenant)
+
+    return example
+
+
+def by_id(name: str, key: str, **more: Any) -> Example:
+    return fixed(lambda tenant: {key: tenant.ids[name], **more})
+
+
+NOTHING = fixed(lambda tenant: {})
+
+
+async def _own_account(tenant: Tenant) -> dict[str, Any]:
+    return {"accountId": await tenant.add_account(f"{uuid4().hex}@example.org")}
+
+
+async def _changed_account(tenant: Tenant) -> dict[str, Any]:
+    return {**await _own_account(tenant), "input": {"name": "Ada"}}
+
+
+async def _own_home(tenant: Tenant) -> dict[str, Any]:
+    return {"veId": await tenant.add_home(tenant.ids["resource"])}
+
+
+async def _changed_home(tenant: Tenant) -> dict[str, Any]:
+    return {**await _own_home(tenant), "input": {"name": "New name", "timeZone": "Europe/London"}}
+
+
+async def _home_with_attributes(tenant: Tenant) -> dict[str, Any]:
+    return {**await _own_home(tenant), "attributes": {"rooms": 4, "kind": "flat"}}
+
+
+async def _home_without_attributes(tenant: Tenant) -> dict[str, Any]:
+    variables = await _home_with_attributes(tenant)
+    await tenant.run("set_virtual_entity_attributes", ve_id=variables["veId"], attributes=variables["attributes"])
+    return {"veId": variables["veId"], "names": ["rooms"]}
+
+
+async def _token_id(tenant: Tenant) -> dict[str, Any]:
+    await tenant.add_token()
+    tokens = await tenant.run("tokens")
+    return {"tokenId": tokens[-1].token_id}
+
+
+async def _readings(tenant: Tenant) -> dict[str, Any]:
+    one = {
+        "resourceId": await tenant.add_resource(),
+        "readings": [{"at": "2026-02-01T00:00:00Z", "value": 0.25}, {"at": "2026-02-01T00:30:00Z", "value": "0.5"}],
+    }
+    return {"series": [one]}
+
+
+def _new_resource_type() -> dict[str, Any]:
+    storage = [
+        {
+            "type": definition.type,
+            "sampling": definition.sampling,
+            "start": definition.start,
+            "fields": [
+                {
+                    "fieldName": field.field_name,
+                    "unit": field.unit,
+                    "datatype": field.datatype,
+                    "negative": field.negative,
+                }
+                for field in definition.fields
+            ],
+        }
+        for definition in STORAGE
+    ]
+    return {"input": {"name": "gas", "classifier": "gas.consumption", "storage": storage, "description": "gas"}}
+
+
+EXAMPLES: dict[str, Example] = {
+    "authenticate": fixed(
+        lambda tenant: {
+            "username": tenant.username,
+            "password": PASSWORD,
+            "applicationId": tenant.application_id,
+        }
+    ),
+    "token_status": NOTHING,
+    "new_token": NOTHING,
+    "delete_token": NOTHING,
+    "tokens": NOTHING,
+    "revoke_token": _token_id,
+    "accounts": NOTHING,
+    "account": fixed(lambda tenant: {"accountId": tenant.account_id}),
+    "add_account": fixed(
+        lambda tenant: {
+            "input": {"username": f"{uuid4().hex}@Example.org", "userId": tenant.user_id, "password": "long enough"}
+        }
+    ),
+    "update_account": _changed_account,
+    "delete_account": _own_account,
+    "virtual_entities": NOTHING,
+    "virtual_entity": by_id("virtual_entity", "veId"),
+    "add_virtual_entity": fixed(
+        lambda tenant: {
+            "input": {
+                "veTypeId": tenant.ids["virtual_entity_type"],
+                "name": "Second home",
+                "resources": [{"resourceId": tenant.ids["resource"]}],
+            }
+        }
+    ),
+    "update_virtual_entity": _changed_home,
+    "deactivate_virtual_entity": _own_home,
+    "set_virtual_entity_attributes": _home_with_attributes,
+    "remove_virtual_entity_attributes": _home_without_attributes,
+    "virtual_entity_type_resources": by_id("virtual_entity_type", "veTypeId"),
+    "application_statistics": NOTHING,
+    "virtual_entity_types": NOTHING,
+    "virtual_entity_type": by_id("virtual_entity_type", "veTypeId"),
+    "add_virtual_entity_type": fixed(lambda tenant: {"input": {"name": "Flat", "description": "A flat"}}),
+    "update_virtual_entity_type": by_id("virtual_entity_type", "veTypeId", input={"description": "Changed"}),
+    "resource_types": NOTHING,
+    "resource_type": by_id("resource_type", "resourceTypeId"),
+    "add_resource_type": fixed(lambda tenant: _new_resource_type()),
+    "resources": NOTHING,
+    "resource": by_id("resource", "resourceId"),
+    "add_resource": fixed(
+        lambda tenant: {"input": {"resourceTypeId": tenant.ids["resource_type"], "name": "electricity"}}
+    ),
+    "readings": by_id(
+        "resource", "resourceId", start="2026-01-05T00:00:00Z", end="2026-01-05T02:00:00Z", period="PT30M"
+    ),
+    "record_readings": _readings,
+    "alert_types": NOTHING,
+    "alert_type": by_id("alert_type", "alertTypeId"),
+    "add_alert_type": fixed(
+        lambda tenant: {"input": {"name": "Low", "systemAlertTypeId": "CM02", "description": "Low use"}}
+    ),
+    "update_alert_type": by_id("alert_type", "alertTypeId", input={"name": "Very high"}),
+    "faqs": fixed(lambda tenant: {"reference": "app", "country": "GB"}),
+    "faq": by_id("faq", "faqId"),
+    "add_faq": fixed(
+        lambda tenant: {
+            "input": {
+                "reference": "display",
+                "version": "2.0.0",
+                "minimumVersion": "1.0.0",
+                "country": "GB",
+                "data": [{"question": "What is green?", "reply": "Little use."}],
+            }
+        }
+    ),
+}

@@ -1,0 +1,224 @@
+"""A served gateway with two tenants, each with one record of every kind."""
+
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx
+from strawberry import ID
+
+from tests.support.servers import serving
+from wattgate.app.factory import Gateway, assemble, create_app
+from wattgate.app.settings import Settings
+from wattgate.db.migrate import upgrade
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.operation import Kind, Operation
+from wattgate.graphql.resolvers import identity, provisioning, readings
+from wattgate.graphql.types import alerts, content
+from wattgate.graphql.types import homes as home_types
+from wattgate.graphql.types import identity as identity_types
+from wattgate.graphql.types import resources as resource_types
+from wattgate.principal import Principal, Role
+
+PASSWORD = "correct horse"
+STORAGE = [
+    resource_types.NewStorageDefinition(
+        type="timeseries",
+        sampling="regular",
+        start="2014-01-06T00:00:00+00:00",
+        fields=[resource_types.NewStorageField(field_name="ENERGY", unit="kWh", datatype="fixedpoint(3)")],
+    ),
+    resource_types.NewStorageDefinition(
+        type="timeseries",
+        sampling="irregular",
+        start="2014-01-06T00:00:00+00:00",
+        fields=[resource_types.NewStorageField(field_name="POWER", unit="W", datatype="integer", negative=True)],
+    ),
+]
+
+
+def operation(name: str, kind: Kind | None = None) -> Operation:
+    """The operation of that name in the catalogue."""
+    return next(one for one in OPERATIONS if one.name == name and kind in (None, one.kind))
+
+
+def basic(username: str, password: str) -> dict[str, str]:
+    """The headers of SPEC.md's Basic scheme."""
+    return {"Authorization": "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()}
+
+
+@dataclass
+class Tenant:
+    """An application with its people and one record of every kind; `headers` by who calls."""
+
+    gateway: Gateway
+    application_id: str
+    user_id: str = ""
+    account_id: str = ""
+    username: str = ""
+    headers: dict[str, dict[str, str]] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def system(self) -> Principal:
+        return Principal(Role.SYSTEM, application_id=self.application_id, user_id=self.user_id)
+
+    @property
+    def account(self) -> Principal:
+        return Principal(
+            Role.ACCOUNT, application_id=self.application_id, user_id=self.user_id, account_id=self.account_id
+        )
+
+    async def run(self, name: str, **arguments: Any) -> Any:
+        """Run a catalogue operation for the tenant's user, with every permission."""
+        return await self.gateway.runner.run(operation(name), self.system, arguments)
+
+    async def add_resource(self, name: str = "electricity consumption") -> str:
+        given = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name)
+        return str((await self.run("add_resource", input=given)).resource_id)
+
+    async def add_home(self, *resource_ids: str) -> str:
+        given = home_types.NewVirtualEntity(
+            ve_type_id=ID(self.ids["virtual_entity_type"]),
+            name="Home",
+            postal_code="A1 1AA",
+            resources=[home_types.OwnedResource(resource_id=ID(one)) for one in resource_ids],
+        )
+        return str((await self.run("add_virtual_entity", input=given)).ve_id)
+
+    async def add_account(self, username: str) -> str:
+        given = identity_types.NewAccount(username=username, user_id=ID(self.user_id), password=PASSWORD)
+        return str((await self.run("add_account", input=given)).account_id)
+
+    async def add_token(self) -> str:
+        """A further token of the tenant's account."""
+        issued = await self.gateway.runner.run(identity.new_token, self.account, {})
+        return str(issued.token)
+
+    async def record(self, resource_id: str, *values: tuple[datetime, str], field: str | None = None) -> None:
+        given = resource_types.NewReadings(
+            resource_id=ID(resource_id),
+            field=field,
+            readings=[resource_types.NewReading(at=at, value=Decimal(value)) for at, value in values],
+        )
+        await self.gateway.runner.run(readings.record_readings, self.system, {"series": [given]})
+
+
+async def settle(gateway: Gateway, name: str) -> Tenant:
+    """Make a tenant: an application, a user with an account, an administrator, and a record of every kind."""
+    run = gateway.runner.run
+    founded = await run(
+        provisioning.create_application, Principal(Role.SYSTEM), {"name": name, "username": f"{name}-app"}
+    )
+    tenant = Tenant(gateway, founded.application_id)
+    tenant.username = f"user@{name}.example"
+    for who, username, administrator in (
+        ("account", tenant.username, False),
+        ("administrator", f"admin@{name}.example", True),
+    ):
+        made = await run(
+            provisioning.create_user,
+            tenant.system,
+            {"username": username, "password": PASSWORD, "administrator": administrator},
+        )
+        login = await run(
+            identity.authenticate,
+            Principal(Role.ANONYMOUS),
+            {"application_id": tenant.application_id, "username": username, "password": PASSWORD},
+        )
+        tenant.headers[who] = {"token": login.token}
+        if who == "account":
+            tenant.user_id, tenant.account_id = made.user_id, made.account_id
+            tenant.headers["account basic"] = {
+                **basic(username, PASSWORD),
+                "applicationId": tenant.application_id,
+            }
+    tenant.headers["application"] = basic(founded.username, founded.secret)
+    tenant.headers["acting"] = {**tenant.headers["application"], "userId": tenant.user_id}
+    await _furnish(tenant)
+    return tenant
+
+
+async def _furnish(tenant: Tenant) -> None:
+    ids = tenant.ids
+    kind = resource_types.NewResourceType(
+        name="electricity", classifier="electricity.consumption", storage=STORAGE, base_unit="kWh"
+    )
+    ids["resource_type"] = (await tenant.run("add_resource_type", input=kind)).resource_type_id
+    wanted = home_types.NewWantedResource(resource_type_id=ID(ids["resource_type"]), required=True)
+    home_kind = home_types.NewVirtualEntityType(name="Home", resources=[wanted])
+    ids["virtual_entity_type"] = (await tenant.run("add_virtual_entity_type", input=home_kind)).ve_type_id
+    ids["resource"] = await tenant.add_resource()
+    ids["virtual_entity"] = await tenant.add_home(ids["resource"])
+    alert_type = alerts.NewAlertType(name="High", system_alert_type_id="CM01", description="High use")
+    ids["alert_type"] = (await tenant.run("add_alert_type", input=alert_type)).alert_type_id
+    faq = content.NewFaq(
+        reference="app",
+        version="1.2.0",
+        minimum_version="1.0.0",
+        country="GB",
+        data=[content.NewQuestionAndReply(question="Why?", reply="Because.")],
+    )
+    ids["faq"] = (await tenant.run("add_faq", input=faq)).faq_id
+    await tenant.gateway.runner.run(
+        provisioning.set_tariff,
+        tenant.system,
+        {
+            "resource_id": ids["resource"],
+            "name": "Standard",
+            "rate": Decimal("24.5"),
+            "standing_charge": Decimal("53.8"),
+            "valid_from": datetime(2024, 1, 1, tzinfo=UTC),
+        },
+    )
+    await tenant.record(
+        ids["resource"],
+        (datetime(2026, 1, 5, 0, 0, tzinfo=UTC), "0.125"),
+        (datetime(2026, 1, 5, 0, 30, tzinfo=UTC), "0.250"),
+        (datetime(2026, 1, 5, 1, 30, tzinfo=UTC), "1.5"),
+    )
+
+
+@dataclass
+class House:
+    """A served gateway: its URL, an HTTP client on it, its parts, and two tenants."""
+
+    url: str
+    http: httpx.AsyncClient
+    gateway: Gateway
+    one: Tenant
+    other: Tenant
+
+    @property
+    def rest(self) -> str:
+        return f"{self.url}/api/v0-1"
+
+    async def graphql(self, query: str, headers: dict[str, str], **variables: Any) -> dict[str, Any]:
+        """The JSON answer to a GraphQL request."""
+        answer = await self.http.post("/graphql", json={"query": query, "variables": variables}, headers=headers)
+        return dict(answer.json())
+
+    async def call(self, method: str, path: str, headers: dict[str, str], **more: Any) -> httpx.Response:
+        """The answer to a REST request."""
+        return await self.http.request(method, f"/api/v0-1{path}", headers=headers, **more)
+
+
+@asynccontextmanager
+async def house(database_url: str) -> AsyncIterator[House]:
+    """A gateway on a fresh database, served on a free port."""
+    settings = Settings(_env_file=None, database_url=database_url, allowed_origins=["*"])
+    gateway = assemble(settings)
+    try:
+        await upgrade(gateway.database)
+        one, other = await settle(gateway, "one"), await settle(gateway, "other")
+        async with (
+            serving(create_app(settings)) as url,
+            httpx.AsyncClient(base_url=url, timeout=30) as http,
+        ):
+            yield House(url, http, gateway, one, other)
+    finally:
+        await gateway.database.close()

@@ -1,0 +1,30 @@
+/** Names the home that is shown, and lets a person with several choose; the browser remembers the choice. */
+
+const KEY = "wattgate.home";
+
+export class HomePicker {
+  #select;
+  #name;
+  #homes = [];
+
+  constructor(root, chosen) {
+    this.#select = root.querySelector("select");
+    this.#name = root.querySelector(".home-name");
+    this.#select.addEventListener("change", () => {
+      localStorage.setItem(KEY, this.#select.value);
+      chosen(this.#homes.find((home) => home.veId === this.#select.value));
+    });
+  }
+
+  /** Offer homes; the one to begin with, or undefined where there is none. */
+  offer(homes) {
+    this.#homes = homes;
+    const remembered = localStorage.getItem(KEY);
+    const first = homes.find((home) => home.veId === remembered) ?? homes[0];
+    this.#select.replaceChildren(...homes.map((home) => new Option(home.name, home.veId, false, home === first)));
+    this.#select.hidden = homes.length < 2;
+    this.#name.hidden = homes.length >= 2;
+    this.#name.textContent = first?.name ?? "";
+    return first;
+  }
+}

@@ -1,0 +1,30 @@
+/** What today has come to so far. */
+
+import { now } from "./clock.js";
+import { energy, money } from "./format.js";
+import { today } from "./overview.js";
+
+export class TodayPanel {
+  #tiles;
+
+  constructor(list) {
+    this.#tiles = (name) => list.querySelector(`[data-tile="${name}"]`);
+  }
+
+  show({ week, hasGas, hasCost, exports, standingChargeIncluded }) {
+    const time = now();
+    this.#fill("cost", money(today(week.cost, time)), hasCost);
+    this.#fill("electricity", energy(today(week.energy, time)), true);
+    this.#fill("gas", energy(today(week.gas, time)), hasGas);
+    this.#fill("exported", energy(today(week.exported, time)), exports);
+    this.#tiles("cost").querySelector("small").textContent = standingChargeIncluded
+      ? "includes standing charge"
+      : "without standing charge";
+  }
+
+  #fill(name, text, visible) {
+    const tile = this.#tiles(name);
+    tile.hidden = !visible;
+    tile.querySelector(".amount").textContent = text;
+  }
+}
