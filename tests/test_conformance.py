@@ -1,4 +1,4 @@
-"""Both doors agree: every row of the catalogue, through GraphQL and through REST, for two tenants, on both databases."""
+"""Both doors agree: every row of the catalogue on GraphQL and REST, for two tenants, on both databases."""
 
 from typing import Any
 

@@ -17,6 +17,9 @@ from typing import Any, ClassVar
 
 from wattgate.names import TRACE_ID
 
+Path = tuple[str | int, ...]
+"""Where something stands in a request: names of members and positions in lists."""
+
 MAX_TOLD = 100
 """How many problems an error tells; a batch of 10,000 wrong readings would be a very long answer."""
 
@@ -25,7 +28,7 @@ MAX_TOLD = 100
 class Problem:
     """One thing wrong with a request: where (path of keys and list positions) and what."""
 
-    path: tuple[str | int, ...]
+    path: Path
     message: str
     missing: bool = False
 

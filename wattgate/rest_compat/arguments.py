@@ -21,16 +21,13 @@ from graphql import (
 from graphql.utilities import coerce_input_value, validate_input_value
 from strawberry.types.arguments import convert_arguments
 
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Path, Problem
 from wattgate.graphql.operation import Operation
 from wattgate.graphql.schema import Schema
 from wattgate.rest_compat.exchange import Exchange, Given
 
 INPUT = "input"
 """The argument that is a REST body as a whole; without one, the members of the body are the arguments."""
-
-
-Path = tuple[str | int, ...]
 
 
 def body_of(raw: bytes) -> Any:
@@ -66,20 +63,18 @@ class Binder:
         }
         return Given({**query, **body, **exchange.path})
 
-    def bind(self, given: Given, names: Mapping[str, str]) -> dict[str, Any]:
-        """The resolver's keyword arguments. BadInput with every problem at once.
+    def bind(self, given: Given) -> dict[str, Any]:
+        """The resolver's keyword arguments. BadInput with every problem at once, by GraphQL's names.
 
-        Unknown members are passed over, because real clients send them. `names` gives the REST name of an argument
-        where it is not the GraphQL one.
+        Unknown members are passed over, because real clients send them.
         """
         problems = list(given.problems)
         known: dict[str, Any] = {}
         for name, argument in self._field.args.items():
-            path = () if name == INPUT else (names.get(name, name),)
             if name in given.values:
-                known[name] = _checked(given.values[name], argument.type, path, problems)
+                known[name] = _checked(given.values[name], argument.type, (name,), problems)
             elif is_required_argument(argument):
-                problems.append(Problem(path, "is missing", missing=True))
+                problems.append(Problem((name,), "is missing", missing=True))
         if problems:
             raise BadInput("the request is not complete and correct", problems=problems)
         coerced = {

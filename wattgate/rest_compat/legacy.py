@@ -10,11 +10,18 @@ from typing import Any
 
 from wattgate.clock import iso, to_ms
 from wattgate.db.models import Resource
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Path, Problem
 from wattgate.rest_compat.exchange import Answer, Exchange, Given
 
-READINGS_NAMES: Mapping[str, str] = MappingProxyType({"start": "from", "end": "to", "timeZone": "offset"})
+READINGS_PLACES: Mapping[Path, Path] = MappingProxyType(
+    {("start",): ("from",), ("end",): ("to",), ("timeZone",): ("offset",)}
+)
 """How the arguments of `readings` are called in the legacy query."""
+
+POSTED_PLACES: Mapping[Path, Path] = MappingProxyType(
+    {("series",): ("readings",), ("series", 0): (), ("series", 0, "readings"): ("readings",)}
+)
+"""Where the one series of a posted body stands."""
 
 _GRACE = timedelta(hours=1)  # clients in a zone with summer time ask for one hour more across the autumn change
 _LONGEST: Mapping[str, timedelta] = MappingProxyType(

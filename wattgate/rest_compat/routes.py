@@ -3,8 +3,9 @@
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -14,17 +15,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from wattgate.clock import Clock, utc_now
-from wattgate.errors import MAX_TOLD, BadInput, GatewayError, Internal, Problem, Unauthenticated
+from wattgate.errors import MAX_TOLD, BadInput, GatewayError, Internal, Path, Problem, Unauthenticated
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.fields import edge_of
 from wattgate.graphql.operation import Operation, Rest
 from wattgate.graphql.runner import Runner, permit
 from wattgate.graphql.schema import Schema
 from wattgate.principal import Principal
-from wattgate.rest_compat.arguments import INPUT, Binder, body_of
+from wattgate.rest_compat.arguments import Binder, body_of
 from wattgate.rest_compat.exchange import Answer, Exchange
 from wattgate.rest_compat.render import name_of, render_field, renderer
-from wattgate.rest_compat.shapes import SHAPES, UNIFORM, Shape
+from wattgate.rest_compat.shapes import BODY, SHAPES, UNIFORM, Shape, placed
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +95,8 @@ class Door:
             principal = await self._authenticate(request.headers)
             told = await self._answer(place, principal, request)
         except GatewayError as error:
-            return refusal(error, place.shape.refused if isinstance(error, Unauthenticated) else {})
+            more = place.shape.refused if isinstance(error, Unauthenticated) else {}
+            return refusal(error, more, {**BODY, **place.shape.places})
         headers = {OPERATION_HEADER: place.operation.name}
         return _json(told, place.rest.status, headers)
 
@@ -109,7 +111,7 @@ class Door:
             now=self._clock(),
         )
         given = (place.shape.given or place.binder.given)(exchange)
-        arguments = place.binder.bind(given, place.shape.names)
+        arguments = place.binder.bind(given)
         result = await self._runner.run(place.operation, principal, arguments)
         rows = result if place.many else [result]
         edges = {
@@ -131,10 +133,15 @@ def _told(place: Place, answer: Answer) -> Any:
     return answer.told
 
 
-def refusal(error: GatewayError, more: Mapping[str, Any] | None = None) -> Response:
+NOTHING_MORE: Mapping[Any, Any] = MappingProxyType({})
+
+
+def refusal(
+    error: GatewayError, more: Mapping[str, Any] = NOTHING_MORE, places: Mapping[Path, Path] = NOTHING_MORE
+) -> Response:
     """The error contract as a REST answer. Bad input is told in the legacy words, with every problem beside."""
-    problems = [_without_input(problem) for problem in error.problems]
-    body: dict[str, Any] = {**(more or {}), "error": error.message, **error.extensions}
+    problems = [replace(problem, path=placed(problem.path, places)) for problem in error.problems]
+    body: dict[str, Any] = {**more, "error": error.message, **error.extensions}
     if isinstance(error, BadInput) and problems:
         body |= {
             "error": _legacy_words(problems),
@@ -163,12 +170,6 @@ def _legacy_words(problems: list[Problem]) -> str:
     kind = "missing" if all(problem.missing for problem in problems) else "incorrect"
     places = dict.fromkeys(".".join(map(str, problem.path)) or "body" for problem in problems[:MAX_TOLD])
     return f"{kind} elements " + " ".join(f"-{place}" for place in places)
-
-
-def _without_input(problem: Problem) -> Problem:
-    if problem.path[:1] != (INPUT,):
-        return problem
-    return Problem(problem.path[1:], problem.message, problem.missing)
 
 
 def _json(body: Any, status: int, headers: dict[str, str]) -> Response:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from wattgate.clock import to_ms
+from wattgate.errors import Path
 from wattgate.rest_compat import legacy
 from wattgate.rest_compat.exchange import Answer, Exchange, Given
 
@@ -14,12 +15,12 @@ from wattgate.rest_compat.exchange import Answer, Exchange, Given
 class Shape:
     """The legacy form of one place of the REST interface.
 
-    `given` makes the arguments and `names` their REST names where these differ; `body` makes the answer;
-    `refused` is told beside the error when credentials are refused.
+    `given` makes the arguments; `places` says where in the request something stands, by where it stands in the
+    arguments; `body` makes the answer; `refused` is told beside the error when credentials are refused.
     """
 
     given: Callable[[Exchange], Given] | None = None
-    names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    places: Mapping[Path, Path] = field(default_factory=lambda: MappingProxyType({}))
     body: Callable[[Answer], Any] | None = None
     refused: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -106,11 +107,11 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "DELETE /virtualentity/{veId}": Shape(body=lambda answer: _home(answer.told, answer.edges["resources"][0])),
         "GET /virtualentity/{veId}/attribute": Shape(body=_attribute),
         "POST /virtualentity/{veId}/attribute": Shape(
-            given=_attributes_set, names={"attributes": "body"}, body=_attribute
+            given=_attributes_set, places={("attributes",): ()}, body=_attribute
         ),
         "DELETE /virtualentity/{veId}/attribute": Shape(
             given=_attributes_removed,
-            names={"names": "removeAttributes"},
+            places={("names",): ("removeAttributes",)},
             body=lambda answer: {"status": "OK", **_attribute(answer)},
         ),
         "POST /resource": Shape(
@@ -122,11 +123,11 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
             }
         ),
         "GET /resource/{resourceId}/readings": Shape(
-            given=legacy.readings_given, names=legacy.READINGS_NAMES, body=legacy.readings_body
+            given=legacy.readings_given, places=legacy.READINGS_PLACES, body=legacy.readings_body
         ),
         "POST /resource/{resourceId}/readings": Shape(
             given=legacy.readings_posted,
-            names={"series": "readings"},
+            places=legacy.POSTED_PLACES,
             body=lambda answer: {"status": "OK", **answer.told},
         ),
         "GET /resource/{resourceId}/current": Shape(body=_current),
@@ -138,3 +139,15 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
 """By method and path as the catalogue has them. A place that is not here answers uniformly."""
 
 UNIFORM = Shape()
+
+BODY: Mapping[Path, Path] = MappingProxyType({("input",): ()})
+"""An argument `input` is the body as a whole."""
+
+
+def placed(path: Path, places: Mapping[Path, Path]) -> Path:
+    """Where in a REST request something stands that stands at `path` in the arguments: the longest match decides."""
+    for length in range(len(path), 0, -1):
+        prefix = path[:length]
+        if prefix in places:
+            return (*places[prefix], *path[length:])
+    return path

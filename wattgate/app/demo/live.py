@@ -1,13 +1,13 @@
 """The demonstration's meters: live power every few seconds, and each half hour's readings when it has ended."""
 
 import asyncio
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from random import Random
 
 from strawberry import ID
 
-from wattgate.app.demo.seed import SYSTEM, Installed, fill, installed
+from wattgate.app.demo.seed import SYSTEM, Installed, ended, fill, installed
 from wattgate.app.demo.simulation import power
 from wattgate.clock import utc_now
 from wattgate.graphql.resolvers.readings import record_readings
@@ -21,11 +21,13 @@ SHORTEST, LONGEST = 2.0, 5.0
 async def run_meters(runner: Runner) -> None:
     """Send what the meters of the demonstration's homes measure, for as long as the gateway runs."""
     present = await installed(runner)
-    pace = Random()
+    pace, filled = Random(), datetime.min.replace(tzinfo=UTC)
     while True:
         now = utc_now()
         await _send_power(runner, present, now)
-        await fill(runner, present, now)
+        if filled < ended(now):
+            await fill(runner, present, now)
+            filled = ended(now)
         await asyncio.sleep(pace.uniform(SHORTEST, LONGEST))
 
 

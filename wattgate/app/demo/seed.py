@@ -182,10 +182,11 @@ async def fill(runner: Runner, present: list[Installed], now: datetime, history:
             for resource_id in home.resource_ids.values()
         ]
         last = await runner.load(edge_named(types.Resource, "last_time"), SYSTEM, rows, {})
-        for row, last_time in zip(rows, last, strict=True):
+        starts = [one + HALF_HOUR if one else ended(now - history) for one in last]
+        counted = list(_counted(home.home.habits, min(starts), ended(now), outage=now - OUTAGE_AGO))
+        for row, start in zip(rows, starts, strict=True):
             series = next(one for one in RESOURCES if one.classifier == row.classifier)
-            start = last_time + HALF_HOUR if last_time else _half_hour_of(now - history)
-            values = _history(home.home.habits, series, start, _half_hour_of(now), now - OUTAGE_AGO)
+            values = (types.NewReading(at=at, value=series.value(one)) for at, one in counted if at >= start)
             while batch := list(islice(values, BATCH)):
                 given = types.NewReadings(resource_id=row.resource_id, readings=batch)
                 done = await runner.run(readings.record_readings, SYSTEM, {"series": [given]})
@@ -193,18 +194,20 @@ async def fill(runner: Runner, present: list[Installed], now: datetime, history:
     return recorded
 
 
-def _history(
-    habits: Habits, series: DemoResource, start: datetime, stop: datetime, outage: datetime
-) -> Iterator[types.NewReading]:
+def ended(now: datetime) -> datetime:
+    """The end of the last half hour that is over."""
+    return now - (now - EPOCH) % HALF_HOUR
+
+
+def _counted(
+    habits: Habits, start: datetime, stop: datetime, *, outage: datetime
+) -> Iterator[tuple[datetime, HalfHour]]:
+    """What a home's meters count in each half hour, but for the outage."""
     at = start
     while at < stop:
         if not outage <= at < outage + OUTAGE:
-            yield types.NewReading(at=at, value=series.value(half_hour(habits, at)))
+            yield at, half_hour(habits, at)
         at += HALF_HOUR
-
-
-def _half_hour_of(instant: datetime) -> datetime:
-    return instant - (instant - EPOCH) % HALF_HOUR
 
 
 async def _add_resource_type(runner: Runner, series: DemoResource) -> str:

@@ -23,6 +23,13 @@ export class BarChart {
     this.#bars.addEventListener("pointerleave", () => this.#tell(this.#bars.querySelector(".bar:focus")));
   }
 
+  clear() {
+    this.#bars.replaceChildren();
+    this.#axis.replaceChildren();
+    this.#note.textContent = "";
+    this.#tell(null);
+  }
+
   /**
    * Show bars `{ value, state, name, text, tick }`: the state is `whole`, `partial` (still being counted), `waiting`
    * (nothing yet) or `missing`; the tick is `{ label, major }` or null. `axisLabel` writes a number of the axis.

@@ -48,9 +48,10 @@ export class Dial {
 
   #mark(watts) {
     const share = this.#share(watts);
-    const [inner, outer, text] = [RADIUS - 16, RADIUS - 11, RADIUS + 17].map((radius) => point(share, radius));
+    const [inner, outer, text] = [RADIUS - 8, RADIUS + 8, RADIUS + 18].map((radius) => point(share, radius));
     const label = shape("text", { x: text.x, y: text.y });
     label.textContent = `${Math.abs(watts) / 1000}`;
+    if (share === 0 || share === 1) return [label];
     return [shape("line", { x1: inner.x, y1: inner.y, x2: outer.x, y2: outer.y }), label];
   }
 }

@@ -47,7 +47,7 @@ export class Display {
 
   start(session) {
     this.#session = session;
-    this.#power.begin(this.#wallClock);
+    this.#clear();
     this.#showConnection("connecting");
     this.#secondTimer = setInterval(() => this.#everySecond(), SECOND);
     this.#everySecond();
@@ -58,7 +58,8 @@ export class Display {
     clearInterval(this.#secondTimer);
     clearTimeout(this.#refreshTimer);
     this.#live?.stop();
-    this.#live = this.#session = this.#home = this.#overview = null;
+    this.#live = this.#session = this.#home = null;
+    this.#clear();
   }
 
   async #load() {
@@ -66,16 +67,14 @@ export class Display {
     const homes = await this.#ask(() => listHomes(session.token), () => this.#load());
     if (!homes || session !== this.#session) return;
     const home = this.#picker.offer(homes);
+    this.#root.querySelector(".no-homes").hidden = Boolean(home);
     if (home) this.#open(home);
-    else this.#root.querySelector(".no-homes").hidden = false;
   }
 
   #open(home) {
     this.#home = home;
-    this.#overview = null;
     this.#wallClock = new WallClock(home.timeZone ?? undefined);
-    this.#power.begin(this.#wallClock);
-    this.#root.dataset.loading = "";
+    this.#clear();
     this.#follow(home);
     this.#refresh();
     this.#everySecond();
@@ -138,11 +137,17 @@ export class Display {
 
   #show(read) {
     this.#overview = read;
-    delete this.#root.dataset.loading;
     this.#power.learn(read);
     if (read.power) this.#power.receive(read.power);
     this.#today.show(read);
     this.#history.show(read, this.#wallClock);
+  }
+
+  #clear() {
+    this.#overview = null;
+    this.#power.begin(this.#wallClock);
+    this.#today.clear();
+    this.#history.clear();
   }
 
   #showConnection(state) {

@@ -24,6 +24,11 @@ export function money(amount) {
   return amount === null ? NOTHING : pounds.format(amount);
 }
 
+/** Below a pound in pence. */
+export function smallMoney(amount) {
+  return amount < 0.995 ? `${whole.format(amount * 100)}p` : money(amount);
+}
+
 export function axisNumber(value) {
   return shortest.format(value);
 }

@@ -24,6 +24,12 @@ export class HistoryPanel {
     this.#update();
   }
 
+  clear() {
+    this.#overview = null;
+    this.#day.clear();
+    this.#week.clear();
+  }
+
   show(overview, wallClock) {
     this.#overview = overview;
     this.#wallClock = wallClock;
@@ -51,9 +57,8 @@ export class HistoryPanel {
 
   #note(measure, wholeDays) {
     if (measure === "energy") return "Electricity in kWh";
-    const fuels = this.#overview.hasGas ? "Electricity and gas" : "Electricity";
     const included = wholeDays && this.#overview.standingChargeIncluded;
-    return `${fuels} in £, ${included ? "with" : "without"} standing charge`;
+    return `Cost in £, ${included ? "with" : "without"} standing charge`;
   }
 
   #hour({ start, end }) {

@@ -3,7 +3,7 @@
 import { Announcer } from "./announcer.js";
 import { now } from "./clock.js";
 import { Dial } from "./dial.js";
-import { NOTHING, age, money, power } from "./format.js";
+import { NOTHING, age, power, smallMoney } from "./format.js";
 
 const STALE_AFTER = 30_000;
 
@@ -60,10 +60,10 @@ export class PowerPanel {
     const { exports, rate } = this.#home;
     const exporting = watts < 0;
     const { number, unit } = power(watts);
-    const direction = exporting ? "Exporting to the grid" : "Using from the grid";
-    this.#section.dataset.flow = exporting ? "exporting" : "using";
+    const direction = exporting ? "Exporting" : "Importing";
+    this.#section.dataset.flow = exporting ? "exporting" : "importing";
     this.#write(number, ` ${unit}`, direction);
-    this.#rateText.textContent = exporting || rate === null ? "" : `${money((watts / 1000) * rate)} an hour`;
+    this.#rateText.textContent = exporting || rate === null ? "" : `${smallMoney((watts / 1000) * rate)} an hour`;
     this.#dial.show(watts, exports);
     this.#announcer.say(direction, `${direction}: ${number} ${unit}`);
   }
