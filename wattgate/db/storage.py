@@ -9,8 +9,8 @@ from functools import lru_cache
 from wattgate.clock import from_ms, iso, to_ms
 from wattgate.db.models import StorageDefinition
 
-MAX_SCALED = 2**53 - 1
-"""The largest stored integer: up to here a JSON number is exact."""
+MAX_SCALED = 10**15 - 1
+"""The largest stored integer: a JSON number of up to 15 digits comes back as it was written."""
 
 MAX_DECIMALS = 9
 AHEAD_MS = 5 * 60 * 1000

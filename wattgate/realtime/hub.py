@@ -31,6 +31,11 @@ class Feed:
             self._bound = max(self._bound, 2 * len(self._waiting))
         self._arrived.set()
 
+    @property
+    def waiting(self) -> int:
+        """How many events wait to be taken."""
+        return len(self._waiting)
+
     async def get(self) -> Event:
         """The next event, as soon as there is one."""
         while not self._waiting:

@@ -17,7 +17,8 @@ export function power(watts) {
 
 export function energy(kWh) {
   if (kWh === null) return NOTHING;
-  return `${(kWh < 9.995 ? hundredths : tenths).format(kWh)} kWh`;
+  const digits = kWh < 9.995 ? hundredths : kWh < 99.95 ? tenths : whole;
+  return `${digits.format(kWh)} kWh`;
 }
 
 export function money(amount) {

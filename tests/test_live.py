@@ -1,0 +1,208 @@
+"""Live readings over a real socket, with the clients that people use."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from gql import Client, gql
+from gql.transport.httpx import HTTPXAsyncTransport
+from gql.transport.websockets import WebsocketsTransport
+from websockets.asyncio.client import ClientConnection, connect
+
+from tests.support.house import House
+from wattgate.errors import Unauthenticated
+from wattgate.graphql.resolvers import live
+from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.realtime.events import Event
+from wattgate.realtime.hub import Feed, Hub
+
+SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"
+
+
+def socket_url(house: House) -> str:
+    return house.url.replace("http", "ws") + "/graphql"
+
+
+@asynccontextmanager
+async def socket(house: House, **headers: str) -> AsyncIterator[ClientConnection]:
+    async with connect(
+        socket_url(house), subprotocols=["graphql-transport-ws"], additional_headers=headers
+    ) as connection:
+        yield connection
+
+
+async def say(connection: ClientConnection, **message: Any) -> None:
+    await connection.send(json.dumps(message))
+
+
+async def hear(connection: ClientConnection) -> Any:
+    return json.loads(await asyncio.wait_for(connection.recv(), 10))
+
+
+async def post_power(house: House, resource_id: str, value: int, at: datetime) -> None:
+    body = {"field": "POWER", "readings": [{"at": at.isoformat(), "value": value}]}
+    answer = await house.call("POST", f"/resource/{resource_id}/readings", house.one.headers["account"], json=body)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_the_gql_client_queries_writes_and_receives_what_was_posted_over_rest(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    headers = served.one.headers["account"]
+    http = HTTPXAsyncTransport(url=f"{served.url}/graphql", headers=headers)
+    async with Client(transport=http, fetch_schema_from_transport=True) as session:
+        homes = await session.execute(gql("{ virtualEntities { name resources { name } } }"))
+        assert homes["virtualEntities"][0]["name"] == "Home"
+        mutation = gql("mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded } }")
+        series = [{"resourceId": resource_id, "readings": [{"at": "2026-04-01T00:00:00Z", "value": "0.5"}]}]
+        mutation.variable_values = {"s": series}
+        assert await session.execute(mutation) == {"recordReadings": {"recorded": 1}}
+    ws = WebsocketsTransport(url=socket_url(served), init_payload=headers)
+    async with Client(transport=ws) as session:
+        subscription = gql(SUBSCRIBE)
+        subscription.variable_values = {"ids": [resource_id]}
+        received = asyncio.create_task(_first(session.subscribe(subscription), 3))
+        now = datetime.now(UTC).replace(microsecond=0)
+        sent = 0
+        while not received.done():  # what is posted before the subscription stands is not for it
+            await post_power(served, resource_id, sent, now - timedelta(minutes=10) + timedelta(seconds=sent))
+            sent += 1
+            await asyncio.sleep(0.02)
+        values = [payload["readings"]["value"] for payload in received.result()]
+        assert values == [values[0], values[0] + 1, values[0] + 2]
+        first = received.result()[0]["readings"]
+        assert (first["resourceId"], first["field"], first["unit"]) == (resource_id, "POWER", "W")
+
+
+async def _first(source: Any, count: int) -> list[Any]:
+    found = []
+    async for payload in source:
+        found.append(payload)
+        if len(found) == count:
+            break
+    return found
+
+
+async def subscribed(house: House, connection: ClientConnection, resource_id: str) -> None:
+    """Subscribe and wait until the first reading has come through."""
+    await say(connection, type="connection_init", payload=house.one.headers["account"])
+    assert (await hear(connection))["type"] == "connection_ack"
+    variables = {"ids": [resource_id]}
+    await say(connection, id="1", type="subscribe", payload={"query": SUBSCRIBE, "variables": variables})
+    start, sent = datetime.now(UTC) - timedelta(hours=1), 0
+    while True:
+        await post_power(house, resource_id, -1, start + timedelta(seconds=sent))
+        sent += 1
+        try:
+            async with asyncio.timeout(0.2):
+                await connection.recv()
+                return
+        except TimeoutError:
+            continue
+
+
+async def test_a_batch_arrives_whole_and_in_order(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    async with socket(served) as connection:
+        await subscribed(served, connection, resource_id)
+        start = datetime.now(UTC) - timedelta(minutes=5)
+        readings = [{"at": (start + timedelta(seconds=n)).isoformat(), "value": n} for n in range(200)]
+        body = {"field": "POWER", "readings": readings}
+        await served.call("POST", f"/resource/{resource_id}/readings", served.one.headers["account"], json=body)
+        values: list[float] = []
+        while len(values) < 200:
+            value = (await hear(connection))["payload"]["data"]["readings"]["value"]
+            if value >= 0:
+                values.append(value)
+        assert values == list(range(200))
+
+
+async def test_readings_that_were_refused_are_not_told(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    async with socket(served) as connection:
+        await subscribed(served, connection, resource_id)
+        good = {"at": "2026-01-01T00:00:00Z", "value": 1}
+        body = {"readings": [good, {**good, "at": "2999-01-01T00:00:00Z"}]}
+        path = f"/resource/{resource_id}/readings"
+        refused = await served.call("POST", path, served.one.headers["account"], json=body)
+        assert refused.status_code == 400
+        await post_power(served, resource_id, 77, datetime.now(UTC))
+        while (heard := await hear(connection))["payload"]["data"]["readings"]["value"] == -1:
+            continue
+        assert heard["payload"]["data"]["readings"]["value"] == 77
+
+
+async def closing(connection: ClientConnection) -> int | None:
+    await asyncio.wait_for(connection.wait_closed(), 10)
+    return connection.close_code
+
+
+@pytest.mark.parametrize(
+    "payload", [None, {}, {"token": "forged"}, {"authorization": "Basic Zm9yZ2VkOng="}, {"token": 5}]
+)
+async def test_a_socket_without_good_credentials_is_closed_with_4403(served: House, payload: Any) -> None:
+    async with socket(served) as connection:
+        message = {"type": "connection_init"} if payload is None else {"type": "connection_init", "payload": payload}
+        await say(connection, **message)
+        assert await closing(connection) == 4403
+
+
+async def test_a_subscription_before_the_acknowledgement_is_closed_with_4401(served: House) -> None:
+    async with socket(served, **served.one.headers["account"]) as connection:
+        await say(
+            connection, id="1", type="subscribe", payload={"query": "subscription { readings(resourceIds: []) { at } }"}
+        )
+        assert await closing(connection) == 4401
+
+
+async def test_the_handshakes_headers_are_enough(served: House) -> None:
+    async with socket(served, **served.one.headers["account"]) as connection:
+        await say(connection, type="connection_init")
+        assert (await hear(connection))["type"] == "connection_ack"
+
+
+@pytest.mark.parametrize("which", ["another tenant's", "unknown"])
+async def test_a_resource_that_is_not_the_callers_is_not_streamed(served: House, which: str) -> None:
+    resource_id = served.other.ids["resource"] if which == "another tenant's" else "unknown"
+    async with socket(served) as connection:
+        await say(connection, type="connection_init", payload=served.one.headers["account"])
+        await hear(connection)
+        variables = {"ids": [served.one.ids["resource"], resource_id]}
+        await say(connection, id="1", type="subscribe", payload={"query": SUBSCRIBE, "variables": variables})
+        told = await hear(connection)
+        error = told["payload"][0] if told["type"] == "error" else told["payload"]["errors"][0]
+        assert error["extensions"]["code"] == "NOT_FOUND"
+
+
+async def test_a_stream_ends_when_the_token_expires(served: House) -> None:
+    principal = replace(served.one.account, expires_at=datetime.now(UTC) + timedelta(milliseconds=300))
+    arguments = {"resource_ids": [served.one.ids["resource"]]}
+    with pytest.raises(Unauthenticated):
+        async for _ in served.gateway.runner.stream(live.readings, principal, arguments):
+            pass
+
+
+async def test_the_hub_stops_listening_when_a_feed_is_closed() -> None:
+    bus = MemoryBus()
+    hub = Hub(bus)
+    async with hub.feed(["a", "b"]) as feed, hub.feed(["a"]):
+        assert hub.listening == 3
+        await bus.publish([Event("a", "k", 1), Event("c", "k", 2), Event("b", "k", 3)])
+        assert [(await feed.get()).payload, (await feed.get()).payload] == [1, 3]
+    assert hub.listening == 0
+
+
+async def test_a_slow_feed_keeps_the_newest_of_each_key_and_never_grows_without_bound() -> None:
+    feed = Feed(bound=10)
+    for n in range(1000):
+        feed.put(Event("a", f"key {n % 3}", n))
+    waiting = [(await feed.get()).payload]
+    while feed.waiting:
+        waiting.append((await feed.get()).payload)
+    assert len(waiting) <= 10
+    assert waiting == sorted(waiting)
+    assert waiting[-3:] == [997, 998, 999]
