@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 import uvicorn
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 from rich.table import Table
@@ -55,6 +57,11 @@ def main() -> None:
         for problem in error.errors():
             setting = "WATTGATE_" + "_".join(map(str, problem["loc"])).upper()
             err.print(f"[red]{setting}[/]: {problem['msg']}")
+        raise SystemExit(2) from None
+    except SettingsError as error:
+        field = re.search(r'field "(\w+)"', str(error))
+        setting = f"WATTGATE_{field[1].upper()}" if field else "settings"
+        err.print(f"[red]{setting}[/]: cannot be read; lists are written as JSON")
         raise SystemExit(2) from None
     except GatewayError as error:
         err.print(f"[red]{error.code}[/]: {error.message}")

@@ -107,22 +107,27 @@ def create_app(settings: Settings, *, background: Sequence[Background] = (), clo
             Mount(settings.base_path, routes=rest),
             *pages(),
         ],
-        middleware=[
-            Middleware(Trace),
-            Middleware(
-                CORSMiddleware,
-                allow_origins=settings.allowed_origins,
-                allow_methods=["GET", "POST", "PUT", "DELETE"],
-                allow_headers=CORS_HEADERS,
-                expose_headers=["X-Trace-Id", OPERATION_HEADER],
-                max_age=600,
-            ),
-            Middleware(PlainPaths),
-            Middleware(BodyLimit, limit=settings.max_body_bytes),
-        ],
-        exception_handlers={HTTPException: tell_http, Exception: _tell_unexpected},
+        middleware=_middleware(settings),
+        exception_handlers={HTTPException: tell_http, Exception: tell_unexpected},
         lifespan=lifespan,
     )
+
+
+def _middleware(settings: Settings) -> list[Middleware]:
+    """What every request passes, outermost first."""
+    return [
+        Middleware(Trace),
+        Middleware(
+            CORSMiddleware,
+            allow_origins=settings.allowed_origins,
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=CORS_HEADERS,
+            expose_headers=["X-Trace-Id", OPERATION_HEADER],
+            max_age=600,
+        ),
+        Middleware(PlainPaths),
+        Middleware(BodyLimit, limit=settings.max_body_bytes),
+    ]
 
 
 async def _healthy(request: Request) -> Response:
@@ -139,6 +144,6 @@ async def _ready(database: Database) -> Response:
     return JSONResponse({"status": "OK"})
 
 
-async def _tell_unexpected(request: Request, error: Exception) -> Response:
+async def tell_unexpected(request: Request, error: Exception) -> Response:
     """A fault of ours: nothing of it is told but the trace id, under which the server's log has it."""
     return refusal(Internal("An error has occurred"))

@@ -66,7 +66,7 @@ export class Display {
     const session = this.#session;
     const homes = await this.#ask(() => listHomes(session.token), () => this.#load());
     if (!homes || session !== this.#session) return;
-    const home = this.#picker.offer(homes);
+    const home = this.#picker.offer(homes.filter(({ resources }) => resources.length > 0));
     this.#root.querySelector(".no-homes").hidden = Boolean(home);
     if (home) this.#open(home);
   }
@@ -94,10 +94,10 @@ export class Display {
   }
 
   #receive(reading, powerId) {
-    const power = reading.resourceId === powerId ? powerOf(reading) : null;
-    if (power) this.#power.receive(power);
+    const power = powerOf(reading);
+    if (power && reading.resourceId === powerId) this.#power.receive(power);
     // Half-hour readings come to all displays at the same moment; they had better not all ask in that moment.
-    else this.#refreshIn((1 + Math.random() * 4) * SECOND);
+    if (!power) this.#refreshIn((1 + Math.random() * 4) * SECOND);
   }
 
   async #refresh() {

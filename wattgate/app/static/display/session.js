@@ -7,6 +7,7 @@ const KEY = "wattgate.session";
 
 export class Session {
   #kept;
+  #ended = false;
 
   constructor(kept) {
     this.#kept = kept;
@@ -39,10 +40,13 @@ export class Session {
   }
 
   end() {
+    this.#ended = true;
     localStorage.removeItem(KEY);
   }
 
   #keep({ token, exp }) {
+    // A renewal that is answered after the log-out must not bring the session back.
+    if (this.#ended) return;
     this.#kept = { token, since: now(), expires: exp * 1000 };
     localStorage.setItem(KEY, JSON.stringify(this.#kept));
   }

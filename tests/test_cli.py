@@ -1,0 +1,116 @@
+"""The command line, run as a user runs it."""
+
+import asyncio
+import base64
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from wattgate.graphql.catalogue import OPERATIONS
+
+
+def wattgate(*arguments: str, folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a folder with these settings (without their prefix)."""
+    return subprocess.run(
+        [sys.executable, "-m", "wattgate", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "200", **{f"WATTGATE_{name}": value for name, value in settings.items()}},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@asynccontextmanager
+async def running(*arguments: str, folder: Path, port: int, **settings: str) -> AsyncIterator[httpx.AsyncClient]:
+    """A client on a gateway that runs as a process of its own; it must end by itself on SIGTERM."""
+    environment = {**os.environ, "WATTGATE_PORT": str(port)}
+    environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "wattgate", *arguments, cwd=folder, env=environment, stdout=subprocess.PIPE
+    )
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client, asyncio.timeout(60):
+            while True:
+                try:
+                    await client.get("/healthz")
+                    break
+                except httpx.ConnectError:
+                    assert process.returncode is None, "the gateway did not start"
+                    await asyncio.sleep(0.1)
+            yield client
+    finally:
+        process.send_signal(signal.SIGTERM)
+        await asyncio.wait_for(process.communicate(), 30)
+
+
+def test_from_an_empty_folder_to_a_served_application(tmp_path: Path, unused_tcp_port: int) -> None:
+    asyncio.run(_from_an_empty_folder(tmp_path, unused_tcp_port))
+
+
+async def _from_an_empty_folder(folder: Path, port: int) -> None:
+    refused = wattgate("serve", folder=folder)
+    assert refused.returncode == 1
+    assert "run wattgate db upgrade" in refused.stderr
+    assert wattgate("doctor", folder=folder).returncode == 1
+    assert wattgate("db", "upgrade", folder=folder).returncode == 0
+    assert wattgate("doctor", folder=folder).returncode == 0
+    made = wattgate("app", "create", "Mine", "--username", "mine", folder=folder)
+    application_id, credential = re.findall(r"(?:id|Basic)\s+(\S+)", made.stdout)
+    user = wattgate("user", "create", application_id, "ada@mine.example", "--password", "long enough", folder=folder)
+    assert user.returncode == 0, user.stderr
+    unknown = wattgate("user", "create", "unknown", "ada@mine.example", "--password", "long enough", folder=folder)
+    assert (unknown.returncode, "NOT_FOUND" in unknown.stderr) == (1, True)
+    async with running("serve", folder=folder, port=port) as client:
+        basic = {"Authorization": "Basic " + base64.b64encode(credential.encode()).decode()}
+        accounts = (await client.get("/api/v0-1/account", headers=basic)).json()
+        assert [account["username"] for account in accounts] == ["ada@mine.example"]
+        ide = await client.get("/graphql", headers={"Accept": "text/html"})
+        assert ide.status_code == 404  # serve is for production unless told otherwise
+        assert (await client.get("/display")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "told"),
+    [
+        ("DATABASE_URL", "mysql://root@localhost/x", "mysql is not supported"),
+        ("DATABASE_URL", "what", "is not a database URL"),
+        ("PORT", "eighty", "valid integer"),
+        ("BASE_PATH", "api", "begins with a slash"),
+        ("LOG_LEVEL", "loud", "'debug', 'info', 'warning' or 'error'"),
+        ("ALLOWED_ORIGINS", "not json", "ALLOWED_ORIGINS"),
+    ],
+)
+def test_a_bad_setting_stops_the_boot_with_a_sentence(tmp_path: Path, setting: str, value: str, told: str) -> None:
+    done = wattgate("doctor", folder=tmp_path, **{setting: value})
+    assert done.returncode == 2
+    assert f"WATTGATE_{setting}" in done.stderr
+    assert told in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_database_that_does_not_answer_is_told_by_the_doctor(tmp_path: Path) -> None:
+    done = wattgate("doctor", folder=tmp_path, DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    assert done.returncode == 1
+    assert "does not answer" in done.stderr
+
+
+def test_the_routes_name_every_operation(tmp_path: Path) -> None:
+    printed = wattgate("routes", folder=tmp_path).stdout
+    for operation in OPERATIONS:
+        assert re.search(rf"\b{operation.kind.value.lower()} {operation.name}\b", printed), operation.name
+
+
+def test_the_schema_is_printed_for_code_generators(tmp_path: Path) -> None:
+    printed = wattgate("schema", folder=tmp_path).stdout
+    assert "type Query {" in printed
+    assert "recordReadings(" in printed

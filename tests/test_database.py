@@ -1,0 +1,112 @@
+"""Both databases: migrations, tenancy below the operations, what is told when the database is away."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import delete, select, text, update
+from sqlmodel import SQLModel
+
+from tests.support.house import House, settle
+from wattgate.app.factory import assemble
+from wattgate.app.settings import Settings
+from wattgate.clock import utc_now
+from wattgate.db.engine import Database
+from wattgate.db.guard import UnscopedStatement
+from wattgate.db.migrate import is_current, upgrade
+from wattgate.db.models import AlertType, Resource
+from wattgate.db.rows import Rows
+from wattgate.errors import Conflict, NotFound, Unavailable
+from wattgate.graphql.resolvers import homes, provisioning
+from wattgate.principal import Principal, Role
+
+
+async def test_migrations_lead_to_what_the_models_say_and_may_run_again(database_url: str) -> None:
+    database = Database(database_url)
+    assert not await is_current(database)
+    for _ in range(2):
+        await upgrade(database)
+        assert await is_current(database)
+    async with database.engine.connect() as connection:
+        differences = await connection.run_sync(
+            lambda sync: compare_metadata(MigrationContext.configure(sync), SQLModel.metadata)
+        )
+    await database.close()
+    assert differences == []
+
+
+async def test_a_statement_that_names_no_application_raises(served: House) -> None:
+    statements = [
+        select(Resource),
+        select(Resource.name),
+        select(Resource.__table__),  # type: ignore[attr-defined]
+        update(AlertType).values(name="x"),
+        delete(AlertType),
+    ]
+    async with served.gateway.database.session(write=False) as session:
+        for statement in statements:
+            with pytest.raises(UnscopedStatement):
+                await session.execute(statement)
+
+
+async def test_rows_of_one_application_never_touch_anothers(served: House) -> None:
+    async with served.gateway.database.session(write=True) as session:
+        rows = Rows(session, served.one.application_id, now=utc_now())
+        theirs = served.other.ids["alert_type"]
+        for way in (rows.get, rows.edit):
+            with pytest.raises(NotFound):
+                await way(AlertType, theirs)
+        assert await rows.many(AlertType, [theirs]) == {}
+        assert await rows.delete(AlertType, Rows.key_of(AlertType) == theirs) == 0
+        assert all(row.application_id == served.one.application_id for row in await rows.all(AlertType))
+
+
+async def test_rows_of_one_user_leave_out_other_users(served: House) -> None:
+    async with served.gateway.database.session(write=False) as session:
+        rows = Rows(session, served.one.application_id, "nobody", now=utc_now())
+        assert await rows.all(Resource) == []
+        assert await rows.count(Resource) == 0
+        assert await rows.all(AlertType)  # what has no owner is the application's
+
+
+async def test_sqlite_is_durable_and_checks_its_references(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}")
+    async with database.engine.connect() as connection:
+        for pragma, value in (("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1)):
+            assert (await connection.execute(text(f"PRAGMA {pragma}"))).scalar_one() == value
+    await database.close()
+
+
+async def test_what_the_database_refuses_is_a_conflict(served: House) -> None:
+    arguments = {"name": "again", "username": "one-app"}
+    with pytest.raises(Conflict):
+        await served.gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments)
+
+
+async def test_a_failed_operation_leaves_nothing_behind(served: House) -> None:
+    before = len(await served.gateway.runner.run(homes.virtual_entities, served.one.system, {}))
+    body = {"veTypeId": served.one.ids["virtual_entity_type"], "name": "Half", "resources": [{"resourceId": "none"}]}
+    answer = await served.call("POST", "/virtualentity", served.one.headers["account"], json=body)
+    assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -resources")
+    assert len(await served.gateway.runner.run(homes.virtual_entities, served.one.system, {})) == before
+
+
+async def test_writers_wait_for_each_other(database_url: str) -> None:
+    gateway = assemble(Settings(_env_file=None, database_url=database_url))
+    await upgrade(gateway.database)
+    tenant = await settle(gateway, "one")
+    start = utc_now().replace(minute=0, second=0, microsecond=0)
+    resource_id = tenant.ids["resource"]
+    await asyncio.gather(*(tenant.record(resource_id, (start, f"{n}")) for n in range(20)))
+    await gateway.database.close()
+
+
+@pytest.mark.parametrize("url", ["postgresql://nobody@127.0.0.1:1/nothing", "sqlite:////no/such/folder/db"])
+async def test_a_database_that_is_away_is_told_as_unavailable(url: str) -> None:
+    gateway = assemble(Settings(_env_file=None, database_url=url))
+    with pytest.raises(Unavailable) as told:
+        await gateway.runner.run(homes.virtual_entities, Principal(Role.SYSTEM, application_id="x"), {})
+    assert told.value.extensions["retryable"] is True
+    await gateway.database.close()

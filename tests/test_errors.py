@@ -1,0 +1,139 @@
+"""One contract for errors: the same failure reads the same on every face."""
+
+import logging
+import re
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from tests.support.house import House
+from tests.support.servers import serving
+from wattgate.app.factory import tell_unexpected
+from wattgate.errors import GatewayError
+from wattgate.graphql.endpoint import Endpoint
+from wattgate.graphql.operation import Call, Kind, Rest, operation
+from wattgate.graphql.resolvers import live
+from wattgate.graphql.schema import build
+from wattgate.graphql.types.identity import Done
+from wattgate.names import TRACE_ID
+from wattgate.principal import Permission
+from wattgate.rest_compat.routes import routes
+
+
+@operation(Kind.QUERY, returns=Done, needs=Permission.ANYONE, rest=Rest("GET", "/broken"))
+async def broken(call: Call) -> Any:
+    """Fails as only a defect of ours would."""
+    raise RuntimeError("the password is hunter2")
+
+
+@operation(Kind.MUTATION, returns=Done, needs=Permission.ANYONE, rest=Rest("POST", "/broken"))
+async def break_it(call: Call) -> Any:
+    """Fails likewise."""
+    raise ZeroDivisionError
+
+
+@pytest.fixture
+async def faulty(served: House) -> Any:
+    """A client on a gateway whose operations have defects."""
+    operations = (broken, break_it, live.readings)
+    schema, runner = build(operations), served.gateway.runner
+    authenticate = served.gateway.authenticator.principal
+    graphql = Endpoint(schema, runner, authenticate, ide=False, allowed_origins=["*"])
+    app = Starlette(
+        routes=[
+            Route("/graphql", graphql, methods=["GET", "POST"]),
+            *routes(operations, runner=runner, schema=schema, authenticate=authenticate),
+        ],
+        exception_handlers={Exception: tell_unexpected},
+    )
+    async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:
+        yield client
+
+
+async def test_a_defect_is_masked_on_both_doors_and_logged(
+    faulty: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        rest = await faulty.get("/broken")
+        graphql = await faulty.post("/graphql", json={"query": "{ broken { valid } }"})
+    assert (rest.status_code, rest.json()["error"], rest.json()["code"]) == (500, "An error has occurred", "INTERNAL")
+    (error,) = graphql.json()["errors"]
+    assert (error["message"], error["extensions"]["code"]) == ("an unexpected error has occurred", "INTERNAL")
+    assert "hunter2" not in rest.text + graphql.text
+    assert caplog.text.count("RuntimeError: the password is hunter2") >= 2
+
+
+async def test_every_error_carries_the_trace_id_of_its_answer(served: House) -> None:
+    rest = await served.call("GET", "/account/unknown", served.one.headers["account"])
+    assert rest.json()["traceId"] == rest.headers["x-trace-id"]
+    query = {"query": '{ account(accountId: "unknown") { name } }'}
+    graphql = await served.http.post("/graphql", json=query, headers=served.one.headers["account"])
+    (error,) = graphql.json()["errors"]
+    assert error["extensions"]["traceId"] == graphql.headers["x-trace-id"]
+    assert error["message"] == rest.json()["error"] == "no account with id unknown"
+
+
+def test_the_contract_of_every_error() -> None:
+    TRACE_ID.set("trace")
+    for kind in GatewayError.__subclasses__():
+        told = kind("message", retry_after=3).extensions
+        assert told == {"code": kind.code, "retryable": kind.retryable, "traceId": "trace", "retryAfter": 3}
+        assert re.fullmatch(r"[A-Z_]+", kind.code)
+    with pytest.raises(TypeError):
+        GatewayError("the base is not raised")
+
+
+@pytest.mark.parametrize(
+    ("document", "code"),
+    [
+        ("{", "BAD_INPUT"),
+        ("{ nothing }", "BAD_INPUT"),
+        ("{ account { name } }", "BAD_INPUT"),
+        ("query ($id: ID!) { account(accountId: $id) { name } }", "BAD_INPUT"),
+        ('{ account(accountId: "unknown") { name } }', "NOT_FOUND"),
+        ("{ applicationStatistics { totalVirtualEntities } }", "FORBIDDEN"),
+    ],
+)
+async def test_every_graphql_error_has_a_code(served: House, document: str, code: str) -> None:
+    told = await served.graphql(document, served.one.headers["account"])
+    assert [error["extensions"]["code"] for error in told["errors"]] == [code]
+
+
+async def test_unknown_paths_and_methods_are_told_in_the_same_form(served: House) -> None:
+    unknown = await served.call("GET", "/nothing", {})
+    wrong = await served.call("PATCH", "/account", {})
+    assert (unknown.status_code, unknown.json()["code"], unknown.json()["error"]) == (404, "NOT_FOUND", "Not found")
+    assert (wrong.status_code, wrong.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
+    assert set(wrong.headers["allow"].split(", ")) >= {"GET", "POST"}
+
+
+async def test_sibling_fields_have_sessions_of_their_own(served: House) -> None:
+    document = """{
+      a: virtualEntities { resources { current { value } firstTime lastTime tariff { rate } type { name } } }
+      b: accounts { name }
+      c: resources { lastTime }
+    }"""
+    told = await served.graphql(document, served.one.headers["account"])
+    assert "errors" not in told
+    assert told["data"]["a"][0]["resources"][0]["tariff"]["rate"] == "24.500000"
+
+
+async def test_web_pages_of_other_origins_may_call_with_tokens(served: House) -> None:
+    headers = {
+        "Origin": "https://app.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "token, applicationId, content-type",
+    }
+    answer = await served.http.request("OPTIONS", "/api/v0-1/auth", headers=headers)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["access-control-max-age"] == "600"
+
+
+async def test_health_and_readiness(served: House) -> None:
+    for path in ("/healthz", "/readyz"):
+        answer = await served.http.get(path)
+        assert (answer.status_code, answer.json()) == (200, {"status": "OK"})
