@@ -1,0 +1,98 @@
+"""The demonstration: homes that look real, made once and used again."""
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+from wattgate.app.demo import seed
+from wattgate.app.demo.simulation import HALF_HOUR, LONDON, HalfHour, day_of, half_hour, power
+from wattgate.app.factory import assemble
+from wattgate.app.settings import demo_settings
+from wattgate.clock import utc_now
+from wattgate.db.migrate import upgrade
+from wattgate.graphql.fields import edge_named
+from wattgate.graphql.resolvers import readings, resources
+from wattgate.graphql.types import resources as types
+from wattgate.names import Function, Period
+
+ALDER, HARBOUR, MILL = (home.habits for home in seed.HOMES)
+
+
+def month(habits: seed.Habits, number: int) -> list[list[HalfHour]]:
+    first = date(2026, number, 1)
+    return [list(day_of(habits, first + timedelta(days=n))) for n in range(28)]
+
+
+def test_heating_follows_the_season() -> None:
+    winter, summer = (sum(slot.gas for day in month(ALDER, number) for slot in day) for number in (1, 7))
+    assert winter > 4 * summer > 0
+
+
+def test_people_at_work_and_people_at_home_live_by_different_hours() -> None:
+    def noon(weekend: bool) -> float:
+        days = [date(2026, 2, 2) + timedelta(days=n) for n in range(84)]
+        chosen = [day_of(ALDER, day) for day in days if (day.weekday() >= 5) is weekend]
+        return sum(slot.used for day in chosen for slot in day[20:28]) / len(chosen)
+
+    assert noon(weekend=True) > 1.4 * noon(weekend=False)
+
+
+def test_the_sun_exports_by_day_in_summer_and_never_by_night() -> None:
+    days = month(HARBOUR, 6)
+    assert sum(slot.exported for day in days for slot in day[20:30]) > 28
+    assert sum(slot.exported for day in days for slot in day[:6]) == 0
+    assert all(slot.exported == 0 for day in month(MILL, 6) for slot in day)
+
+
+def test_power_moves_around_what_the_half_hour_counts() -> None:
+    start = datetime(2026, 11, 4, 19, tzinfo=UTC)
+    values = [power(ALDER, start + timedelta(seconds=8 * n)) for n in range(225)]
+    assert len(set(values)) > 150
+    mean = sum(values) / len(values)
+    assert 0.8 < mean / (half_hour(ALDER, start).imported * 2000) < 1.3
+
+
+def test_clock_changes_leave_an_hour_out_or_count_it_twice() -> None:
+    spring = datetime(2026, 3, 29, tzinfo=LONDON).astimezone(UTC)
+    slots = [half_hour(ALDER, spring + n * HALF_HOUR) for n in range(46)]
+    assert slots[2] == day_of(ALDER, date(2026, 3, 29))[4]
+
+
+async def test_a_second_start_uses_what_the_first_one_made(tmp_path: Path) -> None:
+    settings, now = demo_settings(tmp_path), utc_now()
+    gateway = assemble(settings)
+    runner = gateway.runner
+    await upgrade(gateway.database)
+    assert await seed.installed(runner) == []
+    await seed.install(runner)
+    present = await seed.installed(runner)
+    assert [len(home.resource_ids) for home in present] == [4, 3, 2]
+    days = timedelta(days=30)
+    recorded = await seed.fill(runner, present, now, history=days)
+    outage = seed.OUTAGE // HALF_HOUR
+    assert recorded == 9 * (30 * 48 - outage)
+    assert await seed.fill(runner, await seed.installed(runner), now, history=days) == 0
+    await gateway.database.close()
+
+
+async def test_the_outage_is_a_gap_and_not_a_zero(tmp_path: Path) -> None:
+    settings, now = demo_settings(tmp_path), utc_now()
+    gateway = assemble(settings)
+    await upgrade(gateway.database)
+    await seed.install(gateway.runner)
+    (home, *_) = present = await seed.installed(gateway.runner)
+    await seed.fill(gateway.runner, present, now, history=timedelta(days=25))
+    arguments = {
+        "resource_id": home.resource_ids["gas.consumption"],
+        "start": now - timedelta(days=24),
+        "end": now - timedelta(days=22),
+        "period": Period.PT30M,
+        "function": Function.SUM,
+    }
+    series = await gateway.runner.run(readings.readings, seed.SYSTEM, arguments)
+    missing = [bucket for bucket in series.buckets if bucket.value is None]
+    assert len(missing) == seed.OUTAGE // HALF_HOUR
+    assert missing[-1].end - missing[0].start == seed.OUTAGE
+    row = await gateway.runner.run(resources.resource, seed.SYSTEM, {"resource_id": arguments["resource_id"]})
+    (last,) = await gateway.runner.load(edge_named(types.Resource, "last_time"), seed.SYSTEM, [row], {})
+    assert last == seed.ended(now) - HALF_HOUR
+    await gateway.database.close()
