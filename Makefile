@@ -39,7 +39,7 @@ lock:
 	@$(PYTHON) -m venv .venv
 
 .venv/installed: requirements.lock pyproject.toml | .venv/bin/python
-	@echo "wattgate: installing what it runs on (about 20 seconds, once)"
+	@echo "wattgate: installing what it runs on (under a minute, once)"
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps -e .
 	@touch $@

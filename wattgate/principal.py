@@ -1,6 +1,6 @@
 """Who is asking, and what they may do."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
@@ -121,4 +121,5 @@ class Principal:
         return granted
 
 
-ANONYMOUS = Principal(Role.ANONYMOUS)
+Authenticate = Callable[[Mapping[str, str]], Awaitable[Principal]]
+"""From headers (lower-case names) to the caller; Unauthenticated where credentials are shown and are not good."""

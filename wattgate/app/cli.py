@@ -274,6 +274,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 def _serve(settings: Settings, application: Starlette) -> None:
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells at every look which database it looks at
     uvicorn.run(
         application,
         host=settings.host,

@@ -30,7 +30,8 @@ from wattgate.graphql.endpoint import Endpoint
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
 from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.rest_compat.routes import OPERATION_HEADER, refusal, routes, tell_http
+from wattgate.rest_compat.routes import OPERATION_HEADER, routes
+from wattgate.rest_compat.tell import refusal, tell_http
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wattgate.errors import TooLarge
 from wattgate.names import TRACE_ID
-from wattgate.rest_compat.routes import refusal
+from wattgate.rest_compat.tell import refusal
 
 
 class Trace:

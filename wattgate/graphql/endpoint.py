@@ -1,6 +1,6 @@
 """The GraphQL endpoint: HTTP and graphql-transport-ws on one path."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -16,9 +16,7 @@ from wattgate.errors import GatewayError, Unauthenticated
 from wattgate.graphql.context import Context
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema
-from wattgate.principal import Principal, Role
-
-Authenticate = Callable[[Mapping[str, str]], Awaitable[Principal]]
+from wattgate.principal import Authenticate, Principal, Role
 
 
 class Endpoint(GraphQL[Context, None]):

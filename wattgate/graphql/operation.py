@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from wattgate.db.rows import Rows
 from wattgate.principal import Permission, Principal, Scheme
@@ -74,6 +74,16 @@ class Operation:
     description: str
     takes: Mapping[str, Argument] = field(default_factory=lambda: MappingProxyType({}))
     rest: tuple[Rest, ...] = ()
+
+    @property
+    def many(self) -> bool:
+        """Whether the result is a list."""
+        return get_origin(self.returns) is list
+
+    @property
+    def shape(self) -> Any:
+        """The type of the result, or of its items where it is a list."""
+        return get_args(self.returns)[0] if self.many else self.returns
 
 
 def operation(

@@ -1,8 +1,9 @@
 """One REST request and what is to be answered, as plain values."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from wattgate.errors import Problem
@@ -26,14 +27,19 @@ class Given:
     problems: list[Problem] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Answer:
-    """What an operation gave: its result, that result as JSON values, and the included edges' rows by name.
+    """What an operation gave: its result, and what the included edges lead to, by name.
 
     Where the result is a list, `edges` and `told` hold one entry for each of its rows.
     """
 
     exchange: Exchange
     result: Any
-    told: Any
     edges: Mapping[str, list[Any]]
+    render: Callable[[Any], Any]
+
+    @cached_property
+    def told(self) -> Any:
+        """The result as JSON values."""
+        return self.render(self.result)

@@ -13,19 +13,19 @@ from strawberry.types.field import StrawberryField
 
 from wattgate.clock import iso
 from wattgate.graphql.fields import edge_of
+from wattgate.graphql.operation import Operation
 from wattgate.names import camel
 
 Render = Callable[[Any], Any]
 
 
-def renderer(annotation: Any) -> Render:
-    """The function that turns what an operation returns, by its declared type, into JSON values.
+def renderer(operation: Operation) -> Render:
+    """The function that turns what an operation gives into JSON values, by its declared type.
 
     Objects have the plain fields of their type, under GraphQL's names; edges are left out.
     """
-    if getattr(annotation, "__origin__", None) is list:
-        return _list(renderer(annotation.__args__[0]))
-    return _object(annotation.__strawberry_definition__)
+    inner = _object(operation.shape.__strawberry_definition__)
+    return _list(inner) if operation.many else inner
 
 
 def render_field(field: StrawberryField, value: Any) -> Any:

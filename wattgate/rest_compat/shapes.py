@@ -142,12 +142,3 @@ UNIFORM = Shape()
 
 BODY: Mapping[Path, Path] = MappingProxyType({("input",): ()})
 """An argument `input` is the body as a whole."""
-
-
-def placed(path: Path, places: Mapping[Path, Path]) -> Path:
-    """Where in a REST request something stands that stands at `path` in the arguments: the longest match decides."""
-    for length in range(len(path), 0, -1):
-        prefix = path[:length]
-        if prefix in places:
-            return (*places[prefix], *path[length:])
-    return path
