@@ -4,6 +4,7 @@
   - BadInput: the request says something that cannot be (400)
   - Unauthenticated: no acceptable credentials (401)
   - Forbidden: the credentials do not allow this operation (403)
+  - ConsentRevoked: the data's owner has withdrawn the consent to it (403)
   - NotFound: no such record in the caller's application (404)
   - Conflict: the record stands against the change (409)
   - TooLarge: the request is larger than the gateway takes (413)
@@ -78,6 +79,10 @@ class Unauthenticated(GatewayError):
 
 class Forbidden(GatewayError):
     code, status = "FORBIDDEN", 403
+
+
+class ConsentRevoked(GatewayError):
+    code, status = "CONSENT_REVOKED", 403
 
 
 class NotFound(GatewayError):

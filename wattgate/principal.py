@@ -38,6 +38,30 @@ class Permission(Enum):
     ALERT_READ = auto()
     ALERT_WRITE = auto()
     STATISTICS_READ = auto()
+    USER_READ = auto()
+    USER_WRITE = auto()
+    USER_DELETE = auto()
+    ACCOUNT_STATUS = auto()
+    CONSENT_READ = auto()
+    CONSENT_WRITE = auto()
+    RESPONSE_READ = auto()
+    RESPONSE_WRITE = auto()
+    NOTIFICATION_READ = auto()
+    NOTIFICATION_SEND = auto()
+    TEMPLATE_READ = auto()
+    TEMPLATE_WRITE = auto()
+    WEBHOOK_READ = auto()
+    WEBHOOK_WRITE = auto()
+    DEVICE_TYPE_READ = auto()
+    DEVICE_TYPE_WRITE = auto()
+    DEVICE_READ = auto()
+    DEVICE_WRITE = auto()
+    INVENTORY_READ = auto()
+    ELIGIBILITY_CHECK = auto()
+    CATCH_UP = auto()
+    FLEXIBILITY_READ = auto()
+    FLEXIBILITY_JOIN = auto()
+    FLEXIBILITY_MANAGE = auto()
     SYSTEM = auto()
 
 
@@ -74,6 +98,20 @@ _ACCOUNT = _EVERYONE | {
     Permission.READINGS_WRITE: Scope.OWN,
     Permission.CONTENT_READ: Scope.APPLICATION,
     Permission.ALERT_READ: Scope.APPLICATION,
+    Permission.USER_READ: Scope.OWN,
+    Permission.CONSENT_READ: Scope.OWN,
+    Permission.CONSENT_WRITE: Scope.OWN,
+    Permission.RESPONSE_READ: Scope.OWN,
+    Permission.RESPONSE_WRITE: Scope.OWN,
+    Permission.NOTIFICATION_READ: Scope.OWN,
+    Permission.WEBHOOK_READ: Scope.OWN,
+    Permission.DEVICE_TYPE_READ: Scope.APPLICATION,
+    Permission.DEVICE_READ: Scope.OWN,
+    Permission.DEVICE_WRITE: Scope.OWN,
+    Permission.ELIGIBILITY_CHECK: Scope.OWN,
+    Permission.CATCH_UP: Scope.OWN,
+    Permission.FLEXIBILITY_READ: Scope.OWN,
+    Permission.FLEXIBILITY_JOIN: Scope.OWN,
 }
 
 _WHOLE_APPLICATION: dict[Permission, Scope] = {

@@ -3,27 +3,12 @@
 Each is made anew for a tenant, so that an example which changes or deletes a record has one of its own.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import uuid4
 
+from tests.support import examples_devices, examples_users
+from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, STORAGE, Tenant
-
-Example = Callable[[Tenant], Awaitable[dict[str, Any]]]
-
-
-def fixed(variables: Callable[[Tenant], dict[str, Any]]) -> Example:
-    async def example(tenant: Tenant) -> dict[str, Any]:
-        return variables(tenant)
-
-    return example
-
-
-def by_id(name: str, key: str, **more: Any) -> Example:
-    return fixed(lambda tenant: {key: tenant.ids[name], **more})
-
-
-NOTHING = fixed(lambda tenant: {})
 
 
 async def _own_account(tenant: Tenant) -> dict[str, Any]:
@@ -161,4 +146,6 @@ EXAMPLES: dict[str, Example] = {
             }
         }
     ),
+    **examples_users.EXAMPLES,
+    **examples_devices.EXAMPLES,
 }

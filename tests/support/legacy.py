@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from tests.support import examples_devices, examples_users
+
 Change = Callable[[dict[str, Any]], Any]
 
 
@@ -55,6 +57,8 @@ REST_TAKES: dict[str, Change] = {
         "veId": given["veId"],
         "removeAttributes": dict.fromkeys(given["names"], ""),
     },
+    **examples_users.REST_TAKES,
+    **examples_devices.REST_TAKES,
 }
 
 
@@ -120,4 +124,6 @@ REST_GIVES: dict[str, Change] = {
         "data": {"lastTs": epoch(told["lastTime"])},
     },
     "GET /resource/{resourceId}/tariff": _tariff,
+    **examples_users.REST_GIVES,
+    **examples_devices.REST_GIVES,
 }

@@ -21,7 +21,8 @@ from wattgate.principal import Authenticate, Principal
 from wattgate.rest_compat.arguments import Binder, body_of
 from wattgate.rest_compat.exchange import Answer, Exchange
 from wattgate.rest_compat.render import name_of, render_field, renderer
-from wattgate.rest_compat.shapes import BODY, SHAPES, UNIFORM, Shape
+from wattgate.rest_compat.shapes import BODY, SHAPES, UNIFORM
+from wattgate.rest_compat.shapes.shape import Shape
 from wattgate.rest_compat.tell import json_response, refusal
 
 OPERATION_HEADER = "x-graphql-operation"

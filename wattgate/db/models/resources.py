@@ -61,7 +61,8 @@ class ResourceType(Tenanted, table=True):
 class Resource(Tenanted, table=True):
     """A series of readings of one owner. `number` is its short key in the table of readings.
 
-    `storage` is its type's at the time it was made, so that reading never needs the type.
+    `storage` is its type's at the time it was made, so that reading never needs the type. `mpxn` is the number of
+    the meter point that it is measured at, where that is known.
     """
 
     key: ClassVar[str] = "resource_id"
@@ -77,6 +78,7 @@ class Resource(Tenanted, table=True):
     classifier: str
     base_unit: str
     storage: list[StorageDefinition] = Field(sa_type=Structs(StorageDefinition))
+    mpxn: str | None = Field(default=None, index=True)
     data_source_type: str = ""
     data_source_resource_type_info: Any = Field(default=None, sa_type=Json)
     data_source_unit_info: Any = Field(default=None, sa_type=Json)

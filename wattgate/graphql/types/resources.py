@@ -130,6 +130,7 @@ class Resource:
     data_source_type: str
     data_source_resource_type_info: Json | None
     data_source_unit_info: Json | None
+    mpxn: str | None = strawberry.field(description="The meter point it is measured at: an MPAN or MPRN, if known.")
     active: bool
     created_at: datetime
     updated_at: datetime
@@ -165,6 +166,7 @@ class NewResource:
     label: str = ""
     data_source_resource_type_info: Json | None = None
     data_source_unit_info: Json | None = None
+    mpxn: str | None = strawberry.field(default=None, description="The meter point: an MPAN (13 digits) or MPRN.")
 
 
 @strawberry.input(description="One value of a series.")

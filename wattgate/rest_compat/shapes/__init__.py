@@ -1,0 +1,18 @@
+"""Where the legacy interface differs from its operations: what it takes and answers. All else is uniform."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from wattgate.errors import Path
+from wattgate.rest_compat.shapes.homes import HOMES
+from wattgate.rest_compat.shapes.identity import IDENTITY
+from wattgate.rest_compat.shapes.resources import RESOURCES
+from wattgate.rest_compat.shapes.shape import Shape
+
+SHAPES: Mapping[str, Shape] = MappingProxyType({**IDENTITY, **HOMES, **RESOURCES})
+"""By method and path as the catalogue has them. A place that is not here answers uniformly."""
+
+UNIFORM = Shape()
+
+BODY: Mapping[Path, Path] = MappingProxyType({("input",): ()})
+"""An argument `input` is the body as a whole."""
