@@ -70,6 +70,11 @@ async def _from_an_empty_folder(folder: Path, port: int) -> None:
     assert user.returncode == 0, user.stderr
     unknown = wattgate("user", "create", "unknown", "ada@mine.example", "--password", "long enough", folder=folder)
     assert (unknown.returncode, "NOT_FOUND" in unknown.stderr) == (1, True)
+    redirect = ("--redirect-uri", "https://client.example/back")
+    oauth = wattgate("oauth-client", "create", application_id, "Client", *redirect, folder=folder)
+    assert len(re.findall(r"Client (?:id|secret)\s+(\S{20,})", oauth.stdout)) == 2, oauth.stderr
+    public = wattgate("oauth-client", "create", application_id, "App", *redirect, "--public", folder=folder)
+    assert re.search(r"Client secret\s+none", public.stdout), public.stderr
     async with running("serve", folder=folder, port=port) as client:
         basic = {"Authorization": "Basic " + base64.b64encode(credential.encode()).decode()}
         accounts = (await client.get("/api/v0-1/account", headers=basic)).json()

@@ -2,6 +2,9 @@
 
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
+
+import httpx
 
 from wattgate.app.demo import seed
 from wattgate.app.demo.simulation import HALF_HOUR, LONDON, HalfHour, day_of, half_hour, power
@@ -96,3 +99,36 @@ async def test_the_outage_is_a_gap_and_not_a_zero(tmp_path: Path) -> None:
     (last,) = await gateway.runner.load(edge_named(types.Resource, "last_time"), seed.SYSTEM, [row], {})
     assert last == seed.ended(now) - HALF_HOUR
     await gateway.database.close()
+
+
+async def test_every_path_of_devices_and_meter_points_answers_something_real(demo_url: str) -> None:
+    auth = (seed.APPLICATION_USERNAME, seed.APPLICATION_SECRET)
+    async with httpx.AsyncClient(base_url=f"{demo_url}/api/v0-1", auth=auth) as http:
+
+        async def get(path: str) -> Any:
+            answer = await http.get(path)
+            assert answer.status_code == 200, (path, answer.text)
+            return answer.json()
+
+        devices = await get("/device")
+        assert len(devices) == len(seed.HOMES)
+        for device in devices:
+            path = f"/device/{device['deviceId']}"
+            assert (await get(f"{path}/status"))["found"]
+            assert (await get(f"/discover/{device['hardwareId']}")) == device
+            for sensor in device["protocol"]["sensors"]:
+                resource = f"/resource/{sensor['resourceId']}"
+                assert (await get(f"/device{resource}")) == device
+                assert (await get(f"{resource}/meterread"))["data"]
+                assert (await get(f"{resource}/tariff-list"))["data"]
+                assert (await get(f"{resource}/catchup"))["data"]["valid"]
+            point = device["hardwareIds"]["MPAN"]
+            assert len((await get(f"/device/meter-point/{point}/inventory"))["inventory"]) == 3
+            assert (await get(f"/device/meter-point/{point}/resources"))["resources"]
+            eui = device["hardwareIds"]["EUI"]
+            assert (await get(f"/device/smart-meter/{eui}/inventory"))["inventory"][0]["DeviceType"] == "PPMID"
+            for check in ("smets-ihd-cad", "checksmetsihd", "checksmetsmpxn"):
+                answer = await http.post(f"/eligibility/{check}", json={"mpxn": point, "eui": eui})
+                assert answer.json() == {"valid": True}, check
+        assert len(await get("/devicetype")) == 1
+        assert {one["count"] for one in await get("/resource/count")} == {1, 3}

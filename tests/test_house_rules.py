@@ -39,7 +39,12 @@ def test_only_the_runner_and_the_database_open_sessions_or_commit() -> None:
 
 def test_only_log_in_leaves_the_callers_application() -> None:
     users = [path for path in MODULES if re.search(r"\.within\(", path.read_text())]
-    assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/resolvers/identity.py"]
+    assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/login.py"]
+
+
+def test_only_background_work_asks_which_applications_there_are() -> None:
+    users = [path for path in MODULES if re.search(r"\.applications_with\(", path.read_text())]
+    assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/resolvers/catch_up.py"]
 
 
 def test_only_settings_read_the_environment() -> None:

@@ -1,6 +1,8 @@
 """SPEC.md's detailed endpoints answer as they are written there."""
 
 import re
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,17 +10,41 @@ import pytest
 from tests.support import spec
 from tests.support.house import House
 from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.fields import edge_of
+from wattgate.graphql.schema import build
+from wattgate.graphql.types import alerts, content, identity, resources, webhooks
+from wattgate.rest_compat.openapi import document
+from wattgate.rest_compat.render import name_of
 
 TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 JSON_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int}
-SERVED = {
-    f"{rest.method} {re.sub(r'{.*?}', '{}', rest.path)}": rest for operation in OPERATIONS for rest in operation.rest
+DECISIONS = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text()
+DECISIONS = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text()
+DECIDED = {
+    place
+    for row in DECISIONS.splitlines()
+    if "more than the specification's" in row
+    for place in re.findall(r"`([A-Z]+ /[^`]+)`", row.split("|")[1])
 }
-DETAILS = [
-    pytest.param(detail, id=place)
-    for place, detail in spec.details().items()
-    if re.sub(r"{.*?}", "{}", place) in SERVED
-]
+"""Places that SPEC.md does not have, each with a row that says so."""
+SHAPES = {
+    "### Alert type": alerts.AlertType,
+    "### Template (alert template)": alerts.Template,
+    "### Terms and conditions user response": content.TermsConditionsUser,
+    "### FAQ": content.Faq,
+    "### Webhook": webhooks.Webhook,
+    "### Account": identity.Account,
+    "### Resource type": resources.ResourceType,
+}
+
+
+def plain(text: str) -> str:
+    """A path whose parameters have no names."""
+    return re.sub(r"{.*?}", "{}", text)
+
+
+SERVED = {f"{rest.method} {plain(rest.path)}": rest for operation in OPERATIONS for rest in operation.rest}
+DETAILS = [pytest.param(detail, id=place) for place, detail in spec.details().items()]
 
 
 def assert_is(record: Any, heading: str) -> None:
@@ -33,7 +59,7 @@ def assert_is(record: Any, heading: str) -> None:
 
 @pytest.mark.parametrize("detail", DETAILS)
 def test_the_scheme_is_the_one_that_is_written(detail: spec.Detail) -> None:
-    rest = SERVED[f"{detail.method} {re.sub(r'{.*?}', '{}', detail.path)}"]
+    rest = SERVED[plain(f"{detail.method} {detail.path}")]
     assert rest.scheme is not None
     assert rest.scheme.value == detail.scheme
 
@@ -112,9 +138,52 @@ async def test_answers_are_json_whatever_is_asked_for(served: House) -> None:
     assert answer.headers["content-type"] == "application/json"
 
 
-async def test_every_rest_path_of_the_catalogue_is_documented_or_decided(served: House) -> None:
-    """What SPEC.md's index does not have needs a row in docs/decisions.md."""
-    index = {re.sub(r"{.*?}", "{}", path) for path in re.findall(r"\| (?:-|[A-Z]+) \| (/\S+) \|", spec.SPEC)}
+def test_every_purpose_of_the_index_is_served_and_nothing_else_without_a_decision() -> None:
+    served: dict[str, set[str]] = defaultdict(set)
     for operation in OPERATIONS:
         for rest in operation.rest:
-            assert re.sub(r"{.*?}", "{}", rest.path) in index, rest.path
+            if f"{rest.method} {rest.path}" not in DECIDED:
+                served[plain(rest.path)].add(rest.method)
+    promised = spec.purposes()
+    assert {path: len(methods) for path, methods in served.items()} == promised
+    for method, path in spec.known_methods():
+        assert method in served[plain(path)], path
+    assert (len(spec.index()), len({plain(row.path) for row in spec.index()})) == (116, 110)
+
+
+@pytest.mark.parametrize(("heading", "shape"), SHAPES.items())
+def test_a_record_has_the_fields_of_its_table_and_no_more_without_a_decision(heading: str, shape: type) -> None:
+    ours = {
+        name_of(field)
+        for field in shape.__strawberry_definition__.fields
+        if edge_of(field) is None  # type: ignore[attr-defined]
+    }
+    written = set(spec.fields(heading))
+    assert written <= ours
+    for extra in ours - written:
+        assert f"`{extra}`" in DECISIONS, f"{heading}: {extra}"
+
+
+@pytest.mark.parametrize(("place", "statuses"), spec.error_statuses().items())
+def test_the_statuses_that_are_listed_are_documented(place: str, statuses: dict[str, bool]) -> None:
+    method, path = place.split(" ")
+    documented = document(OPERATIONS, build(OPERATIONS), "")["paths"][path][method.lower()]["responses"]
+    for status, listed in statuses.items():
+        assert status in documented or not listed
+
+
+@pytest.mark.parametrize(("scheme", "places"), spec.schemes().items())
+def test_the_authentication_table_holds(scheme: str, places: list[str]) -> None:
+    for place in places:
+        rest = SERVED[plain(place)]
+        assert rest.scheme is not None
+        assert rest.scheme.value == {"Basic": "basic", "API key": "token"}[scheme]
+
+
+def test_the_error_events_that_are_written_are_the_ones_that_are_kept() -> None:
+    """The codes of SPEC.md's events stand in the furniture of the tests, which the webhook records hold."""
+    codes = re.findall(r"\| (?:eventCode|errorCode) \| (\S+) \|", spec.section("## Events"))
+    assert codes == [
+        "alert.notification.push.sent.error",
+        "error.alert.notification.push.user.tokens.not_found",
+    ]

@@ -6,8 +6,10 @@
   - Forbidden: the credentials do not allow this operation (403)
   - ConsentRevoked: the data's owner has withdrawn the consent to it (403)
   - NotFound: no such record in the caller's application (404)
+  - NotSupported: the record is there, but what is asked of it does not exist for its kind (404)
   - Conflict: the record stands against the change (409)
   - TooLarge: the request is larger than the gateway takes (413)
+  - RateLimited: too many attempts; again after `retry_after` seconds (429)
   - Unavailable: a part of the gateway is away for the moment (503)
   - Internal: a fault of ours; the log has it under the trace id (500)
 """
@@ -38,30 +40,46 @@ class Problem:
 
 
 class GatewayError(Exception):
-    """The base of everything the gateway tells a caller; never raised itself."""
+    """The base of everything the gateway tells a caller; never raised itself.
+
+    What an operation wrote before it raised one is undone, unless the error says that it is `kept`: a failed
+    attempt counts although it is refused.
+    """
 
     code: ClassVar[str]
     status: ClassVar[int]
     retryable: ClassVar[bool] = False
 
-    def __init__(self, message: str, *, problems: Sequence[Problem] = (), retry_after: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        problems: Sequence[Problem] = (),
+        retry_after: int | None = None,
+        reason: str | None = None,
+        kept: bool = False,
+    ) -> None:
         if type(self) is GatewayError:
             raise TypeError("raise one of GatewayError's subclasses")
         super().__init__(message)
         self.message = message
         self.problems = tuple(problems)
         self.retry_after = retry_after
+        self.reason = reason
+        self.kept = kept
 
     @property
     def extensions(self) -> dict[str, Any]:
         """The error contract beside the message: code, retryable, traceId, and what applies of the rest.
 
         graphql-core copies the property `extensions` of an exception into `errors[].extensions` by itself.
-        `retryAfter` is in seconds.
+        `retryAfter` is in seconds; `reason` is the name that a standard (such as RFC 6749) has for the error.
         """
         told: dict[str, Any] = {"code": self.code, "retryable": self.retryable, "traceId": TRACE_ID.get()}
         if self.retry_after is not None:
             told["retryAfter"] = self.retry_after
+        if self.reason is not None:
+            told["reason"] = self.reason
         if self.problems:
             told["problems"] = [problem.told() for problem in self.problems[:MAX_TOLD]]
         if len(self.problems) > MAX_TOLD:
@@ -89,12 +107,20 @@ class NotFound(GatewayError):
     code, status = "NOT_FOUND", 404
 
 
+class NotSupported(GatewayError):
+    code, status = "NOT_SUPPORTED", 404
+
+
 class Conflict(GatewayError):
     code, status = "CONFLICT", 409
 
 
 class TooLarge(GatewayError):
     code, status = "TOO_LARGE", 413
+
+
+class RateLimited(GatewayError):
+    code, status, retryable = "RATE_LIMITED", 429, True
 
 
 class Unavailable(GatewayError):

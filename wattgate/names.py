@@ -25,6 +25,23 @@ class Function(Enum):
     MAX = "max"
 
 
+class CatchUpState(Enum):
+    """How far a retrieval of readings from the meter network has come."""
+
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    DONE = "DONE"
+    FAILED = "FAILED"
+
+
+class DeviceActivity(Enum):
+    """How a device's last packet compares with how often it is expected to send."""
+
+    LIVE = "LIVE"
+    STALE = "STALE"
+    OFFLINE = "OFFLINE"
+
+
 TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
 """The id of the request being served; it stands in every error told and every log line."""
 

@@ -23,6 +23,7 @@ class Permission(Enum):
     ACCOUNT_READ = auto()
     ACCOUNT_WRITE = auto()
     ACCOUNT_MANAGE = auto()
+    CREDENTIAL_WRITE = auto()
     VIRTUAL_ENTITY_READ = auto()
     VIRTUAL_ENTITY_WRITE = auto()
     VIRTUAL_ENTITY_TYPE_READ = auto()
@@ -44,6 +45,7 @@ class Permission(Enum):
     ACCOUNT_STATUS = auto()
     CONSENT_READ = auto()
     CONSENT_WRITE = auto()
+    CONSENT_MANAGE = auto()
     RESPONSE_READ = auto()
     RESPONSE_WRITE = auto()
     NOTIFICATION_READ = auto()
@@ -88,6 +90,7 @@ _ACCOUNT = _EVERYONE | {
     Permission.TOKEN: Scope.OWN,
     Permission.ACCOUNT_READ: Scope.OWN,
     Permission.ACCOUNT_WRITE: Scope.OWN,
+    Permission.CREDENTIAL_WRITE: Scope.OWN,
     Permission.VIRTUAL_ENTITY_READ: Scope.OWN,
     Permission.VIRTUAL_ENTITY_WRITE: Scope.OWN,
     Permission.VIRTUAL_ENTITY_TYPE_READ: Scope.APPLICATION,
@@ -132,12 +135,23 @@ GRANTS: Mapping[Role, Mapping[Permission, Scope]] = MappingProxyType(
 """Role by role, what is granted and how far it reaches. What does not stand here is refused."""
 
 
+_EVERY_SCOPE = frozenset({Permission.ANYONE, Permission.TOKEN})
+
+SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
+    {
+        "read": _EVERY_SCOPE | {permission for permission in Permission if permission.name.endswith("_READ")},
+        "write": frozenset(Permission) - {Permission.ACCOUNT_MANAGE, Permission.CREDENTIAL_WRITE, Permission.SYSTEM},
+    }
+)
+"""What an OAuth scope lets through of its account's permissions. None lets a client change how somebody logs in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """The caller of one operation, as the edge of the house authenticated it.
 
     `user_id` is the account's user, or the user for whom an application acts (header `userId`).
-    `token_id` and `expires_at` are set when the caller came with a token.
+    `token_id` and `expires_at` are set when the caller came with a token, and `scopes` when that is an OAuth one.
     """
 
     role: Role
@@ -147,12 +161,16 @@ class Principal:
     account_id: str | None = None
     token_id: str | None = None
     expires_at: datetime | None = None
+    scopes: frozenset[str] | None = None
 
     def scope(self, permission: Permission) -> Scope | None:
         """How far the permission reaches for this caller; None where it is not granted.
 
-        An application that acts for a user sees what that user's account would see.
+        An application that acts for a user sees what that user's account would see. An OAuth token reaches as far
+        as its account, for what its scopes let through.
         """
+        if self.scopes is not None and not any(permission in SCOPES.get(name, ()) for name in self.scopes):
+            return None
         granted = GRANTS[self.role].get(permission)
         if granted and self.role is Role.APPLICATION and self.user_id:
             return GRANTS[Role.ACCOUNT].get(permission, granted)

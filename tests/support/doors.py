@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from graphql import (
     GraphQLField,
     GraphQLObjectType,
@@ -15,9 +16,11 @@ from graphql import (
 )
 
 from tests.support.house import House
+from wattgate.clock import iso
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.fields import edge_of
-from wattgate.graphql.operation import Operation, Rest
+from wattgate.graphql.operation import JSON, Operation, Rest
+from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.schema import build
 from wattgate.names import camel
 
@@ -90,15 +93,22 @@ async def by_rest(
         more["params"] = {name: value for name, value in given.items() if value is not None}
     elif given:
         more["json"] = given.pop("input", given)
-    answer = await house.call(rest.method, path, headers, **more)
-    body = answer.json()
+    accept = {"Accept": rest.media} if rest.media != JSON else {}
+    answer = await house.call(rest.method, path, headers | accept, **more)
+    body = columns_of(answer.content) if answer.headers["content-type"] == ARROW else answer.json()
     if answer.status_code >= 400:
         return Answered(code=body["code"], status=answer.status_code, body=body)
     return Answered(value=body, status=answer.status_code, body=body)
 
 
+def columns_of(stream: bytes) -> dict[str, Any]:
+    """The columns of an Arrow stream, with instants as texts."""
+    columns: dict[str, Any] = pa.ipc.open_stream(stream).read_all().to_pydict()
+    return {**columns, "timestamp": [iso(at) for at in columns["timestamp"]]}
+
+
 def enums_as_rest(operation: Operation, value: Any) -> Any:
-    """A GraphQL answer with enum names as the values that REST tells."""
+    """A GraphQL answer with the values of enums and the numbers of decimals, as REST tells them."""
     return _as_rest(field_of(operation).type, value)
 
 
@@ -106,6 +116,8 @@ def _as_rest(type_: Any, value: Any) -> Any:
     named = get_named_type(type_)
     if isinstance(value, list):
         return [_as_rest(named, item) for item in value]
+    if named.name == "Decimal" and value is not None:
+        return float(value)
     if is_enum_type(named) and value is not None:
         return getattr(named.values[value].value, "value", named.values[value].value)
     if value is None or is_leaf_type(named):

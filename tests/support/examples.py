@@ -6,7 +6,7 @@ Each is made anew for a tenant, so that an example which changes or deletes a re
 from typing import Any
 from uuid import uuid4
 
-from tests.support import examples_devices, examples_users
+from tests.support import examples_areas, examples_devices, examples_users
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, STORAGE, Tenant
 
@@ -146,6 +146,7 @@ EXAMPLES: dict[str, Example] = {
             }
         }
     ),
+    **examples_areas.EXAMPLES,
     **examples_users.EXAMPLES,
     **examples_devices.EXAMPLES,
 }

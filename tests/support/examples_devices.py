@@ -1,11 +1,168 @@
 """Examples of devices, eligibility and the rest of the resource system, and what the legacy interface makes of them."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
-from tests.support.example import Example
+from tests.support.example import NOTHING, Example, by_id, fixed
+from tests.support.house import Tenant
+from tests.support.metering import Metered, metered
+from wattgate.graphql.resolvers.raw_readings import ARROW
 
-EXAMPLES: dict[str, Example] = {}
 
-REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {}
-REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {}
+def at_meter_point(variables: Callable[[Metered], dict[str, Any]]) -> Example:
+    async def example(tenant: Tenant) -> dict[str, Any]:
+        return variables(await metered(tenant))
+
+    return example
+
+
+async def _hardware_id(tenant: Tenant) -> dict[str, Any]:
+    device = await tenant.run("device", device_id=tenant.ids["device"])
+    return {"hardwareId": device.hardware_id}
+
+
+async def _caught_up(tenant: Tenant) -> dict[str, Any]:
+    return {"resourceId": await tenant.add_resource()}
+
+
+EXAMPLES: dict[str, Example] = {
+    "device_types": NOTHING,
+    "device_type": by_id("device_type", "deviceTypeId"),
+    "add_device_type": fixed(
+        lambda tenant: {
+            "input": {
+                "description": "Glow Stick",
+                "protocol": {
+                    "protocol": "MQTT",
+                    "sensors": [{"protocolId": "ELEC", "resourceTypeId": tenant.ids["resource_type"]}],
+                },
+            }
+        }
+    ),
+    "devices": NOTHING,
+    "device": by_id("device", "deviceId"),
+    "discover": _hardware_id,
+    "resource_device": by_id("resource", "resourceId"),
+    "add_device": fixed(
+        lambda tenant: {
+            "input": {
+                "deviceTypeId": tenant.ids["device_type"],
+                "hardwareId": uuid4().hex,
+                "hardwareIds": {"MAC": "70-b3-d5-12-34-56", "serialNumber": "17"},
+                "protocol": {"sensors": [{"protocolId": "ELEC", "resourceId": tenant.ids["resource"]}]},
+            }
+        }
+    ),
+    "meter_point_inventory": at_meter_point(lambda one: {"meterPointNumber": one.mpxn}),
+    "smart_meter_inventory": at_meter_point(lambda one: {"eui": one.eui}),
+    "meter_point_resources": at_meter_point(lambda one: {"meterPointNumber": one.mpxn}),
+    "has_consumer_device": at_meter_point(lambda one: {"mpxn": one.mpxn}),
+    "display_at_postcode": at_meter_point(lambda one: {"postcode": "ls6 3qt", "eui": one.eui}),
+    "display_at_meter_point": at_meter_point(lambda one: {"mpxn": one.mpxn, "eui": one.eui}),
+    "meter_point_eligible": at_meter_point(lambda one: {"mpxn": one.mpxn}),
+    "resource_counts": NOTHING,
+    "resource_type_resources": by_id("resource_type", "resourceTypeId"),
+    "resource_type_application_resources": by_id("resource_type", "resourceTypeId"),
+    "raw_readings": by_id("resource", "resourceId"),
+    "meter_read": at_meter_point(lambda one: {"resourceId": one.resource_id}),
+    "catch_up": _caught_up,
+    "catch_ups": _caught_up,
+}
+
+
+def _epoch(text: str) -> int:
+    return int(datetime.fromisoformat(text).timestamp())
+
+
+def _device(told: dict[str, Any]) -> dict[str, Any]:
+    ids = {name: value for name, value in told["hardwareIds"].items() if value}
+    return {**told, "hardwareIds": ids, "hardwareIdNames": list(ids)}
+
+
+def _status(told: dict[str, Any]) -> dict[str, Any]:
+    status = told["status"]
+    value = status["lastPacketAt"] and _epoch(status["lastPacketAt"])
+    return {
+        **{name: status[name] for name in ("found", "deviceId", "hardwareId", "status", "expectedEvery")},
+        "value": value,
+    }
+
+
+def _inventory(told: dict[str, Any]) -> dict[str, Any]:
+    names = {
+        "DateCommissioned": "commissionedAt",
+        "DeviceFirmwareVersion": "firmwareVersion",
+        "DeviceManufacturer": "manufacturer",
+        "DeviceModel": "model",
+        "DeviceType": "deviceType",
+        "DeviceStatus": "status",
+        "EUI": "eui",
+        "ImportMPxN": "mpxn",
+        "SmetsVersion": "smetsVersion",
+    }
+    return {
+        "valid": True,
+        "inventory": [{theirs: one[ours] for theirs, ours in names.items()} for one in told["inventory"]],
+    }
+
+
+def _meter_point_resources(told: dict[str, Any]) -> dict[str, Any]:
+    names = ("resourceId", "resourceTypeId", "classifier")
+    return {**told, "resources": [{name: one[name] for name in names} for one in told["resources"]]}
+
+
+def _envelope(resource: dict[str, Any], data: Any, units: str | None = None) -> dict[str, Any]:
+    told = {name: resource[name] for name in ("name", "resourceTypeId", "resourceId", "classifier")}
+    return {"status": "OK", "query": {}, "units": units or resource["baseUnit"], "data": data, **told}
+
+
+def _tariff_list(told: dict[str, Any]) -> dict[str, Any]:
+    tariffs = [
+        {
+            "id": one["tariffId"],
+            "name": one["name"],
+            "displayName": one["name"],
+            "from": "2024-01-01 00:00:00",
+            "effectiveDate": "2024-01-01 00:00:00",
+            "plan": [{"planDetail": [{"rate": one["rate"]}, {"standing": one["standingCharge"]}]}],
+        }
+        for one in told["tariffs"]
+    ]
+    return _envelope(told, tariffs)
+
+
+def _catch_up(told: dict[str, Any]) -> dict[str, Any]:
+    catch_up = told["catchUp"]
+    data = {"valid": True, "status": "started", "catchUpId": catch_up["catchUpId"], "state": catch_up["state"]}
+    return _envelope(told["resource"], data)
+
+
+def _columns(told: dict[str, Any]) -> dict[str, Any]:
+    return {"timestamp": told["at"], "value": told["value"], "field": [told["field"]] * len(told["at"])}
+
+
+REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "GET /device/status": lambda given: {"tags": given["hardwareId"]},
+}
+REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "GET /device": lambda told: [_device(one) for one in told],  # type: ignore[arg-type]
+    "GET /device/{deviceId}": _device,
+    "GET /device/resource/{resourceId}": _device,
+    "GET /discover/{hardwareId}": _device,
+    "POST /device": lambda told: {"status": "OK", "valid": True, "deviceId": told["deviceId"]},
+    "GET /device/{deviceId}/status": _status,
+    "GET /device/status": _status,
+    "GET /device/meter-point/{meterPointNumber}/inventory": _inventory,
+    "GET /device/smart-meter/{eui}/inventory": _inventory,
+    "GET /device/meter-point/{meterPointNumber}/resources": _meter_point_resources,
+    "GET /resource/{resourceId}/tariff-list": _tariff_list,
+    "GET /resource/{resourceId}/meterread": lambda told: _envelope(
+        told["resource"], [[_epoch(told["at"]), told["value"]]], told["unit"]
+    ),
+    "GET /resource/{resourceId}/catchup": _catch_up,
+    f"GET /resource/{{resourceId}}/readings {ARROW}": _columns,
+    f"GET /resource/{{resourceId}}/platformbinary {ARROW}": _columns,
+    f"GET /resource/{{resourceId}}/glowbinary {ARROW}": _columns,
+}

@@ -1,11 +1,139 @@
 """Examples of the user system, and what the legacy interface makes of them."""
 
+import re
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
-from tests.support.example import Example
+from tests.support import people
+from tests.support.example import NOTHING, Example, fixed
+from tests.support.house import PASSWORD, Tenant
+from wattgate.graphql.resolvers import profiles
 
-EXAMPLES: dict[str, Example] = {}
+OAUTH_NAMES = re.compile("^(client|code[A-Z]|grant|redirect|refresh)")
 
-REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {}
-REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {}
+
+async def _unverified(tenant: Tenant) -> dict[str, Any]:
+    who = await people.registered(tenant)
+    return {"username": who["username"], "password": PASSWORD, "applicationId": tenant.application_id}
+
+
+async def _verified(tenant: Tenant) -> dict[str, Any]:
+    who = await people.registered(tenant)
+    return {
+        "username": who["username"],
+        "password": PASSWORD,
+        "token": await people.verification_code(tenant, who),
+        "applicationId": tenant.application_id,
+    }
+
+
+async def _forgetful(tenant: Tenant) -> dict[str, Any]:
+    who = await people.active(tenant)
+    return {"username": who["username"], "applicationId": tenant.application_id}
+
+
+async def _reset(tenant: Tenant) -> dict[str, Any]:
+    who = await people.active(tenant)
+    return {
+        "username": who["username"],
+        "token": await people.reset_token(tenant, who),
+        "newPassword": "battery staple",
+        "applicationId": tenant.application_id,
+    }
+
+
+async def _leaving(tenant: Tenant) -> dict[str, Any]:
+    return {"userId": (await people.active(tenant))["userId"]}
+
+
+async def _profile(tenant: Tenant) -> dict[str, Any]:
+    await tenant.gateway.runner.run(
+        profiles.set_account_profile, tenant.account, {"profile_name": "Dash Board", "data": {"tiles": [1, 2]}}
+    )
+    return {"profileName": "Dash Board"}
+
+
+async def _session(tenant: Tenant) -> dict[str, Any]:
+    await tenant.gateway.runner.run(profiles.update_account_session, tenant.account, {"values": {"page": "today"}})
+    return {}
+
+
+EXAMPLES: dict[str, Example] = {
+    "register": fixed(
+        lambda tenant: {
+            "name": "Ada",
+            "username": f"{uuid4().hex}@example.org",
+            "email": "ada@example.org",
+            "password": "long enough",
+            "applicationId": tenant.application_id,
+        }
+    ),
+    "request_verification": _unverified,
+    "verify_user": _verified,
+    "request_password_reset": _forgetful,
+    "reset_password": _reset,
+    "user_by_username": fixed(lambda tenant: {"username": f" {tenant.username.upper()} "}),
+    "user": fixed(lambda tenant: {"userId": tenant.user_id}),
+    "add_user": fixed(lambda tenant: {"input": {"username": f"{uuid4().hex}@example.org", "name": "Grace"}}),
+    "delete_user": _leaving,
+    "rename_user": fixed(
+        lambda tenant: {"userId": tenant.user_id, "username": tenant.username.upper(), "status": "active"}
+    ),
+    "account_status": fixed(lambda tenant: {"accountId": tenant.account_id}),
+    "own_account_status": NOTHING,
+    "change_email": fixed(lambda tenant: {"email": "new@example.org"}),
+    "change_name": fixed(lambda tenant: {"name": "Grace"}),
+    "change_password": fixed(lambda tenant: {"oldPassword": PASSWORD, "newPassword": PASSWORD}),
+    "add_mobile_app_token": fixed(lambda tenant: {"accountId": tenant.account_id, "newToken": "fcm:1"}),
+    "remove_mobile_app_token": fixed(lambda tenant: {"accountId": tenant.account_id, "removeToken": "fcm:2"}),
+    "account_profiles": NOTHING,
+    "account_profile": _profile,
+    "set_account_profile": fixed(lambda tenant: {"profileName": "Settings", "data": {"dark": True, "size": 3}}),
+    "account_session": _session,
+    "update_account_session": fixed(lambda tenant: {"values": {"page": "history", "filters": {"fuel": "gas"}}}),
+    "authorise": people.authorisation,
+    "oauth_user": NOTHING,
+    "grant_oauth_tokens": people.exchange,
+}
+
+
+def _in_snake_case(given: dict[str, Any]) -> dict[str, Any]:
+    """OAuth's own members as RFC 6749 spells them."""
+    return {
+        re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name) if OAUTH_NAMES.match(name) else name: value
+        for name, value in given.items()
+    }
+
+
+def _tokens(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    plain = ("tokenId", "userId", "accountId", "createdAt", "expiresAt")
+    return [{name: one[name] for name in plain} for one in told]
+
+
+REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "POST /accountprofile": lambda given: {"profileName": given["profileName"], **given["data"]},
+    "PUT /accountsession": lambda given: given["values"],
+    "POST /auth/oauth": _in_snake_case,
+    "POST /auth/oauth/access": _in_snake_case,
+}
+REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "GET /auth/token": _tokens,  # type: ignore[dict-item]
+    "DELETE /user/{userId}": lambda told: {"valid": True},
+    "POST /accountprofile": lambda told: {
+        "status": "OK",
+        "profileName": told["profileName"],
+        "devUserId": told["userId"],
+    },
+    "GET /accountprofile/{profileName}": lambda told: {**told["data"], "profileName": told["profileName"]},
+    "GET /accountsession": lambda told: told["data"],
+    "PUT /accountsession": lambda told: told["data"],
+    "POST /auth/oauth/access": lambda told: {
+        "token_type": "bearer",
+        "access_token": "*",
+        "expires_in": 604800,
+        "refresh_token": "*",
+        "refresh_type": "*",
+        "scope": told["scope"],
+    },
+}

@@ -11,11 +11,15 @@ from typing import Any
 import httpx
 from strawberry import ID
 
+from tests.support import metering
+from tests.support.furniture import furnish
+from tests.support.people import oauth_headers
 from tests.support.servers import serving
 from wattgate.app.factory import Gateway, assemble, create_app
 from wattgate.app.settings import Settings
 from wattgate.db.migrate import upgrade
 from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.fields import edge_named
 from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.resolvers import identity, provisioning, readings
 from wattgate.graphql.types import alerts, content
@@ -76,6 +80,10 @@ class Tenant:
     async def run(self, name: str, **arguments: Any) -> Any:
         """Run a catalogue operation for the tenant's user, with every permission."""
         return await self.gateway.runner.run(operation(name), self.system, arguments)
+
+    async def edge(self, shape: Any, name: str, parents: list[Any]) -> list[Any]:
+        """What an edge of a type leads to from each parent."""
+        return await self.gateway.runner.load(edge_named(shape, name), self.system, parents, {})
 
     async def add_resource(self, name: str = "electricity consumption") -> str:
         given = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name)
@@ -140,6 +148,9 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
     tenant.headers["application"] = basic(founded.username, founded.secret)
     tenant.headers["acting"] = {**tenant.headers["application"], "userId": tenant.user_id}
     await _furnish(tenant)
+    await furnish(tenant)
+    await metering.furnish(tenant)
+    tenant.headers["oauth"] = await oauth_headers(tenant)
     return tenant
 
 

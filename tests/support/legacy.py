@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.support import examples_devices, examples_users
+from tests.support import examples_areas, examples_devices, examples_users
 
 Change = Callable[[dict[str, Any]], Any]
 
@@ -57,6 +57,7 @@ REST_TAKES: dict[str, Change] = {
         "veId": given["veId"],
         "removeAttributes": dict.fromkeys(given["names"], ""),
     },
+    **examples_areas.REST_TAKES,
     **examples_users.REST_TAKES,
     **examples_devices.REST_TAKES,
 }
@@ -124,6 +125,7 @@ REST_GIVES: dict[str, Change] = {
         "data": {"lastTs": epoch(told["lastTime"])},
     },
     "GET /resource/{resourceId}/tariff": _tariff,
+    **examples_areas.REST_GIVES,
     **examples_users.REST_GIVES,
     **examples_devices.REST_GIVES,
 }

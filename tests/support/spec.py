@@ -43,3 +43,52 @@ def details() -> dict[str, Detail]:
         assert scheme
         found[f"{method} {path}"] = Detail(method, path, scheme[1].lower())
     return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the index of operations; the method is a dash where it is not shown."""
+
+    method: str
+    path: str
+    purpose: str
+
+
+def index() -> list[Row]:
+    """Every row of the index."""
+    rows = re.findall(r"^\| (-|GET|POST|PUT|DELETE) \| (/\S+) \| (.*?) \|$", SPEC, re.MULTILINE)
+    return [Row(*row) for row in rows]
+
+
+ONE_PURPOSE = ("/account/{}/status", "/account/status")
+"""Paths whose rows explain one purpose in several clauses."""
+
+
+def purposes() -> dict[str, int]:
+    """How many things each path of the index is for, by path without names of parameters."""
+    found: dict[str, int] = {}
+    for row in index():
+        path = re.sub(r"{.*?}", "{}", row.path)
+        clauses = re.sub(r"\(.*?\)", "", row.purpose).split(";")
+        if row.purpose == "detailed above" and found.get(path, 0) > 1:
+            continue  # one of the purposes that the path's other row has counted
+        found[path] = found.get(path, 0) + (1 if path in ONE_PURPOSE else len(clauses))
+    return found
+
+
+def known_methods() -> dict[tuple[str, str], str]:
+    """The rows of the index whose method is shown."""
+    return {(row.method, row.path): row.purpose for row in index() if row.method != "-"}
+
+
+def schemes() -> dict[str, list[str]]:
+    """The authentication table: the operations by scheme."""
+    rows = re.findall(r"^\| (Basic|API key) \|.*\|(.*?)\|$", section("## Authentication"), re.MULTILINE)
+    return {scheme: [place.strip() for place in places.split(",")] for scheme, places in rows}
+
+
+def error_statuses() -> dict[str, dict[str, bool]]:
+    """The table of errors: by operation, whether each status is listed."""
+    rows = [cells(line) for line in section("## Errors").splitlines() if line.startswith("|")]
+    places = rows[0][2:]
+    return {place: {row[0]: row[2 + position] == "yes" for row in rows[2:]} for position, place in enumerate(places)}

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from wattgate.clock import Clock, utc_now
-from wattgate.db import passwords
 from wattgate.db.identity import Identity
 from wattgate.errors import Unauthenticated
-from wattgate.principal import Principal, Role, Scheme
+from wattgate.principal import Principal, Role
 
 
 class Authenticator:
@@ -50,16 +49,7 @@ class Authenticator:
         principal = await self._identity.by_application_credential(username, password)
         if principal or application_id is None:
             return principal
-        account = await self._identity.account(application_id, username.strip().lower())
-        if not await passwords.matches(account.password_hash if account else None, password) or account is None:
-            return None
-        return Principal(
-            role=Role.ADMINISTRATOR if account.administrator else Role.ACCOUNT,
-            scheme=Scheme.BASIC,
-            application_id=application_id,
-            user_id=account.user_id,
-            account_id=account.account_id,
-        )
+        return await self._identity.by_password(application_id, username.strip().lower(), password, self._clock())
 
     async def _acting(self, principal: Principal, user_id: str | None) -> Principal:
         """An application's principal with the user it names in the header userId."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
@@ -21,13 +21,14 @@ from starlette.applications import Starlette
 
 from wattgate.app.demo import live, seed
 from wattgate.app.factory import Gateway, assemble, create_app
-from wattgate.app.readings_import import Report, import_csv
+from wattgate.app.network_import import import_network
+from wattgate.app.readings_import import Refuse, Report, import_csv
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.errors import GatewayError
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.resolvers import provisioning
+from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.graphql.schema import build
 from wattgate.principal import Principal, Role
 
@@ -41,8 +42,17 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="A GraphQL an
 db_app = typer.Typer(no_args_is_help=True, help="The database.")
 app_app = typer.Typer(no_args_is_help=True, help="Applications, to which every record belongs.")
 user_app = typer.Typer(no_args_is_help=True, help="Users and their accounts.")
+oauth_app = typer.Typer(no_args_is_help=True, help="Software that asks users of an application for access (OAuth 2.0).")
 readings_app = typer.Typer(no_args_is_help=True, help="Readings.")
-for name, commands in (("db", db_app), ("app", app_app), ("user", user_app), ("readings", readings_app)):
+network_app = typer.Typer(no_args_is_help=True, help="The registry of the local meter network.")
+for name, commands in (
+    ("db", db_app),
+    ("app", app_app),
+    ("user", user_app),
+    ("oauth-client", oauth_app),
+    ("readings", readings_app),
+    ("network", network_app),
+):
     app.add_typer(commands, name=name)
 
 out = Console()
@@ -146,6 +156,27 @@ def user_create(
     out.print(f"User id     {made.user_id}\nAccount id  {made.account_id}")
 
 
+@oauth_app.command("create")
+def oauth_client_create(
+    application_id: Annotated[str, typer.Argument(help="Whose users it may ask.")],
+    name: Annotated[str, typer.Argument(help="What the software is called.")],
+    redirect_uri: Annotated[list[str], typer.Option(help="Where it takes codes; may be given several times.")],
+    scope: Annotated[str, typer.Option(help="The most that it may ask for: read, write or both.")] = "read",
+    public: Annotated[bool, typer.Option(help="It cannot keep a secret: an app on a phone or in a browser.")] = False,
+) -> None:
+    """Register an OAuth client and print its credential, which can be seen at no other time."""
+    arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
+    made = _run(
+        _with_gateway(
+            Settings(),
+            lambda gateway: gateway.runner.run(
+                oauth.create_oauth_client, Principal(Role.SYSTEM, application_id=application_id), arguments
+            ),
+        )
+    )
+    out.print(f"Client id      {made.client_id}\nClient secret  {made.secret or 'none'}", soft_wrap=True)
+
+
 @readings_app.command("import")
 def readings_import(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV with a header line.")],
@@ -160,12 +191,57 @@ def readings_import(
     replaced. Lines that cannot be recorded are refused and reported; the others are recorded. The exit status is 1
     where a line was refused.
     """
-    report = _run(_import(file, application, resource, _zone(time_zone), refused))
+    zone, principal = _zone(time_zone), Principal(Role.SYSTEM, application_id=application)
+    report = _run(
+        _import(
+            file,
+            refused,
+            lambda lines, gateway, refuse, progress: import_csv(
+                lines,
+                runner=gateway.runner,
+                principal=principal,
+                resource_id=resource,
+                zone=zone,
+                refuse=refuse,
+                progress=progress,
+            ),
+        )
+    )
     out.print(f"{report.recorded:,} readings recorded from {report.lines:,} lines, {report.refused:,} refused")
     raise typer.Exit(1 if report.refused else 0)
 
 
-async def _import(file: Path, application: str, resource: str | None, zone: ZoneInfo, refused: Path | None) -> Report:
+@network_app.command("import")
+def network_import(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, one object a line.")],
+    refused: Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")] = None,
+) -> None:
+    """Fill the registry of the meter network from a JSON Lines file of any size.
+
+    Each line has a `kind`: meterPoint (mpxn, postcode, smetsVersion, eligible), device (eui, mpxn, deviceType,
+    manufacturer, model, firmwareVersion, status, commissionedAt), reading (mpxn, classifier, at, value) or register
+    (mpxn, classifier, at, value, unit). What is known already is replaced. Lines that cannot be kept are refused and
+    reported; the exit status is 1 where one was.
+    """
+    report = _run(
+        _import(
+            file,
+            refused,
+            lambda lines, gateway, refuse, progress: import_network(
+                lines, runner=gateway.runner, refuse=refuse, progress=progress
+            ),
+        )
+    )
+    out.print(f"{report.recorded:,} records kept from {report.lines:,} lines, {report.refused:,} refused")
+    raise typer.Exit(1 if report.refused else 0)
+
+
+Import = Callable[[BinaryIO, Gateway, Refuse, Callable[[int], None]], Awaitable[Report]]
+"""Reads a file into the gateway; it is given what to tell refused lines to, and the bytes read so far."""
+
+
+async def _import(file: Path, refused: Path | None, work: Import) -> Report:
+    """Import a file with a progress bar; the first refused lines are shown, all are written to `refused`."""
     size = await asyncio.to_thread(file.stat)
     columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
     with (
@@ -188,15 +264,7 @@ async def _import(file: Path, application: str, resource: str | None, zone: Zone
 
         return await _with_gateway(
             Settings(),
-            lambda gateway: import_csv(
-                lines,
-                runner=gateway.runner,
-                principal=Principal(Role.SYSTEM, application_id=application),
-                resource_id=resource,
-                zone=zone,
-                refuse=refuse,
-                progress=lambda done: bar.update(task, completed=done),
-            ),
+            lambda gateway: work(lines, gateway, refuse, lambda done: bar.update(task, completed=done)),
         )
 
 

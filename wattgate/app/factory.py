@@ -14,9 +14,11 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.types import Lifespan
 
 from wattgate.app.auth import Authenticator
+from wattgate.app.catch_ups import run_catch_ups
 from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
 from wattgate.app.pages import pages
 from wattgate.app.settings import Settings
@@ -24,12 +26,14 @@ from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.identity import Identity
 from wattgate.db.migrate import is_current
+from wattgate.db.network import RegistryNetwork
 from wattgate.errors import Internal
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.endpoint import Endpoint
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
 from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.rest_compat.openapi import document
 from wattgate.rest_compat.routes import OPERATION_HEADER, routes
 from wattgate.rest_compat.tell import refusal, tell_http
 
@@ -48,6 +52,10 @@ CORS_HEADERS = (
     "x-glow-version",
 )
 
+NOTIFICATION_BASE = "/ns"
+NOTIFICATION_PATHS = ("/alert", "/template", "/notification")
+"""The notification system also stands under a base of its own, where published clients look for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
@@ -64,7 +72,7 @@ def assemble(settings: Settings, clock: Clock = utc_now) -> Gateway:
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
     return Gateway(
         database=database,
-        runner=Runner(database, MemoryBus(), clock=clock),
+        runner=Runner(database, MemoryBus(), network=RegistryNetwork, clock=clock),
         schema=build(OPERATIONS),
         authenticator=Authenticator(Identity(database), clock),
     )
@@ -83,14 +91,39 @@ def create_app(settings: Settings, *, background: Sequence[Background] = (), clo
     )
     rest = routes(OPERATIONS, runner=gateway.runner, schema=gateway.schema, authenticate=authenticate, clock=clock)
 
+    reference = document(OPERATIONS, gateway.schema, settings.base_path)
+
+    async def described(request: Request) -> Response:
+        return JSONResponse(reference)
+
     async def ready(request: Request) -> Response:
         return await _ready(gateway.database)
+
+    return Starlette(
+        routes=[
+            Route("/healthz", _healthy),
+            Route("/readyz", ready),
+            Route("/graphql", graphql, methods=["GET", "POST"]),
+            WebSocketRoute("/graphql", graphql),
+            *pages(settings.base_path),
+            Route(f"{settings.base_path}/openapi.json", described),
+            Mount(f"{settings.base_path}{NOTIFICATION_BASE}", routes=[one for one in rest if _notifies(one)]),
+            Mount(settings.base_path, routes=rest),
+        ],
+        middleware=_middleware(settings),
+        exception_handlers={HTTPException: tell_http, Exception: tell_unexpected},
+        lifespan=_lifespan(gateway, background),
+    )
+
+
+def _lifespan(gateway: Gateway, background: Sequence[Background]) -> Lifespan[Starlette]:
+    """Starts only on a database that is current, with the background work beside; closes what was opened."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not await is_current(gateway.database):
             raise RuntimeError("the database is not at this version's schema: run `wattgate db upgrade`")
-        tasks = [asyncio.ensure_future(work(gateway.runner)) for work in background]
+        tasks = [asyncio.ensure_future(work(gateway.runner)) for work in (run_catch_ups, *background)]
         try:
             yield
         finally:
@@ -99,19 +132,11 @@ def create_app(settings: Settings, *, background: Sequence[Background] = (), clo
             await asyncio.gather(*tasks, return_exceptions=True)
             await gateway.database.close()
 
-    return Starlette(
-        routes=[
-            Route("/healthz", _healthy),
-            Route("/readyz", ready),
-            Route("/graphql", graphql, methods=["GET", "POST"]),
-            WebSocketRoute("/graphql", graphql),
-            Mount(settings.base_path, routes=rest),
-            *pages(),
-        ],
-        middleware=_middleware(settings),
-        exception_handlers={HTTPException: tell_http, Exception: tell_unexpected},
-        lifespan=lifespan,
-    )
+    return lifespan
+
+
+def _notifies(route: BaseRoute) -> bool:
+    return isinstance(route, Route) and route.path.startswith(NOTIFICATION_PATHS)
 
 
 def _middleware(settings: Settings) -> list[Middleware]:

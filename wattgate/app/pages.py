@@ -36,9 +36,10 @@ def _page(path: str, file: str) -> Route:
     return Route(path, serve)
 
 
-def pages() -> list[BaseRoute]:
-    """The routes of the pages and of what they load."""
+def pages(base_path: str) -> list[BaseRoute]:
+    """The routes of the pages and of what they load; the REST interface's reference stands under its base path."""
     return [
+        _page(f"{base_path}/docs", "reference/index.html"),
         _page("/", "index.html"),
         _page("/display", "display/index.html"),
         Mount("/static", _Assets(directory=STATIC)),

@@ -108,7 +108,7 @@ async def import_csv(
         report.refused += 1
         refuse(line, reason)
 
-    lines = _lines(file)
+    lines = lines_of(file)
     columns = Columns.of(next(lines, ""), resource_id, zone)
     latest: dict[str, datetime] = {}
     batch = _Batch()
@@ -129,7 +129,7 @@ async def import_csv(
     return report
 
 
-def _lines(file: BinaryIO) -> Iterator[str]:
+def lines_of(file: BinaryIO) -> Iterator[str]:
     """The lines of the file as text; one that is too long to be a reading comes cut, so that it is refused."""
     while raw := file.readline(MAX_LINE):
         text = raw.decode("utf-8-sig" if file.tell() == len(raw) else "utf-8", errors="replace")

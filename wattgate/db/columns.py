@@ -31,21 +31,22 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value and (value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC))
 
 
-class Structs(TypeDecorator[list[Any]]):
-    """A JSON column that holds a list of one kind of `msgspec.Struct`."""
+class Structs(TypeDecorator[Any]):
+    """A JSON column that holds a list of one kind of `msgspec.Struct`, or a single one where `many` is false."""
 
     impl = Json
     cache_ok = True
 
-    def __init__(self, item: type[msgspec.Struct]) -> None:
+    def __init__(self, item: type[msgspec.Struct], *, many: bool = True) -> None:
         super().__init__()
-        self.item = item
+        self.item, self.many = item, many
+        self.holds: Any = list[item] if many else item  # type: ignore[valid-type]
 
-    def process_bind_param(self, value: list[Any] | None, dialect: Dialect) -> Any:
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         return msgspec.to_builtins(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> list[Any] | None:
-        return None if value is None else msgspec.convert(value, list[self.item])  # type: ignore[name-defined]
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        return None if value is None else msgspec.convert(value, self.holds)
 
 
 class FixedPoint(TypeDecorator[Decimal]):

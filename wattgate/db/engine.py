@@ -41,7 +41,7 @@ class Database:
         self.engine: AsyncEngine = create_async_engine(
             parsed,
             json_serializer=lambda value: orjson.dumps(value).decode(),
-            json_deserializer=orjson.loads,
+            json_deserializer=_json,
             pool_size=pool_size,
             pool_pre_ping=not self.sqlite,
         )
@@ -69,6 +69,11 @@ class _Session(Session):
 
 
 event.listen(_Session, "do_orm_execute", refuse_unscoped)
+
+
+def _json(stored: Any) -> Any:
+    """A stored JSON value. SQLite keeps a text that is a number as that number."""
+    return orjson.loads(stored) if isinstance(stored, str | bytes) else stored
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:

@@ -3,12 +3,15 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, select, update
 from sqlmodel import col
 
+from wattgate.db import passwords
+from wattgate.db.attempts import failed, refuse_in_haste, succeeded
 from wattgate.db.engine import Database
 from wattgate.db.guard import SCOPED
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
@@ -40,6 +43,7 @@ class Identity:
                 col(Token.account_id),
                 col(Token.token_id),
                 col(Token.expires_at),
+                col(Token.scope),
                 col(Account.administrator),
             )
             .join(Account, col(Account.account_id) == Token.account_id)
@@ -51,7 +55,7 @@ class Identity:
         )
         if found is None:
             return None
-        application_id, user_id, account_id, token_id, expires_at, administrator = tuple(found)
+        application_id, user_id, account_id, token_id, expires_at, scope, administrator = tuple(found)
         return Principal(
             role=Role.ADMINISTRATOR if administrator else Role.ACCOUNT,
             scheme=Scheme.TOKEN,
@@ -60,6 +64,7 @@ class Identity:
             account_id=account_id,
             token_id=token_id,
             expires_at=expires_at,
+            scopes=None if scope is None else frozenset(scope.split()),
         )
 
     async def by_application_credential(self, username: str, secret: str) -> Principal | None:
@@ -73,28 +78,54 @@ class Identity:
             return None
         return Principal(Role.APPLICATION, Scheme.BASIC, application_id=credential.application_id)
 
-    async def account(self, application_id: str, username: str, directory_id: str | None = None) -> Row[Any] | None:
-        """The active account with this username, in the application's own directory unless another is named.
+    async def by_password(self, application_id: str, username: str, password: str, now: datetime) -> Principal | None:
+        """The principal of an active account in the application's own directory; None where the password is wrong.
 
-        The row has account_id, user_id, name, administrator and password_hash.
+        RateLimited where wrong ones have been given too often.
         """
-        directory = col(Application.directory_id) if directory_id is None else directory_id
+        account = await self._account(application_id, username)
+        if account is not None:
+            refuse_in_haste(account.failures, account.failed_at, now)
+        if not await passwords.matches(account.password_hash if account else None, password) or account is None:
+            if account is not None:
+                await self._count(account.account_id, failed(now))
+            return None
+        if again := await self._account(application_id, username):  # others may have guessed in the meantime
+            refuse_in_haste(again.failures, again.failed_at, now)
+        if account.failures:
+            await self._count(account.account_id, succeeded())
+        return Principal(
+            role=Role.ADMINISTRATOR if account.administrator else Role.ACCOUNT,
+            scheme=Scheme.BASIC,
+            application_id=application_id,
+            user_id=account.user_id,
+            account_id=account.account_id,
+        )
+
+    async def _account(self, application_id: str, username: str) -> Row[Any] | None:
         return await self._one(
             select(
                 col(Account.account_id),
                 col(Account.user_id),
-                col(Account.name),
                 col(Account.administrator),
                 col(Account.password_hash),
+                col(Account.failures),
+                col(Account.failed_at),
             )
             .join(Application, col(Application.application_id) == Account.application_id)
             .where(
                 col(Account.application_id) == application_id,
                 col(Account.username) == username,
-                col(Account.directory_id) == directory,
+                col(Account.directory_id) == Application.directory_id,
                 col(Account.active).is_(True),
             )
         )
+
+    async def _count(self, account_id: str, values: Mapping[str, Any]) -> None:
+        async with self._database.session(write=True) as session:
+            statement = update(Account).where(col(Account.account_id) == account_id).values(**values)
+            await session.execute(statement, execution_options={**SCOPED, "synchronize_session": False})
+            await session.commit()
 
     async def has_user(self, application_id: str, user_id: str) -> bool:
         """Whether the user exists in the application and is active."""

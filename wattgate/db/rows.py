@@ -6,12 +6,12 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Table, delete, func, select
+from sqlalchemy import Column, ColumnElement, Table, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from wattgate.db.guard import SCOPED
-from wattgate.db.models import Application, ApplicationCredential, Tenanted
+from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
 from wattgate.db.series import Series
 from wattgate.errors import NotFound
 
@@ -55,6 +55,16 @@ class Rows:
         """The rows of an application for a caller who has shown no credentials yet: for log-in alone."""
         return Rows(self._session, application_id, now=self.now)
 
+    async def oauth_client(self, client_id: str) -> OAuthClient | None:
+        """The OAuth client of this id, whichever application's it is: for its own log-in alone."""
+        return await self._session.get(OAuthClient, client_id, execution_options=SCOPED)
+
+    async def applications_with(self, model: type[M], *where: Condition) -> list[str]:
+        """The ids of all applications that have such records: for the work of background tasks alone."""
+        application_id = columns_of(model)["application_id"]
+        statement = select(application_id).where(*cast(Iterable[ColumnElement[bool]], where)).distinct()
+        return list((await self._session.execute(statement, execution_options=SCOPED)).scalars())
+
     async def found(self, application: Application, credential: ApplicationCredential) -> Application:
         """Add a new application with its first credential: for the system's own operations alone."""
         credential.application_id = application.application_id
@@ -95,8 +105,9 @@ class Rows:
         return {getattr(row, model.key): row for row in rows}
 
     async def edit(self, model: type[M], key: str) -> M:
-        """The record with this identifier, to be changed. NotFound as `get`."""
+        """The record with this identifier, to be changed; until then nobody else changes it. NotFound as `get`."""
         statement = select(model).where(*self._scope(model, [self.key_of(model) == key]))
+        statement = statement.with_for_update(key_share=True)
         found = (await self._session.execute(statement, execution_options=SCOPED)).scalar_one_or_none()
         if found is None:
             raise NotFound(f"no {_spoken(model)} with id {key}")
@@ -112,6 +123,13 @@ class Rows:
     async def flush(self) -> None:
         """Write changed records now, for the sake of what the database would refuse or set."""
         await self._session.flush()
+
+    async def update(self, model: type[M], *where: Condition, **values: Any) -> int:
+        """Change the visible records that meet the conditions, in one statement; how many they were."""
+        statement = update(model).where(*self._scope(model, where)).values(**values)
+        options = {**SCOPED, "synchronize_session": False}
+        result = await self._session.execute(statement, execution_options=options)
+        return cast(int, result.rowcount)  # type: ignore[attr-defined]
 
     async def delete(self, model: type[M], *where: Condition) -> int:
         """Delete the visible records that meet the conditions; how many they were."""

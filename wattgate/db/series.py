@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlmodel import col
 
 from wattgate.db.models import Reading
 
@@ -98,6 +99,18 @@ class Series:
         for number, field, position, *amounts in await self._run(_BUCKETS[self._dialect], series, parameters):
             found[number, field][position] = Aggregate(*amounts)
         return found
+
+    async def raw(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[Stored]:
+        """At most so many readings of a series from start to before stop, oldest first."""
+        number, field = series
+        statement = (
+            select(col(Reading.at), col(Reading.value))
+            .where(col(Reading.resource_number) == number, col(Reading.field) == field)
+            .where(col(Reading.at) >= start, col(Reading.at) < stop)
+            .order_by(col(Reading.at))
+            .limit(limit)
+        )
+        return [Stored(*row) for row in await self._session.execute(statement)]
 
     async def latest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
         """The newest reading of each series that has one."""

@@ -12,7 +12,7 @@ from strawberry.asgi import GraphQL
 from strawberry.exceptions import ConnectionRejectionError
 from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
 
-from wattgate.errors import GatewayError, Unauthenticated
+from wattgate.errors import GatewayError, RateLimited, Unauthenticated
 from wattgate.graphql.context import Context
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema
@@ -62,7 +62,7 @@ class Endpoint(GraphQL[Context, None]):
         assert isinstance(context, SocketContext)
         try:
             context.principal = await self._authenticate(context.credentials())
-        except Unauthenticated:
+        except (RateLimited, Unauthenticated):
             raise ConnectionRejectionError from None
         if context.principal.role is Role.ANONYMOUS:
             raise ConnectionRejectionError

@@ -8,8 +8,9 @@ import strawberry
 
 from wattgate.db.models import Tenanted
 from wattgate.db.rows import columns_of
-from wattgate.graphql.inputs import change, values_of
+from wattgate.graphql.inputs import change, check_references, values_of
 from wattgate.graphql.operation import Argument, Call, Kind, Operation, Rest
+from wattgate.graphql.owner import owner_of
 from wattgate.names import camel
 from wattgate.principal import Permission, Scheme
 
@@ -19,9 +20,9 @@ class Entity:
     """Records that are listed, found, added and changed without further rules.
 
     `called` is the noun with its article, for descriptions.
-    `add` and `update` are the input types, or None where there is no such operation. `filters` are columns by which
+    `lists`, `add` and `update` (the input types) say which operations there are. `filters` are columns by which
     a list can be narrowed down. `schemes` gives the REST scheme of an operation that SPEC.md names one for, by
-    HTTP method ("GET" is the list). `acknowledges` and `written` (the status) say how REST answers writes; see `Rest`.
+    HTTP method ("GET" is the list, "GET one" a single record). `acknowledges` and `written` (the status) say how REST answers writes; see `Rest`.
     An entity that needs more than this has written resolvers instead.
     """
 
@@ -33,6 +34,7 @@ class Entity:
     shape: type
     read: Permission
     write: Permission
+    lists: bool = True
     add: type | None = None
     update: type | None = None
     filters: tuple[str, ...] = ()
@@ -50,16 +52,17 @@ def operations_of(entity: Entity) -> Iterator[Operation]:
     def make(name: str, kind: Kind, resolver: Any, **rest: Any) -> Operation:
         return Operation(name=name, kind=kind, resolver=resolver, **rest)
 
-    yield make(
-        entity.plural,
-        Kind.QUERY,
-        _lister(entity),
-        returns=list[entity.shape],  # type: ignore[name-defined]
-        needs=entity.read,
-        description=f"The {entity.plural.replace('_', ' ')} of the application.",
-        takes={name: Argument(str | None, None) for name in entity.filters},
-        rest=(Rest("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
-    )
+    if entity.lists:
+        yield make(
+            entity.plural,
+            Kind.QUERY,
+            _lister(entity),
+            returns=list[entity.shape],  # type: ignore[name-defined]
+            needs=entity.read,
+            description=f"The {entity.plural.replace('_', ' ')} of the application.",
+            takes={name: Argument(str | None, None) for name in entity.filters},
+            rest=(Rest("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
+        )
     yield make(
         entity.name,
         Kind.QUERY,
@@ -68,7 +71,7 @@ def operations_of(entity: Entity) -> Iterator[Operation]:
         needs=entity.read,
         description=f"{entity.called.capitalize()}, by its id.",
         takes=key,
-        rest=(Rest("GET", one),),
+        rest=(Rest("GET", one, scheme=dict(entity.schemes).get("GET one")),),
     )
     if entity.add:
         yield make(
@@ -117,8 +120,14 @@ def _finder(entity: Entity) -> Any:
 
 
 def _adder(entity: Entity) -> Any:
+    owner = entity.row.owner
+
     async def resolve(call: Call, *, input: Any) -> Tenanted:
-        return await call.rows.add(entity.row(**values_of(input, entity.row)))
+        values = values_of(input, entity.row)
+        await check_references(call, entity.row, values)
+        if owner:
+            values[owner] = owner_of(call)
+        return await call.rows.add(entity.row(**values))
 
     return resolve
 
@@ -126,6 +135,7 @@ def _adder(entity: Entity) -> Any:
 def _changer(entity: Entity) -> Any:
     async def resolve(call: Call, *, input: Any, **key: str) -> Tenanted:
         record = await call.rows.edit(entity.row, key[entity.row.key])
+        await check_references(call, entity.row, values_of(input, entity.row))
         return change(record, input)
 
     return resolve

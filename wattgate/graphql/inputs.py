@@ -1,7 +1,7 @@
 """From input objects to records."""
 
 import inspect
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ from wattgate.db.columns import Structs
 from wattgate.db.models import Tenanted
 from wattgate.db.rows import columns_of
 from wattgate.errors import BadInput, Problem
+from wattgate.graphql.operation import Call
 from wattgate.names import camel
 
 M = TypeVar("M", bound=Tenanted)
@@ -33,11 +34,31 @@ def values_of(input: Any, model: type[Tenanted], *, leave_out: Collection[str] =
         if value is None and not columns[name].nullable and not _holds_null(column_type):
             problems.append(Problem(("input", camel(name)), "must not be null"))
         if isinstance(column_type, Structs):
-            value = msgspec.convert(value, list[column_type.item], from_attributes=True)  # type: ignore[name-defined]
+            value = msgspec.convert(value, column_type.holds, from_attributes=True)
         values[name] = value
     if problems:
         raise BadInput("a value that must be there is null", problems=problems)
     return values
+
+
+async def check_references(call: Call, model: type[Tenanted], values: Mapping[str, Any]) -> None:
+    """BadInput for each given id that names no record which the caller may see."""
+    problems = []
+    for name, value in values.items():
+        referred = _referred(model, name)
+        if referred is not None and value is not None and not await call.rows.many(referred, [value]):
+            problems.append(Problem(("input", camel(name)), f"{value} does not exist"))
+    if problems:
+        raise BadInput("the record refers to what does not exist", problems=problems)
+
+
+def _referred(model: type[Tenanted], name: str) -> type[Tenanted] | None:
+    """The kind of record that a column refers to by its key."""
+    for key in columns_of(model)[name].foreign_keys:
+        for kind in Tenanted.__subclasses__():
+            if key.column is columns_of(kind)[kind.key]:
+                return kind
+    return None
 
 
 def change(record: M, input: Any) -> M:

@@ -7,6 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from wattgate.db.network import MeterNetwork
 from wattgate.db.rows import Rows
 from wattgate.principal import Permission, Principal, Scheme
 from wattgate.realtime.events import Event
@@ -20,13 +21,17 @@ class Kind(Enum):
     SUBSCRIPTION = "Subscription"
 
 
+JSON = "application/json"
+
+
 @dataclass(frozen=True, slots=True)
 class Rest:
     """A place of an operation in the REST interface.
 
     `scheme` is the only one accepted where SPEC.md names one; None accepts either. `edges` are the edges of the
     result (GraphQL names) that its REST form includes. `acknowledges` names the members of the result that are
-    told beside `{"status": "OK"}`, where legacy clients get an acknowledgement and not the record.
+    told beside `{"status": "OK"}`, where legacy clients get an acknowledgement and not the record. `media` is the
+    type of the answer; a path with several is served by the one that the request's Accept names, or else JSON.
     """
 
     method: str
@@ -35,6 +40,12 @@ class Rest:
     scheme: Scheme | None = None
     edges: tuple[str, ...] = ()
     acknowledges: tuple[str, ...] = ()
+    media: str = JSON
+
+    @property
+    def place(self) -> str:
+        """The place as tables name it: method and path, and the media type where it is not JSON."""
+        return f"{self.method} {self.path}" + ("" if self.media == JSON else f" {self.media}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +62,14 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a resolver gets of the world: who calls, the rows they may see (and when), a place for events."""
+    """What a resolver gets of the world: who calls, the rows they may see (and when), a place for events,
+    and the meter network.
+    """
 
     principal: Principal
     rows: Rows
     emit: Callable[[Event], None]
+    network: MeterNetwork
 
 
 @dataclass(frozen=True, slots=True, eq=False)

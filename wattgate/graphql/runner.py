@@ -11,13 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
+from wattgate.db.network import Networks, RegistryNetwork
 from wattgate.db.rows import Rows
-from wattgate.errors import BadInput, Conflict, Forbidden, Unauthenticated, Unavailable
+from wattgate.errors import BadInput, Conflict, ConsentRevoked, Forbidden, GatewayError, Unauthenticated, Unavailable
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.operation import Call, Kind, Operation
 from wattgate.principal import Permission, Principal, Role, Scope
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.events import Event
+from wattgate.realtime.events import Event, Revoked
 from wattgate.realtime.hub import Hub
 
 log = logging.getLogger(__name__)
@@ -29,9 +30,12 @@ NO_APPLICATION = ""
 class Runner:
     """Runs operations, edges and subscriptions for principals. Nothing else opens a session or commits."""
 
-    def __init__(self, database: Database, bus: Bus, *, clock: Clock = utc_now) -> None:
+    def __init__(
+        self, database: Database, bus: Bus, *, network: Networks = RegistryNetwork, clock: Clock = utc_now
+    ) -> None:
         self._database = database
         self._bus = bus
+        self._network = network
         self._hub = Hub(bus)
         self._clock = clock
 
@@ -41,8 +45,15 @@ class Runner:
         write = operation.kind is Kind.MUTATION
         events: list[Event] = []
         async with self._session(write) as session:
-            call = Call(principal, self._rows(session, principal, scope), events.append)
-            result = await operation.resolver(call, **arguments)
+            call = Call(
+                principal, self._rows(session, principal, scope), events.append, network=self._network(session)
+            )
+            try:
+                result = await operation.resolver(call, **arguments)
+            except GatewayError as error:
+                if write and error.kept:
+                    await session.commit()
+                raise
             if write:
                 await session.commit()
         if events:
@@ -72,6 +83,8 @@ class Runner:
                         event = await feed.get()
                 except TimeoutError:
                     raise Unauthenticated("the token has expired") from None
+                if isinstance(event.payload, Revoked):
+                    raise ConsentRevoked(f"the consent for meter point {event.payload.mpxn} was revoked")
                 yield event.payload
 
     def _rows(self, session: AsyncSession, principal: Principal, scope: Scope) -> Rows:
@@ -98,7 +111,7 @@ class Runner:
         except DataError as error:
             raise BadInput("a value cannot be stored") from error
         except (OperationalError, InterfaceError, OSError) as error:
-            log.warning("the database is away: %s", error)
+            log.warning("the database is away", exc_info=error)
             raise Unavailable("the database is away for the moment", retry_after=1) from error
         except DBAPIError as error:
             if not error.connection_invalidated:

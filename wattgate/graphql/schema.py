@@ -4,17 +4,24 @@ import logging
 from collections.abc import Iterable, Sequence
 
 import strawberry
-from graphql import GraphQLError
+from graphql import GraphQLError, GraphQLInputObjectType, GraphQLObjectType
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 from strawberry.types import ExecutionContext
 
 from wattgate.errors import GatewayError, Internal
 from wattgate.graphql.fields import field_of
+from wattgate.graphql.glossary import described
 from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.types.scalars import SCALARS
 
 log = logging.getLogger(__name__)
+
+ROOTS = {
+    "Query": "Everything that can be asked.",
+    "Mutation": "Everything that can be changed.",
+    "Subscription": "Everything that can be watched live.",
+}
 
 
 class Schema(strawberry.Schema):
@@ -43,12 +50,27 @@ def build(operations: Iterable[Operation]) -> Schema:
     roots: dict[Kind, list[Operation]] = {kind: [] for kind in Kind}
     for operation in operations:
         roots[operation.kind].append(operation)
-    return Schema(
+    schema = Schema(
         query=_root(Kind.QUERY, roots[Kind.QUERY]),
         mutation=_root(Kind.MUTATION, roots[Kind.MUTATION]),
         subscription=_root(Kind.SUBSCRIPTION, roots[Kind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
     )
+    _describe(schema)
+    return schema
+
+
+def _describe(schema: Schema) -> None:
+    """Give every field and argument without a description of its own the glossary's."""
+    for type_ in schema._schema.type_map.values():
+        if type_.name in ROOTS:
+            type_.description = ROOTS[type_.name]
+        if type_.name.startswith("__") or not isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
+            continue
+        for name, field in type_.fields.items():
+            field.description = described(name, field.description)
+            for argument_name, argument in getattr(field, "args", {}).items():
+                argument.description = described(argument_name, argument.description)
 
 
 def _root(kind: Kind, operations: Sequence[Operation]) -> type:

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from wattgate.names import CatchUpState
+
 
 class Event(msgspec.Struct, frozen=True):
     """Something that happened. Later events of the same topic and key replace earlier ones for a slow reader."""
@@ -12,6 +14,23 @@ class Event(msgspec.Struct, frozen=True):
     topic: str
     key: str
     payload: Any
+
+
+class Revoked(msgspec.Struct, frozen=True):
+    """The payload that ends a stream of readings: the consent for their meter point was withdrawn."""
+
+    mpxn: str
+
+
+class OneTimeCodeMade(msgspec.Struct, frozen=True):
+    """The payload on a topic of codes: what to send to whom. It stands nowhere else in clear."""
+
+    purpose: str
+    account_id: str
+    username: str
+    email: str
+    code: str
+    expires_at: datetime
 
 
 class LiveReading(msgspec.Struct, frozen=True, gc=False):
@@ -22,3 +41,16 @@ class LiveReading(msgspec.Struct, frozen=True, gc=False):
     unit: str
     at: datetime
     value: float
+
+
+class CatchUpMoved(msgspec.Struct, frozen=True, gc=False):
+    """The payload on a topic of catch-ups: one retrieval, as it stands after a change of its state."""
+
+    catch_up_id: str
+    resource_id: str
+    state: CatchUpState
+    recorded: int
+    reason: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 from graphql import (
+    GraphQLArgument,
     GraphQLBoolean,
     GraphQLError,
     GraphQLField,
@@ -40,6 +42,18 @@ def body_of(raw: bytes) -> Any:
         raise BadInput(f"the body is not JSON: {error}") from None
 
 
+def form_of(raw: bytes) -> dict[str, str]:
+    """The members of a form (application/x-www-form-urlencoded). BadInput where one is given twice."""
+    try:
+        pairs = parse_qsl(raw.decode(), errors="strict", max_num_fields=100)
+    except ValueError as error:
+        raise BadInput(f"the body is not a form: {error}") from None
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise BadInput("the form gives a member twice")
+    return members
+
+
 class Binder:
     """Makes an operation's arguments of what a client gave."""
 
@@ -50,6 +64,11 @@ class Binder:
         self._field = definition[operation.name]
         self._strawberry_field = self._field.extensions["strawberry-definition"]
         self._schema = schema
+
+    @property
+    def arguments(self) -> Mapping[str, GraphQLArgument]:
+        """The operation's arguments in the schema."""
+        return self._field.args
 
     def given(self, exchange: Exchange) -> Given:
         """The arguments of a request in the usual form: query, body and path, of which the path wins."""

@@ -1,12 +1,12 @@
 """One REST request and what is to be answered, as plain values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from wattgate.errors import Problem
+from wattgate.errors import BadInput, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,13 @@ class Exchange:
     query: Mapping[str, str]
     body: Any
     now: datetime
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        """The body, which must be a JSON object. BadInput where it is not."""
+        if not isinstance(self.body, dict):
+            raise BadInput("the body is not a JSON object")
+        return self.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +50,7 @@ class Answer:
     def told(self) -> Any:
         """The result as JSON values."""
         return self.render(self.result)
+
+
+Again = Callable[..., Awaitable[Any]]
+"""Runs the operation once more for the same caller, with some arguments (Python names) replaced: its new result."""

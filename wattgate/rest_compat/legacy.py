@@ -63,6 +63,20 @@ def readings_given(exchange: Exchange) -> Given:
     return Given(values, problems)
 
 
+def raw_given(exchange: Exchange) -> Given:
+    """The query of a stream of stored readings as arguments: `from`, `to` and `offset` as above, all optional."""
+    query, problems = exchange.query, list[Problem]()
+    values: dict[str, Any] = {"resourceId": exchange.path["resourceId"]}
+    offset = _minutes(query.get("offset"), problems)
+    if "from" in query and (start := _instant(query, "from", offset, problems)):
+        values["start"] = iso(start)
+    if "to" in query and (end := _instant(query, "to", offset, problems)):
+        values["end"] = iso(end + timedelta(milliseconds=1))
+    if "field" in query:
+        values["field"] = query["field"]
+    return Given(values, problems)
+
+
 def readings_body(answer: Answer) -> dict[str, Any]:
     """The envelope with `data` as pairs of epoch seconds and value.
 

@@ -4,21 +4,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from wattgate.clock import Clock, utc_now
-from wattgate.errors import GatewayError, Unauthenticated
+from wattgate.errors import GatewayError, RateLimited, Unauthenticated
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.fields import edge_of
-from wattgate.graphql.operation import Operation, Rest
+from wattgate.graphql.operation import JSON, Operation, Rest
 from wattgate.graphql.runner import Runner, permit
 from wattgate.graphql.schema import Schema
 from wattgate.principal import Authenticate, Principal
-from wattgate.rest_compat.arguments import Binder, body_of
+from wattgate.rest_compat.arguments import Binder, body_of, form_of
 from wattgate.rest_compat.exchange import Answer, Exchange
 from wattgate.rest_compat.render import name_of, render_field, renderer
 from wattgate.rest_compat.shapes import BODY, SHAPES, UNIFORM
@@ -37,12 +38,14 @@ def routes(
     clock: Clock = utc_now,
 ) -> list[BaseRoute]:
     """A route for each path, with the methods that the catalogue has for it."""
-    places: dict[str, dict[str, Place]] = defaultdict(dict)
+    places: dict[str, dict[str, ByMedia]] = defaultdict(lambda: defaultdict(dict))
     for operation in operations:
         for rest in operation.rest:
-            places[rest.path][rest.method] = Place.of(operation, rest, schema)
+            places[rest.path][rest.method][rest.media] = Place.of(operation, rest, schema)
     door = Door(runner, authenticate, clock)
-    return [Route(path, partial(door.serve, by_method), methods=list(by_method)) for path, by_method in places.items()]
+    # "~" is above every letter: what is written out comes before a parameter that would match it too
+    in_order = sorted(places.items(), key=lambda place: place[0].replace("{", "~"))
+    return [Route(path, partial(door.serve, by_method), methods=list(by_method)) for path, by_method in in_order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,15 @@ class Place:
         return cls(
             operation=operation,
             rest=rest,
-            shape=SHAPES.get(f"{rest.method} {rest.path}", UNIFORM),
+            shape=SHAPES.get(rest.place, UNIFORM),
             binder=Binder(schema, operation),
             render=renderer(operation),
             edges=tuple((field, edge) for field, edge in edges if edge is not None),
         )
+
+
+ByMedia = dict[str, Place]
+"""The places of one method and path, by the media type of their answer."""
 
 
 class Door:
@@ -78,25 +85,23 @@ class Door:
         self._authenticate = authenticate
         self._clock = clock
 
-    async def serve(self, places: Mapping[str, Place], request: Request) -> Response:
-        place = places["GET" if request.method == "HEAD" else request.method]
+    async def serve(self, places: Mapping[str, ByMedia], request: Request) -> Response:
+        place = _wanted(places["GET" if request.method == "HEAD" else request.method], request)
         try:
             principal = await self._authenticate(request.headers)
-            told = await self._answer(place, principal, request)
+            return await self._answer(place, principal, request)
         except GatewayError as error:
-            more = place.shape.refused if isinstance(error, Unauthenticated) else {}
-            return refusal(error, more, {**BODY, **place.shape.places})
-        headers = {OPERATION_HEADER: place.operation.name}
-        return json_response(told, place.rest.status, headers)
+            more = place.shape.refused if isinstance(error, RateLimited | Unauthenticated) else {}
+            return refusal(error, more, {**BODY, **place.shape.places}, place.shape.error)
 
-    async def _answer(self, place: Place, principal: Principal, request: Request) -> Any:
+    async def _answer(self, place: Place, principal: Principal, request: Request) -> Response:
         if place.rest.scheme not in (None, principal.scheme):
             raise Unauthenticated("Access denied")
         permit(principal, place.operation.needs)
         exchange = Exchange(
             path=request.path_params,
             query=request.query_params,
-            body=body_of(await request.body()),
+            body=await _body(place, request),
             now=self._clock(),
         )
         given = (place.shape.given or place.binder.given)(exchange)
@@ -107,7 +112,32 @@ class Door:
             name: await self._runner.load(edge, principal, rows, {})
             for name, (_, edge) in zip(place.rest.edges, place.edges, strict=True)
         }
-        return _told(place, Answer(exchange, result, edges, place.render))
+        for found in chain.from_iterable(edges.values()):
+            if isinstance(found, GatewayError):  # an edge may refuse one parent and answer the others
+                raise found
+        answer = Answer(exchange, result, edges, place.render)
+        headers = {OPERATION_HEADER: place.operation.name}
+        if place.shape.stream is None:
+            return json_response(_told(place, answer), place.rest.status, headers)
+
+        async def again(**replaced: Any) -> Any:
+            return await self._runner.run(place.operation, principal, {**arguments, **replaced})
+
+        parts = place.shape.stream(answer, again)
+        return StreamingResponse(parts, place.rest.status, headers, media_type=place.rest.media)
+
+
+def _wanted(places: ByMedia, request: Request) -> Place:
+    """The place of another type than JSON that the request's Accept names; else the one of JSON, or the only one."""
+    named = {part.split(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")}
+    found = next((place for media, place in places.items() if media in named and media != JSON), None)
+    return found or places.get(JSON) or next(iter(places.values()))
+
+
+async def _body(place: Place, request: Request) -> Any:
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_form = place.shape.form and content_type == "application/x-www-form-urlencoded"
+    return (form_of if is_form else body_of)(await request.body())
 
 
 def _told(place: Place, answer: Answer) -> Any:

@@ -1,6 +1,6 @@
 """Errors as REST tells them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -12,13 +12,24 @@ from starlette.responses import Response
 
 from wattgate.errors import MAX_TOLD, BadInput, GatewayError, Internal, Path, Problem, Unauthenticated
 
+Change = Callable[[GatewayError, dict[str, Any]], dict[str, Any]]
+
+NOT_KEPT = {"Cache-Control": "no-store"}
+"""Answers hold personal data, or tokens (RFC 6749, section 5.1): no cache on their way keeps them."""
+
 NOTHING_MORE: Mapping[Any, Any] = MappingProxyType({})
 
 
 def refusal(
-    error: GatewayError, more: Mapping[str, Any] = NOTHING_MORE, places: Mapping[Path, Path] = NOTHING_MORE
+    error: GatewayError,
+    more: Mapping[str, Any] = NOTHING_MORE,
+    places: Mapping[Path, Path] = NOTHING_MORE,
+    change: Change | None = None,
 ) -> Response:
-    """The error contract as a REST answer. Bad input is told in the legacy words, with every problem beside."""
+    """The error contract as a REST answer. Bad input is told in the legacy words, with every problem beside.
+
+    `change` makes of the body what one place needs.
+    """
     problems = [replace(problem, path=_placed(problem.path, places)) for problem in error.problems]
     body: dict[str, Any] = {**more, "error": error.message, **error.extensions}
     if isinstance(error, BadInput) and problems:
@@ -27,6 +38,8 @@ def refusal(
             "description": error.message,
             "problems": [problem.told() for problem in problems[:MAX_TOLD]],
         }
+    if change:
+        body = change(error, body)
     headers = {}
     if isinstance(error, Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
@@ -53,7 +66,7 @@ def _legacy_words(problems: list[Problem]) -> str:
 
 def json_response(body: Any, status: int, headers: Mapping[str, str]) -> Response:
     """A JSON answer."""
-    return Response(orjson.dumps(body), status, headers, media_type="application/json")
+    return Response(orjson.dumps(body), status, {**NOT_KEPT, **headers}, media_type="application/json")
 
 
 def _placed(path: Path, places: Mapping[Path, Path]) -> Path:

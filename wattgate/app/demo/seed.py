@@ -9,6 +9,7 @@ from itertools import islice
 
 from strawberry import ID
 
+from wattgate.app.demo import network
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, half_hour
 from wattgate.clock import EPOCH
 from wattgate.graphql.catalogue import OPERATIONS
@@ -148,6 +149,7 @@ async def install(runner: Runner) -> None:
         SYSTEM,
         {"input": home_types.NewVirtualEntityType(name="Home", description="A home with smart meters")},
     )
+    display_type_id = await network.add_display_type(runner, SYSTEM, _named("add_device_type"), type_ids)
     users: dict[str, str] = {}
     for home in HOMES:
         if home.owner not in users:
@@ -158,6 +160,10 @@ async def install(runner: Runner) -> None:
             )
             users[home.owner] = account.user_id
         await _add_home(runner, home, users[home.owner], kind.ve_type_id, type_ids)
+        owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=users[home.owner])
+        gas = bool(home.habits.gas_heating)
+        await network.add_meters(runner, SYSTEM, home.habits.seed, home.postal_code, gas=gas)
+        await network.add_display(runner, owner, display_type_id, home.habits.seed, gas=gas)
     await _add_content(runner)
 
 
@@ -254,6 +260,7 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
                     resource_type_id=ID(type_ids[series.classifier]),
                     name=series.name,
                     description=f"{series.name} DCC SM profile reads",
+                    mpxn=(network.mprn if series.source == "GAS" else network.mpan)(home.habits.seed),
                 )
             },
         )

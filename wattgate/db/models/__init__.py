@@ -1,9 +1,35 @@
 """Every table of the gateway."""
 
-from wattgate.db.models.alerts import AlertType
-from wattgate.db.models.content import Faq, QuestionAndReply
+from wattgate.db.models.alerts import Alert, AlertType, Notification, NotificationLog, Template
+from wattgate.db.models.consent import ConsentChange, MeterPointConsent
+from wattgate.db.models.content import (
+    Content,
+    Faq,
+    LanguageContent,
+    Prompt,
+    PromptType,
+    PromptUser,
+    QuestionAndReply,
+    SupportDetails,
+    TermsConditions,
+    TermsConditionsUser,
+    UserAction,
+    UserActionType,
+)
+from wattgate.db.models.devices import (
+    CatchUp,
+    Device,
+    DeviceSensor,
+    DeviceType,
+    HardwareIds,
+    TypeProtocol,
+    TypeSensor,
+)
+from wattgate.db.models.flexibility import DfsEvent, DfsParticipation, DfsUser
 from wattgate.db.models.homes import VirtualEntity, VirtualEntityResource, VirtualEntityType, WantedResource
 from wattgate.db.models.identity import Account, Token, User
+from wattgate.db.models.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
+from wattgate.db.models.oauth import AuthorizationCode, OAuthClient, RefreshToken
 from wattgate.db.models.resources import (
     Reading,
     Resource,
@@ -13,25 +39,66 @@ from wattgate.db.models.resources import (
     Tariff,
 )
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
+from wattgate.db.models.users import AccountProfile, AccountSession, MobileAppToken, OneTimeCode
+from wattgate.db.models.webhooks import Webhook, WebhookError
 
 __all__ = [
     "Account",
+    "AccountProfile",
+    "AccountSession",
+    "Alert",
     "AlertType",
     "Application",
     "ApplicationCredential",
+    "AuthorizationCode",
+    "CatchUp",
+    "ConsentChange",
+    "Content",
+    "Device",
+    "DeviceSensor",
+    "DeviceType",
+    "DfsEvent",
+    "DfsParticipation",
+    "DfsUser",
     "Faq",
+    "HardwareIds",
+    "LanguageContent",
+    "MeterPointConsent",
+    "MobileAppToken",
+    "NetworkDevice",
+    "NetworkMeterPoint",
+    "NetworkReading",
+    "NetworkRegister",
+    "Notification",
+    "NotificationLog",
+    "OAuthClient",
+    "OneTimeCode",
+    "Prompt",
+    "PromptType",
+    "PromptUser",
     "QuestionAndReply",
     "Reading",
+    "RefreshToken",
     "Resource",
     "ResourceType",
     "StorageDefinition",
     "StorageField",
+    "SupportDetails",
     "Tariff",
+    "Template",
     "Tenanted",
+    "TermsConditions",
+    "TermsConditionsUser",
     "Token",
+    "TypeProtocol",
+    "TypeSensor",
     "User",
+    "UserAction",
+    "UserActionType",
     "VirtualEntity",
     "VirtualEntityResource",
     "VirtualEntityType",
     "WantedResource",
+    "Webhook",
+    "WebhookError",
 ]

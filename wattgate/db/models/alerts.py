@@ -1,8 +1,11 @@
-"""The notification system's records."""
+"""The notification system's records: kinds of alerts, templates, alerts, and what became of them."""
 
-from typing import ClassVar
+from datetime import datetime
+from typing import Any, ClassVar
 
-from wattgate.db.columns import AssignedId
+from sqlmodel import Field
+
+from wattgate.db.columns import AssignedId, Json, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -17,3 +20,72 @@ class AlertType(Tenanted, table=True):
     system_alert_type_id: str
     description: str = ""
     active: bool = True
+
+
+class Template(Tenanted, table=True):
+    """What an alert of some type says in one channel and culture; `html_template` has markers in double braces."""
+
+    key: ClassVar[str] = "template_id"
+
+    template_id: str = AssignedId()
+    alert_type_id: str = Field(foreign_key="alert_type.alert_type_id", index=True)
+    name: str
+    system_alert_type_id: str = ""
+    description: str = ""
+    channel_type: str
+    culture_code: str
+    html_template: str
+    active: bool = True
+    created_at: datetime = created_at()
+    updated_at: datetime = updated_at()
+
+
+class Alert(Tenanted, table=True):
+    """An alert to a user. `data` fills the templates' markers."""
+
+    key: ClassVar[str] = "alert_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    alert_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    alert_type_id: str = Field(foreign_key="alert_type.alert_type_id", index=True)
+    system_alert_type_id: str
+    channels: list[str] = Field(sa_type=Json)
+    priority: str
+    callback_url: str | None = None
+    data: Any = Field(default=None, sa_type=Json)
+    created_at: datetime = created_at()
+
+
+class Notification(Tenanted, table=True):
+    """An alert on its way through one channel."""
+
+    key: ClassVar[str] = "notification_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    notification_id: str = AssignedId()
+    alert_id: str = Field(foreign_key="alert.alert_id", index=True)
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    channel: str
+    status: str = "OK"
+    data: Any = Field(default=None, sa_type=Json)
+    created_at: datetime = created_at()
+    status_at: datetime = updated_at()
+
+
+class NotificationLog(Tenanted, table=True):
+    """A step of a notification's way."""
+
+    __tablename__ = "notification_log"
+    key: ClassVar[str] = "log_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    log_id: str = AssignedId()
+    notification_id: str = Field(foreign_key="notification.notification_id", index=True)
+    alert_id: str = Field(foreign_key="alert.alert_id")
+    user_id: str = Field(foreign_key="app_user.user_id")
+    channel: str
+    stage: str
+    step: int
+    status: str = "OK"
+    status_at: datetime = created_at()

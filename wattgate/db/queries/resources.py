@@ -9,6 +9,7 @@ from sqlmodel import col
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import buckets
 from wattgate.db.models import Resource, ResourceType, Tariff
+from wattgate.db.queries.consent import either, withheld
 from wattgate.db.rows import Rows
 from wattgate.db.series import Aggregate, Stored
 from wattgate.db.storage import Field, field_named, fields_of
@@ -70,6 +71,17 @@ async def tariffs(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | No
     return [latest.get(resource.resource_id) for resource in resources]
 
 
+async def tariff_histories(rows: Rows, resources: Sequence[Resource]) -> list[list[Tariff]]:
+    """Every tariff that applied to each resource until now, newest first."""
+    found = await rows.all(
+        Tariff,
+        col(Tariff.resource_id).in_({resource.resource_id for resource in resources}),
+        col(Tariff.valid_from) <= rows.now,
+        order_by=[col(Tariff.valid_from).desc(), Tariff.tariff_id],
+    )
+    return [[one for one in found if one.resource_id == resource.resource_id] for resource in resources]
+
+
 async def current(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReading | None]:
     """The newest reading of each resource: its power where that is fresh, else its first field's latest value."""
     fields = [fields_of(resource.storage) for resource in resources]
@@ -80,7 +92,8 @@ async def current(rows: Rows, resources: Sequence[Resource]) -> list[CurrentRead
     ]
     found = await rows.series.latest(wanted)
     fresh = to_ms(rows.now) - POWER_AGE_MS
-    return [_newest(resource, known, found, fresh) for resource, known in zip(resources, fields, strict=True)]
+    newest = [_newest(resource, known, found, fresh) for resource, known in zip(resources, fields, strict=True)]
+    return either(await withheld(rows, resources), resources, newest)
 
 
 async def first_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
@@ -109,7 +122,7 @@ async def readings(
     edges = _edges(start, end, period, time_zone)
     keys = [(_number(resource), known.index) for resource, known in zip(resources, fields, strict=True)]
     found = await rows.series.buckets(keys, [to_ms(edge) for edge in edges])
-    return [
+    series = [
         ReadingSeries(
             resource=resource,
             field=known.name,
@@ -120,6 +133,7 @@ async def readings(
         )
         for resource, known, key in zip(resources, fields, keys, strict=True)
     ]
+    return either(await withheld(rows, resources), resources, series)
 
 
 def _edges(start: datetime, end: datetime, period: Period, zone: tzinfo) -> list[datetime]:

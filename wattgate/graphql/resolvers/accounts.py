@@ -1,14 +1,19 @@
 """Accounts: users' log-ins."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 import strawberry
 from sqlmodel import col
 
-from wattgate.db import models, passwords
-from wattgate.errors import BadInput, Conflict, Problem
+from wattgate.db import models
+from wattgate.db.directory import DirectoryToken, directory_of
+from wattgate.db.rows import Condition
+from wattgate.errors import BadInput, Problem
 from wattgate.graphql.inputs import change
+from wattgate.graphql.login import Done, email_of, hash_of_new, log_out, open_account, own_account, proved
 from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.resolvers.identity import username_of
-from wattgate.graphql.resolvers.owner import owner_of
+from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import identity as types
 from wattgate.principal import Permission, Scheme
 
@@ -39,27 +44,14 @@ async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
 async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     """Add an account to a user that exists."""
     user = await call.rows.get(models.User, input.user_id or owner_of(call))
-    application = await call.rows.application()
-    assert application is not None  # the principal belongs to it
-    directory_id = input.directory_id or application.directory_id
-    username = username_of(input.username)
-    if not username:
-        raise BadInput("an account has a username", problems=[Problem(("username",), "is empty")])
-    if await call.rows.count(
-        models.Account,
-        col(models.Account.username) == username,
-        col(models.Account.directory_id) == directory_id,
-    ):
-        raise Conflict(f"the username {username} is taken")
-    return await call.rows.add(
-        models.Account(
-            user_id=user.user_id,
-            directory_id=directory_id,
-            username=username,
-            name=input.name,
-            email=input.email,
-            password_hash=await new_password(input.password) if input.password is not None else None,
-        )
+    return await open_account(
+        call.rows,
+        user,
+        username=input.username,
+        directory_id=input.directory_id,
+        password=input.password,
+        name=input.name,
+        email=input.email,
     )
 
 
@@ -84,13 +76,121 @@ async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Acc
     """Close an account: it becomes inactive and its tokens are good no longer. The record stays."""
     closed = await call.rows.edit(models.Account, account_id)
     closed.active, closed.status = False, "inactive"
-    await call.rows.delete(models.Token, col(models.Token.account_id) == account_id)
+    await log_out(call.rows, account_id)
     return closed
 
 
-async def new_password(password: str) -> str:
-    """The hash to store for a new password. BadInput where it is too short."""
-    if len(password) < passwords.MIN_LENGTH:
-        problem = Problem(("password",), f"has fewer than {passwords.MIN_LENGTH} characters")
-        raise BadInput("weak new password", problems=[problem])
-    return await passwords.hashed(password)
+@dataclass(frozen=True, slots=True)
+class DirectoryAnswer:
+    data: DirectoryToken
+
+
+@dataclass(frozen=True, slots=True)
+class AccountStatus:
+    status: str
+    active: bool
+    account_id: str
+    application_id: str
+    directory_id: str
+    created_at: datetime
+    updated_at: datetime
+    directory: DirectoryAnswer
+
+
+@operation(
+    Kind.QUERY,
+    returns=types.AccountStatus,
+    needs=Permission.ACCOUNT_STATUS,
+    rest=Rest("GET", "/account/{accountId}/status"),
+)
+async def account_status(call: Call, *, account_id: strawberry.ID) -> AccountStatus:
+    """Whether an account can log in, and what its directory says of the newest token issued to it."""
+    return await _status(call, await call.rows.get(models.Account, account_id))
+
+
+@operation(Kind.QUERY, returns=types.AccountStatus, needs=Permission.TOKEN, rest=Rest("GET", "/account/status"))
+async def own_account_status(call: Call) -> AccountStatus:
+    """The status of the account that calls, and what its directory says of the token of this very call."""
+    return await _status(call, await own_account(call), call.principal.token_id)
+
+
+async def _status(call: Call, account: models.Account, token_id: str | None = None) -> AccountStatus:
+    return AccountStatus(
+        status=account.status,
+        active=account.active,
+        account_id=account.account_id,
+        application_id=account.application_id,
+        directory_id=account.directory_id,
+        created_at=account.created_at,
+        updated_at=account.updated_at,
+        directory=DirectoryAnswer(await directory_of(call.rows, account).status(account, token_id)),
+    )
+
+
+@operation(Kind.MUTATION, returns=types.Done, needs=Permission.CREDENTIAL_WRITE, rest=Rest("POST", "/account/email"))
+async def change_email(call: Call, *, email: str) -> Done:
+    """Change the e-mail address of the account that calls. Codes that were sent to the old one end."""
+    account = await own_account(call)
+    address = email_of(email)
+    await call.rows.delete(models.OneTimeCode, col(models.OneTimeCode.account_id) == account.account_id)
+    (await call.rows.edit(models.Account, account.account_id)).email = address
+    return Done()
+
+
+@operation(Kind.MUTATION, returns=types.Done, needs=Permission.ACCOUNT_WRITE, rest=Rest("POST", "/account/name"))
+async def change_name(call: Call, *, name: str) -> Done:
+    """Change the person's name on the account that calls."""
+    account = await own_account(call)
+    (await call.rows.edit(models.Account, account.account_id)).name = name
+    return Done()
+
+
+@operation(
+    Kind.MUTATION,
+    returns=types.Done,
+    needs=Permission.CREDENTIAL_WRITE,
+    rest=Rest("POST", "/account/changepassword"),
+)
+async def change_password(call: Call, *, old_password: str, new_password: str) -> Done:
+    """Change the password of the account that calls. Every token but that of this call ends."""
+    account = await own_account(call)
+    if not await proved(call.rows, account, old_password):
+        problem = Problem(("oldPassword",), "is wrong")
+        raise BadInput("the old password is wrong", problems=[problem], kept=True)
+    hashed = await hash_of_new(new_password, None)
+    (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
+    await log_out(call.rows, account.account_id, but=call.principal.token_id)
+    return Done()
+
+
+@operation(
+    Kind.MUTATION,
+    returns=types.Done,
+    needs=Permission.ACCOUNT_WRITE,
+    rest=Rest("POST", "/account/{accountId}/mobileapptoken"),
+)
+async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_token: str) -> Done:
+    """Add the push token of an app in which the account is logged in. One that is there already stays."""
+    account = await call.rows.get(models.Account, account_id)
+    if not new_token.strip():
+        raise BadInput("a push token is not empty", problems=[Problem(("newToken",), "is empty")])
+    if not await call.rows.count(models.MobileAppToken, *_is_of(account_id, new_token)):
+        await call.rows.add(models.MobileAppToken(user_id=account.user_id, account_id=account_id, token=new_token))
+    return Done()
+
+
+@operation(
+    Kind.MUTATION,
+    returns=types.Done,
+    needs=Permission.ACCOUNT_WRITE,
+    rest=Rest("PUT", "/account/{accountId}/mobileapptoken"),
+)
+async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remove_token: str) -> Done:
+    """Remove a push token from an account; one that is not there is as good as removed."""
+    await call.rows.get(models.Account, account_id)
+    await call.rows.delete(models.MobileAppToken, *_is_of(account_id, remove_token))
+    return Done()
+
+
+def _is_of(account_id: str, token: str) -> tuple[Condition, Condition]:
+    return col(models.MobileAppToken.account_id) == account_id, col(models.MobileAppToken.token) == token

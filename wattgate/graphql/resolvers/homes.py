@@ -12,7 +12,7 @@ from wattgate.db import models
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.inputs import change, values_of
 from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.resolvers.owner import owner_of
+from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import homes as types
 from wattgate.graphql.types.scalars import Json
 from wattgate.principal import Permission

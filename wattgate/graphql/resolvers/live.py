@@ -3,6 +3,7 @@
 import strawberry
 
 from wattgate.db import models
+from wattgate.db.queries.consent import withheld
 from wattgate.errors import NotFound
 from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types import resources as types
@@ -17,4 +18,6 @@ async def readings(call: Call, *, resource_ids: list[strawberry.ID]) -> list[str
     for resource_id in resource_ids:
         if resource_id not in known:
             raise NotFound(f"no resource with id {resource_id}")
+    for refusal in (await withheld(call.rows, list(known.values()))).values():
+        raise refusal
     return [topics.readings(resource_id) for resource_id in known]

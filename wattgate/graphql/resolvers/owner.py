@@ -1,12 +1,5 @@
-"""Whose a new record is."""
+"""Moved: whose a new record is stands in `wattgate.graphql.owner`."""
 
-from wattgate.errors import BadInput, Problem
-from wattgate.graphql.operation import Call
+from wattgate.graphql.owner import owner_of
 
-
-def owner_of(call: Call) -> str:
-    """The user for whom the call is made. BadInput where an application names none."""
-    if call.principal.user_id is None:
-        problem = Problem(("userId",), "is missing", missing=True)
-        raise BadInput("name the user in the header userId", problems=[problem])
-    return call.principal.user_id
+__all__ = ["owner_of"]

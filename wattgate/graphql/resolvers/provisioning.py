@@ -8,9 +8,8 @@ from wattgate.db import models
 from wattgate.db.columns import new_id
 from wattgate.db.identity import digest, new_secret
 from wattgate.errors import NotFound
+from wattgate.graphql.login import hash_of_new, username_of
 from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.graphql.resolvers.accounts import new_password
-from wattgate.graphql.resolvers.identity import username_of
 from wattgate.principal import Permission
 
 
@@ -57,7 +56,7 @@ async def create_user(
             username=username_of(username),
             email=username if "@" in username else "",
             name=name,
-            password_hash=await new_password(password),
+            password_hash=await hash_of_new(password),
             administrator=administrator,
         )
     )

@@ -9,7 +9,7 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries import resources as queries
 from wattgate.db.storage import Field, Refused, field_named, fields_of
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, ConsentRevoked, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import resources as types
 from wattgate.names import Function, Period
@@ -53,6 +53,8 @@ async def readings(
         time_zone=time_zone,
         field=field,
     )
+    if isinstance(found[0], ConsentRevoked):
+        raise found[0]
     return found[0]
 
 

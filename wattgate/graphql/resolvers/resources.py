@@ -1,16 +1,29 @@
 """Resources (metered data series) and their types."""
 
+from collections import defaultdict
+from dataclasses import dataclass
+
 import strawberry
+from sqlalchemy import ColumnElement
 from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.storage import Refused, fields_of
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, Forbidden, Problem
 from wattgate.graphql.inputs import values_of
 from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.resolvers.owner import owner_of
+from wattgate.graphql.owner import owner_of
+from wattgate.graphql.resolvers.meter_points import given_number, is_own
+from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission, Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceCount:
+    resource_type_id: str
+    count: int
+    resource_id_list: list[str]
 
 
 @operation(
@@ -52,11 +65,48 @@ async def resources(call: Call) -> list[models.Resource]:
         Rest("GET", "/resource/{resourceId}/first-time", edges=("firstTime",)),
         Rest("GET", "/resource/{resourceId}/last-time", edges=("lastTime",)),
         Rest("GET", "/resource/{resourceId}/tariff", edges=("tariff",)),
+        Rest("GET", "/resource/{resourceId}/tariff-list", edges=("tariffs",)),
     ),
 )
 async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource:
     """The resource with this id."""
     return await call.rows.get(models.Resource, resource_id)
+
+
+@operation(
+    Kind.QUERY,
+    returns=list[device_types.ResourceCount],
+    needs=Permission.RESOURCE_READ,
+    rest=Rest("GET", "/resource/count"),
+)
+async def resource_counts(call: Call) -> list[ResourceCount]:
+    """How many active resources the application, or the user, has of each resource type, and which."""
+    ids = defaultdict[str, list[str]](list)
+    for one in await resources.resolver(call):
+        ids[one.resource_type_id].append(one.resource_id)
+    return [ResourceCount(resource_type_id, len(some), some) for resource_type_id, some in ids.items()]
+
+
+@operation(
+    Kind.QUERY,
+    returns=list[types.Resource],
+    needs=Permission.RESOURCE_READ,
+    rest=Rest("GET", "/resourcetype/{resourceTypeId}/resource"),
+)
+async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
+    """The user's active resources of a type."""
+    return await _of_type(call, resource_type_id, col(models.Resource.owner_id) == owner_of(call))
+
+
+@operation(
+    Kind.QUERY,
+    returns=list[types.Resource],
+    needs=Permission.RESOURCE_READ,
+    rest=Rest("GET", "/resourcetype/{resourceTypeId}/appresource", scheme=Scheme.BASIC),
+)
+async def resource_type_application_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
+    """The active resources of a type that the caller may see: the application's, whoever owns them."""
+    return await _of_type(call, resource_type_id)
 
 
 @operation(
@@ -66,8 +116,13 @@ async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource
     rest=Rest("POST", "/resource", acknowledges=("resourceId",)),
 )
 async def add_resource(call: Call, *, input: types.NewResource) -> models.Resource:
-    """Add a resource of some type for the user."""
+    """Add a resource of some type for the user.
+
+    A meter point is named by the application; an account may name only one that it has a resource of already.
+    """
     owner_id = owner_of(call)
+    if input.mpxn is not None and call.rows.user_id is not None and not await _has(call, input.mpxn):
+        raise Forbidden("a new meter point is named by the application, not by its user")
     kinds = await call.rows.many(models.ResourceType, [input.resource_type_id])
     kind = kinds.get(input.resource_type_id)
     if kind is None:
@@ -87,3 +142,19 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
             **values,
         )
     )
+
+
+async def _of_type(call: Call, resource_type_id: str, *where: ColumnElement[bool] | bool) -> list[models.Resource]:
+    """The active resources of a type of the caller's application that meet the conditions, oldest first."""
+    kind = await call.rows.get(models.ResourceType, resource_type_id)
+    return await call.rows.all(
+        models.Resource,
+        col(models.Resource.resource_type_id) == kind.resource_type_id,
+        col(models.Resource.active).is_(True),
+        *where,
+        order_by=[models.Resource.number],
+    )
+
+
+async def _has(call: Call, mpxn: str) -> bool:
+    return await is_own(call, given_number(mpxn, "input", "mpxn"))

@@ -1,6 +1,27 @@
 """The notification system's records."""
 
+from datetime import datetime
+from enum import Enum
+
 import strawberry
+
+from wattgate.db.queries import alerts as queries
+from wattgate.graphql.fields import edge
+from wattgate.graphql.types.scalars import Json
+from wattgate.principal import Permission
+
+
+@strawberry.enum(description="How an alert reaches a person.")
+class Channel(Enum):
+    EMAIL = "email"
+    PUSH = "push"
+    INBOX = "inbox"
+
+
+@strawberry.enum(description="How urgent an alert is.")
+class Priority(Enum):
+    HIGH = "High"
+    LOW = "Low"
 
 
 @strawberry.type(description="A kind of alert.")
@@ -26,3 +47,105 @@ class AlertTypeChange:
     description: str | None = strawberry.UNSET
     system_alert_type_id: str | None = strawberry.UNSET
     active: bool | None = strawberry.UNSET
+
+
+@strawberry.type(description="What an alert of some type says in one channel and culture.")
+class Template:
+    template_id: strawberry.ID
+    alert_type_id: strawberry.ID
+    application_id: strawberry.ID
+    name: str
+    system_alert_type_id: str
+    description: str
+    channel_type: str = strawberry.field(description="email, push or inbox.")
+    culture_code: str = strawberry.field(description="A language-region tag, such as en-GB.")
+    html_template: str = strawberry.field(description="HTML with markers in double braces, such as {{name}}.")
+    active: bool
+
+
+@strawberry.input(description="A template to add.")
+class NewTemplate:
+    alert_type_id: strawberry.ID
+    name: str
+    channel_type: Channel
+    culture_code: str
+    html_template: str
+    application_id: strawberry.ID | None = strawberry.field(
+        default=None, description="The caller's own application; another one is refused."
+    )
+    system_alert_type_id: str | None = strawberry.field(
+        default=None, description="The alert type's where it is left out."
+    )
+    description: str = ""
+    active: bool = True
+
+
+@strawberry.input(description="What may change on a template; what is left out stays as it is.")
+class TemplateChange:
+    name: str | None = strawberry.UNSET
+    description: str | None = strawberry.UNSET
+    html_template: str | None = strawberry.UNSET
+    culture_code: str | None = strawberry.UNSET
+    active: bool | None = strawberry.UNSET
+
+
+@strawberry.input(description="A template for one alert type, channel and culture.")
+class NewTemplateText:
+    name: str
+    html_template: str
+    description: str = ""
+    active: bool = True
+
+
+@strawberry.type(description="A step of a notification's way.")
+class NotificationLog:
+    notification_id: strawberry.ID
+    alert_id: strawberry.ID
+    user_id: strawberry.ID
+    channel: str
+    stage: str
+    step: int = strawberry.field(description="Counted from 1.")
+    status: str
+    status_at: datetime
+
+
+@strawberry.type(description="An alert on its way through one channel.")
+class Notification:
+    notification_id: strawberry.ID
+    alert_id: strawberry.ID
+    user_id: strawberry.ID
+    channel: str
+    status: str
+    data: Json | None
+    created_at: datetime
+    status_at: datetime
+    log: list[NotificationLog] = edge(
+        queries.logs, needs=Permission.NOTIFICATION_READ, description="What happened so far, first step first."
+    )
+
+
+@strawberry.type(description="An alert to a user.")
+class Alert:
+    alert_id: strawberry.ID
+    application_id: strawberry.ID
+    user_id: strawberry.ID
+    alert_type_id: strawberry.ID
+    system_alert_type_id: str
+    channels: list[str] = strawberry.field(description="Of email, push and inbox, those it is sent by.")
+    priority: str = strawberry.field(description="High or Low.")
+    callback_url: str | None
+    data: Json | None = strawberry.field(description="What fills the markers of the templates.")
+    created_at: datetime
+    notifications: list[Notification] = edge(
+        queries.notifications, needs=Permission.NOTIFICATION_READ, description="One for each channel."
+    )
+
+
+@strawberry.input(description="An alert to send.")
+class NewAlert:
+    user_id: strawberry.ID
+    alert_type_id: str = strawberry.field(description="The id of an alert type, or its short code, such as CM01.")
+    channels: list[Channel]
+    priority: Priority = Priority.LOW
+    callback_url: str | None = strawberry.field(default=None, description="Where webhooks about it go.")
+    data: Json | None = strawberry.field(default=None, description="What fills the markers of the templates.")

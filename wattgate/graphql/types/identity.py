@@ -16,8 +16,8 @@ class Account:
     name: str = strawberry.field(description="The person's name.")
     username: str
     email: str
-    status: str = strawberry.field(description="active or inactive.")
-    active: bool
+    status: str = strawberry.field(description="unverified, active or inactive.")
+    active: bool = strawberry.field(description="Whether the account can log in.")
     created_at: datetime
     updated_at: datetime
 
@@ -85,3 +85,32 @@ class Token:
     account_id: strawberry.ID
     created_at: datetime
     expires_at: datetime
+    authentication_framework: str | None = strawberry.field(
+        description="oauth, where an OAuth client asked for the token; null where the user logged in."
+    )
+    grant_type: str | None = strawberry.field(
+        description="How an OAuth client got the token: authorization_code or refresh_token."
+    )
+
+
+@strawberry.type(description="What a directory says of a token that it issued.")
+class DirectoryToken:
+    token_issue_date: datetime | None = strawberry.field(description="Null where there is no good token.")
+    token_expiry_date: datetime | None = strawberry.field(description="Null where there is no good token.")
+
+
+@strawberry.type(description="The answer of the directory in which an account is kept.")
+class DirectoryAnswer:
+    data: DirectoryToken
+
+
+@strawberry.type(description="Whether an account can log in.")
+class AccountStatus:
+    status: str = strawberry.field(description="unverified, active or inactive.")
+    active: bool
+    account_id: strawberry.ID
+    application_id: strawberry.ID
+    directory_id: strawberry.ID
+    created_at: datetime
+    updated_at: datetime
+    directory: DirectoryAnswer

@@ -5,8 +5,10 @@ from decimal import Decimal
 
 import strawberry
 
+from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import resources as queries
 from wattgate.graphql.fields import edge
+from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds
 from wattgate.graphql.types.scalars import Json
 from wattgate.names import Function, Period
 from wattgate.principal import Permission
@@ -156,6 +158,80 @@ class Resource:
         needs=Permission.READINGS_READ,
         description="Readings from start to before end, in buckets of the zone's wall clock.",
     )
+    tariffs: list[Tariff] = edge(
+        queries.tariff_histories,
+        needs=Permission.RESOURCE_READ,
+        description="Every tariff that applied until now, newest first.",
+    )
+    device: "Device | None" = edge(
+        device_queries.of_resources, needs=Permission.DEVICE_READ, description="The device that feeds it, if known."
+    )
+    catch_ups: list[CatchUp] = edge(
+        device_queries.catch_ups,
+        needs=Permission.CATCH_UP,
+        description="The retrievals of its readings from the meter network, newest first.",
+    )
+
+
+@strawberry.type(description="A device in a home that sends packets to the platform.")
+class Device:
+    device_id: strawberry.ID
+    device_type_id: strawberry.ID
+    owner_id: strawberry.ID = strawberry.field(description="The user whose device this is.")
+    description: str
+    active: bool
+    hardware_id: str = strawberry.field(description="What it is found by, usually its MAC.")
+    hardware_ids: HardwareIds
+    parent_hardware_id: list[str]
+    tags: list[str]
+    created_at: datetime
+    updated_at: datetime
+    type: DeviceType = edge(
+        device_queries.types, needs=Permission.DEVICE_TYPE_READ, description="The kind of device this is."
+    )
+    protocol: DeviceProtocol = edge(
+        device_queries.protocols, needs=Permission.DEVICE_READ, description="How it talks to the platform."
+    )
+    status: DeviceStatus = edge(
+        device_queries.statuses, needs=Permission.DEVICE_READ, description="Whether it sends packets."
+    )
+    resources: list[Resource] = edge(
+        device_queries.resources, needs=Permission.RESOURCE_READ, description="The resources that its sensors feed."
+    )
+
+
+@strawberry.type(description="The resources that are measured at a meter point.")
+class MeterPointResources:
+    valid: bool = strawberry.field(description="Whether there are any; true in every answer.")
+    mpxn: str = strawberry.field(description="The meter point: an MPAN or MPRN.")
+    resources: list[Resource]
+
+
+@strawberry.type(description="What the cumulative register of a resource's meter showed when it was last read.")
+class MeterRead:
+    resource: Resource
+    at: datetime
+    value: float
+    unit: str
+
+
+@strawberry.type(description="Stored readings of one field of a resource, in columns: equal places belong together.")
+class RawReadings:
+    resource: Resource
+    field: str
+    unit: str
+    at: list[datetime]
+    value: list[float]
+    next: datetime | None = strawberry.field(description="Where the next page starts; null on the last one.")
+
+
+@strawberry.type(description="What became of a wish to retrieve a resource's latest readings.")
+class StartedCatchUp:
+    resource: Resource
+    started: bool = strawberry.field(
+        description="Whether this call started it; false where the half hour has one already."
+    )
+    catch_up: CatchUp
 
 
 @strawberry.input(description="A resource to add.")

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wattgate.errors import Path
+from wattgate.rest_compat.shapes.alerts import ALERTS
+from wattgate.rest_compat.shapes.consent import CONSENT
+from wattgate.rest_compat.shapes.devices import DEVICES
 from wattgate.rest_compat.shapes.homes import HOMES
 from wattgate.rest_compat.shapes.identity import IDENTITY
 from wattgate.rest_compat.shapes.resources import RESOURCES
 from wattgate.rest_compat.shapes.shape import Shape
 
-SHAPES: Mapping[str, Shape] = MappingProxyType({**IDENTITY, **HOMES, **RESOURCES})
+SHAPES: Mapping[str, Shape] = MappingProxyType({**ALERTS, **CONSENT, **IDENTITY, **HOMES, **RESOURCES, **DEVICES})
 """By method and path as the catalogue has them. A place that is not here answers uniformly."""
 
 UNIFORM = Shape()

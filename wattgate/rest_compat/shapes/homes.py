@@ -33,10 +33,9 @@ def _attributes_set(exchange: Exchange) -> Given:
 
 def _attributes_removed(exchange: Exchange) -> Given:
     """The body's `removeAttributes` is an object whose keys are the names, or a list of them."""
-    body = exchange.body if isinstance(exchange.body, dict) else {}
-    if "removeAttributes" not in body:
+    if "removeAttributes" not in exchange.members:
         return Given(exchange.path)
-    names = body["removeAttributes"]
+    names = exchange.members["removeAttributes"]
     return Given({**exchange.path, "names": list(names) if isinstance(names, dict) else names})
 
 

@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wattgate.clock import to_ms
-from wattgate.rest_compat import legacy
+from wattgate.db.models import Tariff
+from wattgate.graphql.resolvers.raw_readings import ARROW
+from wattgate.rest_compat import arrow, legacy
 from wattgate.rest_compat.exchange import Answer
 from wattgate.rest_compat.shapes.shape import Shape
 
@@ -39,12 +41,52 @@ def _tariff(answer: Answer) -> Any:
         "cid": "GAS" if gas else "PWER",
         "type": "flatrate",
         "utility": "",
-        "from": tariff.valid_from.strftime("%Y-%m-%d %H:%M:%S"),
+        "from": _date(tariff),
         "currentRates": {"rate": rate, "standingCharge": standing},
         "structure": plan,
         "plan": plan,
     }
     return legacy.envelope(answer.result, [told])
+
+
+def _tariff_list(answer: Answer) -> Any:
+    """Every tariff until now, in the members that clients read; dates have a space and no zone."""
+    (tariffs,) = answer.edges["tariffs"]
+    told = []
+    for tariff in tariffs:
+        since = _date(tariff)
+        details = [{"rate": float(tariff.rate)}, {"standing": float(tariff.standing_charge)}]
+        told.append(
+            {
+                "id": tariff.tariff_id,
+                "name": tariff.name,
+                "displayName": tariff.name,
+                "from": since,
+                "effectiveDate": since,
+                "plan": [{"planDetail": details}],
+            }
+        )
+    return legacy.envelope(answer.result, told)
+
+
+def _date(tariff: Tariff) -> str:
+    return tariff.valid_from.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _meter_read(answer: Answer) -> Any:
+    read = answer.result
+    return legacy.envelope(read.resource, [[to_ms(read.at) // 1000, read.value]], units=read.unit)
+
+
+def _catch_up(answer: Answer) -> Any:
+    """`valid` is true whether this call started it or the half hour's earlier one stands."""
+    catch_up = answer.result.catch_up
+    status = "started" if answer.result.started else "this half hour has one already"
+    told = {"valid": True, "status": status, "catchUpId": catch_up.catch_up_id, "state": catch_up.state.value}
+    return legacy.envelope(answer.result.resource, told)
+
+
+_STREAM = Shape(given=legacy.raw_given, places=legacy.READINGS_PLACES, stream=arrow.stream)
 
 
 RESOURCES: Mapping[str, Shape] = {
@@ -68,4 +110,10 @@ RESOURCES: Mapping[str, Shape] = {
     "GET /resource/{resourceId}/first-time": Shape(body=_time("firstTs", "firstTime")),
     "GET /resource/{resourceId}/last-time": Shape(body=_time("lastTs", "lastTime")),
     "GET /resource/{resourceId}/tariff": Shape(body=_tariff),
+    "GET /resource/{resourceId}/tariff-list": Shape(body=_tariff_list),
+    "GET /resource/{resourceId}/meterread": Shape(body=_meter_read),
+    "GET /resource/{resourceId}/catchup": Shape(body=_catch_up),
+    f"GET /resource/{{resourceId}}/readings {ARROW}": _STREAM,
+    f"GET /resource/{{resourceId}}/platformbinary {ARROW}": _STREAM,
+    f"GET /resource/{{resourceId}}/glowbinary {ARROW}": _STREAM,
 }

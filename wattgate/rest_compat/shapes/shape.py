@@ -1,12 +1,12 @@
 """The legacy form of one place of the REST interface."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from wattgate.errors import Path
-from wattgate.rest_compat.exchange import Answer, Exchange, Given
+from wattgate.errors import GatewayError, Path
+from wattgate.rest_compat.exchange import Again, Answer, Exchange, Given
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +14,15 @@ class Shape:
     """The legacy form of one place of the REST interface.
 
     `given` makes the arguments; `places` says where in the request something stands, by where it stands in the
-    arguments; `body` makes the answer; `refused` is told beside the error when credentials are refused.
+    arguments; `body` makes the answer, or `stream` its bytes, for which it may ask the operation again; `refused` is
+    told beside the error when credentials are refused. `form` places take a form (application/x-www-form-urlencoded)
+    as well as JSON; `error` changes the body of a refusal.
     """
 
     given: Callable[[Exchange], Given] | None = None
     places: Mapping[Path, Path] = field(default_factory=lambda: MappingProxyType({}))
     body: Callable[[Answer], Any] | None = None
+    stream: Callable[[Answer, Again], AsyncIterator[bytes]] | None = None
     refused: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    form: bool = False
+    error: Callable[[GatewayError, dict[str, Any]], dict[str, Any]] | None = None

@@ -1,0 +1,67 @@
+"""The reference of the REST interface in a real browser."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+DOCS = "/api/v0-1/docs"
+READINGS = "getResourceResourceidReadings"
+
+
+@pytest.fixture
+async def page(browser: Browser, demo_url: str) -> AsyncIterator[Page]:
+    """A page that must have nothing to complain of: neither the console nor the content security policy."""
+    context = await browser.new_context(base_url=demo_url, viewport={"width": 1280, "height": 800})
+    page = await context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    await context.close()
+    assert complaints == []
+
+
+async def described(page: Page) -> list[dict[str, Any]]:
+    document = await (await page.request.get("/api/v0-1/openapi.json")).json()
+    return [operation for item in document["paths"].values() for operation in item.values()]
+
+
+async def test_every_operation_has_a_card_and_no_screen_is_too_narrow_for_it(page: Page) -> None:
+    await page.goto(DOCS)
+    operations = await described(page)
+    cards = page.get_by_test_id("operation")
+    await expect(cards).to_have_count(len(operations))
+    ids = await cards.evaluate_all("(cards) => cards.map((card) => card.id)")
+    assert sorted(ids) == sorted(operation["operationId"] for operation in operations)
+    await cards.evaluate_all("(cards) => cards.forEach((card) => { card.open = true; })")
+    await expect(cards.get_by_role("heading", name="Errors")).to_have_count(len(operations))
+    for width in (1280, 390):
+        await page.set_viewport_size({"width": width, "height": 844})
+        assert await page.evaluate("() => document.documentElement.scrollWidth") == width
+
+
+async def test_the_filter_narrows_by_keyboard(page: Page) -> None:
+    await page.goto(DOCS)
+    shown = page.locator('[data-testid="operation"]:visible')
+    await expect(shown).to_have_count(len(await described(page)))
+    await page.keyboard.press("/")
+    await page.keyboard.type("/readings")
+    await expect(shown).to_have_count(2)
+    await expect(page.get_by_test_id("count")).to_have_text(re.compile(r"^2 of \d+ operations$"))
+    await page.keyboard.press("Escape")
+    await expect(shown).to_have_count(len(await described(page)))
+
+
+async def test_a_link_opens_its_operation_with_a_command_for_it(page: Page) -> None:
+    await page.goto(f"{DOCS}#{READINGS}")
+    card = page.locator(f"#{READINGS}")
+    await expect(card).to_have_attribute("open", "")
+    await expect(card.locator("summary")).to_be_in_viewport()
+    command = card.get_by_label("curl", exact=True)
+    await expect(command).to_contain_text("/api/v0-1/resource/$resourceId/readings")
+    await expect(command).to_contain_text("period=PT30M")

@@ -1,0 +1,287 @@
+"""Examples of the content, consent, notification and flexibility areas, and what the legacy interface makes of them."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+from tests.support.example import NOTHING, Example, by_id, fixed
+from tests.support.house import Tenant
+from wattgate.graphql.types.flexibility import NewDfsEvent
+
+ROOT = "/user/verification/status"
+MARK = "<p>{{name}}</p>"
+
+
+async def _own_meter_point(tenant: Tenant) -> dict[str, Any]:
+    mpxn = str(uuid4().int)[:12]
+    await tenant.run("verify_meter_point", mpxn=mpxn)
+    return {"mpxns": [mpxn]}
+
+
+async def _own_opt_in(tenant: Tenant) -> dict[str, Any]:
+    (mpxn,) = (await _own_meter_point(tenant))["mpxns"]
+    await tenant.run("opt_in_to_dfs", mpxn=mpxn)
+    return {"mpxn": mpxn}
+
+
+def _times() -> dict[str, str]:
+    start = datetime.now(UTC).replace(microsecond=0) + timedelta(days=2)
+    return {"startsAt": start.isoformat(), "endsAt": (start + timedelta(hours=1)).isoformat()}
+
+
+async def _announced(tenant: Tenant) -> dict[str, Any]:
+    start = datetime.now(UTC) + timedelta(days=2)
+    event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal(1))
+    made = await tenant.run("add_dfs_event", input=event)
+    return {"dfsEventId": made.dfs_event_id, "state": "OPEN"}
+
+
+EXAMPLES: dict[str, Example] = {
+    "contents": fixed(lambda tenant: {"reference": "tips"}),
+    "content": by_id("content", "contentId"),
+    "add_content": fixed(lambda tenant: {"input": {"reference": "news", "name": "News", "data": {"a": [1]}}}),
+    "update_content": by_id("content", "contentId", input={"description": "Changed"}),
+    "language_contents": fixed(lambda tenant: {"contentId": tenant.ids["content"], "cultureCode": "fr-CA"}),
+    "language_content": by_id("language_content", "languageContentId"),
+    "add_language_content": fixed(
+        lambda tenant: {"input": {"contentId": tenant.ids["content"], "cultureCode": "de", "data": {"in": "de"}}}
+    ),
+    "update_language_content": by_id("language_content", "languageContentId", input={"active": True}),
+    "all_terms_conditions": fixed(lambda tenant: {"reference": "app"}),
+    "terms_conditions": by_id("terms_conditions", "tcId"),
+    "add_terms_conditions": fixed(
+        lambda tenant: {"input": {"reference": "web", "version": "2", "validFrom": "2030-01-01T00:00:00Z"}}
+    ),
+    "current_terms_conditions": NOTHING,
+    "terms_conditions_users": NOTHING,
+    "terms_conditions_user": by_id("terms_conditions_user", "tcUserId"),
+    "add_terms_conditions_user": fixed(
+        lambda tenant: {"input": {"tcId": tenant.ids["terms_conditions"], "data": {"dataAccess": {"valid": False}}}}
+    ),
+    "all_support_details": fixed(lambda tenant: {"country": "GB"}),
+    "support_details": by_id("support_details", "supportDetailsId"),
+    "add_support_details": fixed(lambda tenant: {"input": {"reference": "web", "country": "IE"}}),
+    "prompt_types": NOTHING,
+    "prompt_type": by_id("prompt_type", "promptTypeId"),
+    "add_prompt_type": fixed(lambda tenant: {"input": {"name": "survey"}}),
+    "prompts": NOTHING,
+    "prompt": by_id("prompt", "promptId"),
+    "add_prompt": fixed(lambda tenant: {"input": {"promptTypeId": tenant.ids["prompt_type"], "name": "Rate us"}}),
+    "prompt_users": NOTHING,
+    "prompt_user": by_id("prompt_user", "promptUserId"),
+    "add_prompt_user": fixed(lambda tenant: {"input": {"promptId": tenant.ids["prompt"], "status": "dismissed"}}),
+    "user_action_types": NOTHING,
+    "user_action_type": by_id("user_action_type", "userActionTypeId"),
+    "add_user_action_type": fixed(lambda tenant: {"input": {"name": "shared"}}),
+    "user_actions": NOTHING,
+    "user_action": by_id("user_action", "userActionId"),
+    "add_user_action": fixed(
+        lambda tenant: {"input": {"userActionTypeId": tenant.ids["user_action_type"], "data": {"page": "home"}}}
+    ),
+    "templates": NOTHING,
+    "template": by_id("template", "templateId"),
+    "add_template": fixed(
+        lambda tenant: {
+            "input": {
+                "alertTypeId": tenant.ids["alert_type"],
+                "name": "Push",
+                "channelType": "PUSH",
+                "cultureCode": "en-US",
+                "htmlTemplate": MARK,
+            }
+        }
+    ),
+    "update_template": by_id("template", "templateId", input={"name": "Renamed"}),
+    "template_for": by_id("alert_type", "alertTypeId", channelType="EMAIL", cultureCode="en-GB"),
+    "add_template_for": by_id(
+        "alert_type",
+        "alertTypeId",
+        channelType="INBOX",
+        cultureCode="en-GB",
+        input={"name": "Inbox", "htmlTemplate": MARK},
+    ),
+    "send_alert": fixed(
+        lambda tenant: {
+            "input": {
+                "userId": tenant.user_id,
+                "alertTypeId": "CM01",
+                "channels": ["EMAIL", "PUSH"],
+                "priority": "HIGH",
+                "data": {"name": "Ada"},
+            }
+        }
+    ),
+    "alert": by_id("alert", "alertId"),
+    "user_alerts": NOTHING,
+    "notification": by_id("notification", "notificationId"),
+    "webhooks": NOTHING,
+    "webhook": by_id("webhook", "webhookId"),
+    "webhook_errors": NOTHING,
+    "webhook_error": by_id("webhook_error", "errorId"),
+    "consents": NOTHING,
+    "verify_meter_point": fixed(lambda tenant: {"mpxn": str(uuid4().int)[:12]}),
+    "renew_consents": _own_meter_point,
+    "revoke_consents": _own_meter_point,
+    "consent_changes": by_id("mpxn", "mpxn", kind="RENEWAL"),
+    "dfs_terms_conditions": NOTHING,
+    "dfs_users": NOTHING,
+    "opt_in_to_dfs": by_id("mpxn", "mpxn"),
+    "opt_out_of_dfs": _own_opt_in,
+    "dfs_events": NOTHING,
+    "user_dfs_events": NOTHING,
+    "dfs_event_users": by_id("dfs_event", "dfsEventId"),
+    "participate_in_dfs_event": by_id("dfs_event", "dfsEventId"),
+    "add_dfs_event": fixed(lambda tenant: {"input": {"name": "Night", "reward": "2.5", **_times()}}),
+    "move_dfs_event": _announced,
+}
+
+
+def _alert_body(given: dict[str, Any]) -> dict[str, Any]:
+    alert = given["input"]
+    return {
+        "userId": alert["userId"],
+        "alertTypeId": alert["alertTypeId"],
+        "email": "yes",
+        "send2Push": "yes",
+        "inbox": "no",
+        "Priority": "High",
+        "dataToFill": alert["data"],
+    }
+
+
+def _alert(told: dict[str, Any]) -> dict[str, Any]:
+    yes_or_no = {name: "yes" if name in told["channels"] else "no" for name in ("email", "push", "inbox")}
+    return {
+        "ns_alert_id": told["alertId"],
+        "applicationId": told["applicationId"],
+        "userId": told["userId"],
+        "alertTypeId": told["systemAlertTypeId"],
+        **yes_or_no,
+        **{f"send2{name.title()}": value for name, value in yes_or_no.items()},
+        "Priority": told["priority"],
+        "callbackUrl": told["callbackUrl"],
+        "dataToFill": told["data"],
+        "createdAt": told["createdAt"],
+    }
+
+
+def _notification(told: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "notificationid": told["notificationId"],
+        "ns_alert_id": told["alertId"],
+        "received_dtm": told["createdAt"],
+        "Status": told["status"],
+        "status_at": told["statusAt"],
+        "channel": told["channel"],
+        "userid": told["userId"],
+        "alertData": told["data"],
+    }
+
+
+def _log(told: dict[str, Any]) -> Any:
+    return [
+        {
+            "notificationid": step["notificationId"],
+            "Pipeline": None,
+            "ns_alert_id": step["alertId"],
+            "channel": step["channel"],
+            "userid": step["userId"],
+            "Stage": "Added Notification Record",
+            "workflowStepNum": 1,
+            "Status": "OK",
+            "status_at": step["statusAt"],
+        }
+        for step in told["log"]
+    ]
+
+
+def _status(told: Any) -> dict[str, Any]:
+    return {
+        "meterPointVerification": [
+            {
+                "isVerified": one["verified"],
+                "isValidUntil": one["revokedAt"] or one["validUntil"],
+                "mpxnKey": one["mpxnKey"],
+                "mpxn": one["mpxn"],
+            }
+            for one in told
+        ]
+    }
+
+
+def _renewals(told: Any) -> dict[str, Any]:
+    return {
+        "valid": True,
+        "meterPointVerificationRenewals": [
+            {
+                "mpxn": one["mpxn"],
+                "valid": True,
+                "meterPointVerificationRenewalId": one["changeId"],
+                "isValidUntil": one["validUntil"],
+            }
+            for one in told
+        ],
+    }
+
+
+def _revocations(told: Any) -> dict[str, Any]:
+    points = [{"mpxn": one["mpxn"], "meterPointVerificationRevocationId": one["changeId"]} for one in told]
+    return {"valid": True, "meterPointRevocations": points}
+
+
+def _renewal_history(told: Any) -> dict[str, Any]:
+    return {
+        "valid": True,
+        "meterPointRenewals": [
+            {
+                "auditReference": {"applicationId": one["applicationId"]},
+                "createdAt": one["createdAt"],
+                "mpxnKey": one["mpxnKey"],
+                "mpxn": one["mpxn"],
+                "renewedBy": {"key": "userId", "value": one["userId"]},
+                "meterPointVerificationRenewalId": one["changeId"],
+            }
+            for one in told
+        ],
+    }
+
+
+def _points(given: dict[str, Any]) -> dict[str, Any]:
+    return {"meterPoints": [{"mpxn": mpxn} for mpxn in given["mpxns"]]}
+
+
+def _point(given: dict[str, Any]) -> dict[str, Any]:
+    return {"mpxn": given["mpxns"][0]}
+
+
+def _channel(given: dict[str, Any]) -> dict[str, Any]:
+    return {**given, "channelType": given["channelType"].lower()}
+
+
+REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "POST /alert": _alert_body,
+    "GET /template/{alertTypeId}/{channelType}/{cultureCode}": _channel,
+    "POST /template/{alertTypeId}/{channelType}/{cultureCode}": _channel,
+    f"POST {ROOT}/mpxns/renewal": _points,
+    f"POST {ROOT}/mpxns/revocation": _points,
+    f"POST {ROOT}/mpxn/{{mpxn}}/renewal": _point,
+    f"POST {ROOT}/mpxn/{{mpxn}}/revocation": _point,
+    f"GET {ROOT}/mpxn/{{mpxn}}/renewal": lambda given: {"mpxn": given["mpxn"]},
+    f"GET {ROOT}/mpxn/{{mpxn}}/revocation": lambda given: {"mpxn": given["mpxn"]},
+}
+REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "POST /alert": lambda told: {"ns_alert_id": "*", "status": "OK"},
+    "GET /alert/{alertId}": _alert,
+    "GET /alert/user": lambda told: [_alert(one) for one in told],  # type: ignore[arg-type]
+    "GET /notification/{notificationId}": _notification,
+    "GET /notification/{notificationId}/log": _log,
+    f"GET {ROOT}": _status,
+    f"POST {ROOT}/mpxns/renewal": _renewals,
+    f"POST {ROOT}/mpxn/{{mpxn}}/renewal": _renewals,
+    f"POST {ROOT}/mpxns/revocation": _revocations,
+    f"POST {ROOT}/mpxn/{{mpxn}}/revocation": _revocations,
+    f"GET {ROOT}/mpxn/{{mpxn}}/renewal": _renewal_history,
+    f"GET {ROOT}/mpxn/{{mpxn}}/revocation": lambda told: {"valid": True, "meterPointRevocations": []},
+}

@@ -1,0 +1,114 @@
+"""One record of every kind of the content, notification, consent and flexibility areas, for a tenant's user."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from strawberry import ID
+
+from wattgate.graphql.resolvers import webhooks
+from wattgate.graphql.types import alerts, content, flexibility, prompts
+from wattgate.graphql.types.alerts import Channel
+
+
+async def furnish(tenant: Any) -> None:
+    ids, run = tenant.ids, tenant.run
+    made = await run("add_content", input=content.NewContent(reference="tips", name="Tips", data={"title": "Tips"}))
+    ids["content"] = made.content_id
+    for culture in ("default", "fr"):
+        given = content.NewLanguageContent(content_id=ID(made.content_id), culture_code=culture, data={"in": culture})
+        ids["language_content"] = (await run("add_language_content", input=given)).language_content_id
+    for reference in ("app", "dfs"):
+        terms = content.NewTermsConditions(
+            reference=reference, version="1", valid_from=datetime(2025, 1, 1, tzinfo=UTC), title="Terms"
+        )
+        ids["terms_conditions"] = (await run("add_terms_conditions", input=terms)).tc_id
+    answer = content.NewTermsConditionsUser(
+        tc_id=ID(ids["terms_conditions"]),
+        data=content.TermsConditionsAnswer(data_access=content.DataAccess(valid=True)),
+        reference="app",
+    )
+    ids["terms_conditions_user"] = (await run("add_terms_conditions_user", input=answer)).tc_user_id
+    support = content.NewSupportDetails(reference="app", country="GB", email="help@example.org")
+    ids["support_details"] = (await run("add_support_details", input=support)).support_details_id
+    kind = await run("add_prompt_type", input=prompts.NewPromptType(name="tour"))
+    ids["prompt_type"] = kind.prompt_type_id
+    prompt = await run("add_prompt", input=prompts.NewPrompt(prompt_type_id=ID(kind.prompt_type_id), name="Welcome"))
+    ids["prompt"] = prompt.prompt_id
+    shown = prompts.NewPromptUser(prompt_id=ID(prompt.prompt_id))
+    ids["prompt_user"] = (await run("add_prompt_user", input=shown)).prompt_user_id
+    action_kind = await run("add_user_action_type", input=prompts.NewUserActionType(name="opened"))
+    ids["user_action_type"] = action_kind.user_action_type_id
+    action = prompts.NewUserAction(user_action_type_id=ID(action_kind.user_action_type_id))
+    ids["user_action"] = (await run("add_user_action", input=action)).user_action_id
+    await _notifications(tenant)
+    await _flexibility(tenant)
+
+
+async def _notifications(tenant: Any) -> None:
+    ids, run = tenant.ids, tenant.run
+    template = alerts.NewTemplate(
+        alert_type_id=ID(ids["alert_type"]),
+        name="High use",
+        channel_type=Channel.EMAIL,
+        culture_code="en-GB",
+        html_template="<p>{{name}}</p>",
+    )
+    ids["template"] = (await run("add_template", input=template)).template_id
+    alert = await run(
+        "send_alert",
+        input=alerts.NewAlert(user_id=ID(tenant.user_id), alert_type_id="CM01", channels=[Channel.INBOX]),
+    )
+    ids["alert"] = alert.alert_id
+    (notifications,) = await tenant.edge(alerts.Alert, "notifications", [alert])
+    ids["notification"] = notifications[0].notification_id
+    failed = {
+        "attempt": 1,
+        "attemptAt": "2026-01-05T00:00:00.000Z",
+        "statusCode": 500,
+        "error": {
+            "type": "connection",
+            "error": {"statusCode": 500, "message": "refused"},
+            "initialError": {
+                "errno": "ECONNREFUSED",
+                "code": "ECONNREFUSED",
+                "syscall": "connect",
+                "hostname": "hooks.example.org",
+                "host": "hooks.example.org",
+                "port": 443,
+            },
+        },
+    }
+    webhook = await tenant.gateway.runner.run(
+        webhooks.record_webhook,
+        tenant.system,
+        {
+            "callback_url": "https://hooks.example.org",
+            "user_id": tenant.user_id,
+            "payload": {
+                "errorCode": "error.alert.notification.push.user.tokens.not_found",
+                "eventCode": "alert.notification.push.sent.error",
+            },
+            "failed_attempts": [failed],
+        },
+    )
+    ids["webhook"] = webhook.webhook_id
+    ids["webhook_error"] = (await run("webhook_errors"))[0].error_id
+
+
+async def _flexibility(tenant: Any) -> None:
+    ids, run = tenant.ids, tenant.run
+    ids["mpxn"] = f"{int(tenant.application_id[:8], 16):013d}"
+    await run("verify_meter_point", mpxn=ids["mpxn"])
+    await run("renew_consents", mpxns=[ids["mpxn"]])
+    ids["dfs_user"] = (await run("opt_in_to_dfs")).dfs_user_id
+    start = datetime.now(UTC) + timedelta(days=1)
+    event = await run(
+        "add_dfs_event",
+        input=flexibility.NewDfsEvent(
+            name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal("300")
+        ),
+    )
+    await run("move_dfs_event", dfs_event_id=event.dfs_event_id, state=flexibility.DfsEventState.OPEN)
+    ids["dfs_event"] = event.dfs_event_id
+    await run("participate_in_dfs_event", dfs_event_id=event.dfs_event_id)

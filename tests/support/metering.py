@@ -1,0 +1,103 @@
+"""Meter points, devices and what the meter network has of them, for a tenant's user."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+from strawberry import ID
+
+from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
+from wattgate.graphql.resolvers.network_registry import record_in_registry
+from wattgate.graphql.types import devices as types
+from wattgate.graphql.types import resources as resource_types
+from wattgate.principal import Principal, Role
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+HALF_HOUR = timedelta(minutes=30)
+
+
+@dataclass(frozen=True)
+class Metered:
+    """A resource at a meter point that the network knows, with its display's EUI."""
+
+    resource_id: str
+    mpxn: str
+    eui: str
+
+
+async def record(tenant: Any, *records: Any) -> int:
+    """Put records into the network's registry."""
+    done = await tenant.gateway.runner.run(record_in_registry, Principal(Role.SYSTEM), {"records": records})
+    return int(done)
+
+
+async def metered(tenant: Any, values: Sequence[str] = ("0.1", "0.2", "0.3")) -> Metered:
+    """A new resource at a meter point of its own, of which the network has these half hours and a register."""
+    number, eui = str(uuid4().int)[:13], uuid4().hex[:16].upper()
+    commissioned = datetime(2024, 5, 1, 9, tzinfo=UTC)
+    await record(
+        tenant,
+        NetworkMeterPoint(mpxn=number, postcode="LS63QT", smets_version="2"),
+        NetworkDevice(
+            eui=eui,
+            mpxn=number,
+            device_type="PPMID",
+            manufacturer="1234",
+            model="D1",
+            firmware_version="01.02",
+            commissioned_at=commissioned,
+        ),
+        NetworkDevice(eui=uuid4().hex[:16].upper(), mpxn=number, device_type="ESME"),
+        NetworkRegister(
+            mpxn=number, classifier="electricity.consumption", at=START, value=Decimal("4711.25"), unit="kWh"
+        ),
+        *readings(number, values),
+    )
+    return Metered(await resource_at(tenant, number), number, eui)
+
+
+def readings(number: str, values: Sequence[str], start: datetime = START) -> list[NetworkReading]:
+    """What the network has of a meter point's electricity from an instant on."""
+    return [
+        NetworkReading(
+            mpxn=number, classifier="electricity.consumption", at=start + n * HALF_HOUR, value=Decimal(value)
+        )
+        for n, value in enumerate(values)
+    ]
+
+
+async def resource_at(tenant: Any, number: str) -> str:
+    given = resource_types.NewResource(
+        resource_type_id=ID(tenant.ids["resource_type"]), name="metered electricity", mpxn=number
+    )
+    return str((await tenant.run("add_resource", input=given)).resource_id)
+
+
+async def add_device(tenant: Any, *resource_ids: str) -> str:
+    """A new device whose sensors feed these resources."""
+    hardware_id = uuid4().hex[:12].upper()
+    given = types.NewDevice(
+        device_type_id=ID(tenant.ids["device_type"]),
+        hardware_id=hardware_id,
+        hardware_ids=types.NewHardwareIds(mac=hardware_id),
+        protocol=types.NewDeviceProtocol(
+            sensors=[
+                types.NewDeviceSensor(protocol_id=f"S{n}", resource_id=ID(one)) for n, one in enumerate(resource_ids)
+            ]
+        ),
+    )
+    return str((await tenant.run("add_device", input=given)).device_id)
+
+
+async def furnish(tenant: Any) -> None:
+    """A device type, and a device of it that feeds the tenant's resource."""
+    protocol = types.NewTypeProtocol(
+        protocol="MQTT",
+        sensors=[types.NewTypeSensor(protocol_id="ELEC", resource_type_id=ID(tenant.ids["resource_type"]))],
+    )
+    kind = await tenant.run("add_device_type", input=types.NewDeviceType(description="Display", protocol=protocol))
+    tenant.ids["device_type"] = kind.device_type_id
+    tenant.ids["device"] = await add_device(tenant, tenant.ids["resource"])

@@ -1,0 +1,121 @@
+"""Registered users, the codes that are sent to them, and OAuth clients: made for tests by the runner itself."""
+
+from typing import Any
+from uuid import uuid4
+
+from wattgate.graphql.resolvers import oauth, registration, users
+from wattgate.graphql.types.users import NewUser
+from wattgate.principal import Principal, Role
+from wattgate.realtime import topics
+
+PASSWORD = "correct horse"
+REDIRECT = "https://client.example/back"
+VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+"""The example of RFC 7636, appendix B."""
+
+
+async def anonymously(tenant: Any, operation: Any, **arguments: Any) -> Any:
+    """Run an operation as somebody without credentials who names the tenant's application."""
+    anonymous = Principal(Role.ANONYMOUS, application_id=tenant.application_id)
+    return await tenant.gateway.runner.run(operation, anonymous, arguments)
+
+
+async def registered(tenant: Any) -> dict[str, str]:
+    """The username and the id of a user who has just registered, with PASSWORD."""
+    username = f"{uuid4().hex}@example.org"
+    made = await anonymously(
+        tenant, registration.register, name="Ada", username=username, email=username, password=PASSWORD
+    )
+    return {"username": username, "userId": made.user_id, "accountId": made.applications[0].account_id}
+
+
+async def active(tenant: Any) -> dict[str, str]:
+    """The username and the ids of a user of their own, with PASSWORD, who can log in."""
+    username = f"{uuid4().hex}@example.org"
+    made = await tenant.gateway.runner.run(
+        users.add_user,
+        tenant.system,
+        {"input": NewUser(username=username, email=username, password=PASSWORD)},
+    )
+    return {"username": username, "userId": made.user_id, "accountId": made.applications[0].account_id}
+
+
+async def sent(tenant: Any, who: dict[str, str], operation: Any, **arguments: Any) -> str:
+    """The code that an operation has sent to a user."""
+    async with tenant.gateway.runner._hub.feed([topics.codes(who["userId"])]) as feed:
+        await anonymously(tenant, operation, username=who["username"], **arguments)
+        assert feed.waiting == 1
+        return str((await feed.get()).payload.code)
+
+
+async def verification_code(tenant: Any, who: dict[str, str]) -> str:
+    return await sent(tenant, who, registration.request_verification, password=PASSWORD)
+
+
+async def reset_token(tenant: Any, who: dict[str, str]) -> str:
+    return await sent(tenant, who, registration.request_password_reset)
+
+
+async def oauth_client(tenant: Any, **more: Any) -> dict[str, str]:
+    """The id and secret of a client that may ask for reading and writing."""
+    made = await tenant.gateway.runner.run(
+        oauth.create_oauth_client,
+        tenant.system,
+        {"name": "Client", "redirect_uris": [REDIRECT], "scope": "read write", **more},
+    )
+    return {"clientId": made.client_id, "clientSecret": made.secret}
+
+
+async def authorisation(tenant: Any, scope: str = "read write") -> dict[str, Any]:
+    """What a client asks of a user of their own."""
+    who, client = await active(tenant), await oauth_client(tenant)
+    return {
+        "applicationId": tenant.application_id,
+        "username": who["username"],
+        "password": PASSWORD,
+        "clientId": client["clientId"],
+        "redirectUri": REDIRECT,
+        "codeChallenge": CHALLENGE,
+        "codeChallengeMethod": "S256",
+        "scope": scope,
+        "state": "as it was",
+    }
+
+
+async def exchange(tenant: Any, scope: str = "read write") -> dict[str, Any]:
+    """What a client sends to the token endpoint for the authorization code of a user of their own."""
+    who, client = await active(tenant), await oauth_client(tenant)
+    made = await anonymously(
+        tenant,
+        oauth.authorise,
+        username=who["username"],
+        password=PASSWORD,
+        client_id=client["clientId"],
+        redirect_uri=REDIRECT,
+        code_challenge=CHALLENGE,
+        scope=scope,
+    )
+    return {
+        **client,
+        "grantType": "authorization_code",
+        "code": made.code,
+        "codeVerifier": VERIFIER,
+        "redirectUri": REDIRECT,
+    }
+
+
+async def oauth_headers(tenant: Any) -> dict[str, str]:
+    """The headers of an OAuth client with every scope, for a user of their own."""
+    given = await exchange(tenant)
+    granted = await anonymously(
+        tenant,
+        oauth.grant_oauth_tokens,
+        client_id=given["clientId"],
+        client_secret=given["clientSecret"],
+        grant_type=given["grantType"],
+        code=given["code"],
+        code_verifier=given["codeVerifier"],
+        redirect_uri=given["redirectUri"],
+    )
+    return {"token": granted.access_token}

@@ -1,0 +1,108 @@
+"""The demand flexibility service."""
+
+import asyncio
+import itertools
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.support.house import House
+from wattgate.graphql.resolvers import flexibility
+from wattgate.graphql.resolvers.flexibility import FOLLOWS
+from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
+
+MOVE = "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) { state } }"
+
+
+async def announce(house: House) -> str:
+    start = datetime.now(UTC) + timedelta(days=1)
+    event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal(300))
+    return str((await house.one.run("add_dfs_event", input=event)).dfs_event_id)
+
+
+async def move(house: House, event_id: str, to: str) -> Any:
+    return await house.graphql(MOVE, house.one.headers["application"], id=event_id, to=to)
+
+
+async def test_an_event_lives_from_its_announcement_to_its_settlement(served: House) -> None:
+    event_id = await announce(served)
+    for state in ("OPEN", "ACTIVE", "ENDED", "SETTLED"):
+        told = await move(served, event_id, state)
+        assert told["data"]["moveDfsEvent"]["state"] == state.lower()
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(DfsEventState, DfsEventState)))
+def test_only_what_follows_follows(before: DfsEventState, after: DfsEventState) -> None:
+    order = [
+        DfsEventState.ANNOUNCED,
+        DfsEventState.OPEN,
+        DfsEventState.ACTIVE,
+        DfsEventState.ENDED,
+        DfsEventState.SETTLED,
+    ]
+    next_one = before in order and after in order and order.index(after) == order.index(before) + 1
+    cancelled = after is DfsEventState.CANCELLED and before in order[:3]
+    assert (after in FOLLOWS[before]) == (next_one or cancelled)
+
+
+async def test_a_step_that_does_not_follow_is_a_conflict(served: House) -> None:
+    told = await move(served, await announce(served), "ENDED")
+    assert told["errors"][0]["extensions"]["code"] == "CONFLICT"
+
+
+async def test_joining_is_possible_while_an_event_is_open_and_only_for_who_opted_in(served: House) -> None:
+    event_id, headers = await announce(served), served.one.headers["account"]
+    path = "/dfs/event/user/participation"
+    early = await served.call("POST", path, headers, json={"dfsEventId": event_id})
+    assert (early.status_code, early.json()["code"]) == (409, "CONFLICT")
+    await move(served, event_id, "OPEN")
+    joined = await served.call("POST", path, headers, json={"dfsEventId": event_id})
+    assert joined.status_code == 200
+    again = await served.call("POST", path, headers, json={"dfsEventId": event_id})
+    assert len(again.json()) == len(joined.json())  # joining twice is joining once
+    mine = (await served.call("GET", "/dfs/event/user", headers)).json()
+    assert event_id in [event["dfsEventId"] for event in mine]
+    participants = await served.call("GET", f"/dfs/event/{event_id}/user", served.one.headers["application"])
+    assert {one["userId"] for one in participants.json()} == {served.one.user_id}
+    strangers = await served.call("POST", path, served.other.headers["account"], json={"dfsEventId": event_id})
+    assert (strangers.status_code, strangers.json()["error"]) == (400, "incorrect elements -dfsEventId")
+
+
+async def test_a_meter_point_is_named_only_where_there_are_several(served: House) -> None:
+    headers = served.other.headers["account"]
+    alone = await served.call("POST", "/dfs/user", headers, json={})
+    assert (alone.status_code, alone.json()["mpxn"]) == (200, served.other.ids["mpxn"])
+    second = str(uuid4().int)[:13]
+    await served.other.run("verify_meter_point", mpxn=second)
+    unclear = await served.call("POST", "/dfs/user", headers, json={})
+    assert (unclear.status_code, unclear.json()["error"]) == (400, "missing elements -mpxn")
+    named = await served.call("POST", "/dfs/user", headers, json={"mpxn": second})
+    assert named.json()["mpxn"] == second
+    stranger = await served.call("POST", "/dfs/user", headers, json={"mpxn": served.one.ids["mpxn"]})
+    assert (stranger.status_code, stranger.json()["error"]) == (400, "incorrect elements -mpxn")
+    out = await served.call("DELETE", "/dfs/user", headers, json={"mpxn": second})
+    assert [one["active"] for one in out.json()] == [False]
+    assert second not in [one["mpxn"] for one in (await served.call("GET", "/dfs/user", headers)).json()]
+    await served.other.run("revoke_consents", mpxns=[second])
+
+
+async def test_an_event_in_the_past_or_without_a_length_is_refused(served: House) -> None:
+    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
+    event = {"name": "x", "startsAt": "2020-01-01T00:00:00Z", "endsAt": "2020-01-01T00:00:00Z", "reward": 1}
+    told = await served.graphql(document, served.one.headers["application"], e=event)
+    places = [problem["path"][-1] for problem in told["errors"][0]["extensions"]["problems"]]
+    assert places == ["endsAt", "startsAt"]
+
+
+async def test_changes_of_events_are_pushed(served: House) -> None:
+    event_id, runner = await announce(served), served.gateway.runner
+    stream = runner.stream(flexibility.dfs_event_changes, served.one.account, {})
+    waiting = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0.2)
+    arguments = {"dfs_event_id": event_id, "state": DfsEventState.OPEN}
+    await runner.run(flexibility.move_dfs_event, served.one.system, arguments)
+    event = await asyncio.wait_for(waiting, 5)
+    assert (event.dfs_event_id, event.state) == (event_id, "open")

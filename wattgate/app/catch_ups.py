@@ -1,0 +1,73 @@
+"""The worker that retrieves readings from the meter network for the catch-ups that are asked for."""
+
+import asyncio
+import logging
+
+from wattgate.db.models import CatchUp
+from wattgate.errors import GatewayError
+from wattgate.graphql.resolvers import catch_up
+from wattgate.graphql.resolvers.readings import record_readings
+from wattgate.graphql.runner import Runner
+from wattgate.names import CatchUpState
+from wattgate.principal import Principal, Role
+
+log = logging.getLogger(__name__)
+
+PAUSE = 0.5
+"""Seconds between two looks for work."""
+
+PAUSE_AFTER_TROUBLE = 5.0
+
+
+async def run_catch_ups(runner: Runner) -> None:
+    """Work on catch-ups for as long as the gateway runs. Whatever goes wrong is logged, and the work goes on."""
+    while True:
+        pause = PAUSE
+        try:
+            while await work_once(runner):
+                pass
+        except GatewayError as error:
+            log.warning("catch-ups have to wait: %s", error.message)
+            pause = PAUSE_AFTER_TROUBLE
+        except Exception:  # the supervisor: one fault must not end the work for good
+            log.exception("a catch-up ended by a fault")
+            pause = PAUSE_AFTER_TROUBLE
+        await asyncio.sleep(pause)
+
+
+async def work_once(runner: Runner) -> bool:
+    """Do one waiting catch-up of each application; whether there were any."""
+    busy = False
+    for application_id in await runner.run(catch_up.applications_catching_up, Principal(Role.SYSTEM), {}):
+        system = Principal(Role.SYSTEM, application_id=application_id)
+        claimed = await runner.run(catch_up.claim_catch_up, system, {})
+        if claimed is not None:
+            busy = True
+            await _retrieve(runner, system, claimed)
+    return busy
+
+
+async def _retrieve(runner: Runner, system: Principal, claimed: CatchUp) -> None:
+    """Record what the network has, page by page, and say how it ended."""
+    recorded = 0
+
+    async def move(state: CatchUpState, reason: str | None = None) -> None:
+        told = {"catch_up_id": claimed.catch_up_id, "state": state, "recorded": recorded, "reason": reason}
+        await runner.run(catch_up.move_catch_up, system, told)
+
+    try:
+        while page := await runner.run(catch_up.network_readings, system, {"resource_id": claimed.resource_id}):
+            recorded += (await runner.run(record_readings, system, {"series": [page]})).recorded
+            await move(CatchUpState.RUNNING)
+    except GatewayError as error:
+        await move(CatchUpState.FAILED, _reason(error))
+    except Exception:
+        await move(CatchUpState.FAILED, "an unexpected error has occurred")
+        raise
+    else:
+        await move(CatchUpState.DONE)
+
+
+def _reason(error: GatewayError) -> str:
+    """Why the network's readings could not be had or recorded; of many problems the first."""
+    return error.problems[0].message if error.problems else error.message

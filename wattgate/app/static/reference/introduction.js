@@ -1,0 +1,43 @@
+/** The top of the page: what the interface is, where it is, how to authenticate and how errors look. */
+
+import { codeBlock } from "./code-block.js";
+import { element, prose } from "./dom.js";
+import { labelOf } from "./operation-card.js";
+import { tree } from "./tree.js";
+
+export function introduce(root, reference) {
+  const part = (name) => root.querySelector(`.${name}`);
+  part("version").textContent = reference.info.version;
+  part("about").replaceChildren(...prose(reference.info.description ?? ""));
+  part("base").querySelector("code").textContent = reference.baseUrl;
+  part("base").hidden = part("basics").hidden = false;
+  part("schemes").replaceChildren(
+    ...Object.entries(reference.schemes).map(([name, scheme]) => schemeCard(name, scheme, reference)),
+  );
+  if (reference.errorSchema) part("error-form").replaceChildren(tree(reference.errorSchema, reference));
+  else part("refusals").hidden = true;
+}
+
+function schemeCard(name, scheme, { operations }) {
+  const login = operations.find(({ method, path }) => `${scheme.description} `.includes(`${method} ${path}.`));
+  return element(
+    "div",
+    { class: "scheme" },
+    element("h3", {}, capitalised(labelOf(scheme, name))),
+    element(
+      "p",
+      {},
+      prose(scheme.description ?? ""),
+      login ? [" ", element("a", { href: `#${login.id}` }, "How to get one")] : null,
+    ),
+    codeBlock("Header", headerOf(scheme)),
+  );
+}
+
+function headerOf({ type, name, scheme }) {
+  return type === "apiKey" ? `${name}: <${name}>` : `Authorization: ${capitalised(scheme)} base64(username:password)`;
+}
+
+function capitalised(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}

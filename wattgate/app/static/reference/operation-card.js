@@ -1,0 +1,134 @@
+/** One operation: a line that says what it is, which opens to all there is to know. */
+
+import { codeBlock, jsonBlock } from "./code-block.js";
+import { curl, isBinary } from "./curl.js";
+import { code, element, pathOf, prose } from "./dom.js";
+import { describe, sample } from "./schema.js";
+import { remarks, signature, tree } from "./tree.js";
+
+export class OperationCard {
+  #reference;
+  #operation;
+  #searched;
+  #filled = false;
+
+  constructor(operation, reference) {
+    const { id, method, path, summary, twin } = operation;
+    this.#reference = reference;
+    this.#operation = operation;
+    this.#searched = [method, path, summary, twin].join(" ").toLowerCase();
+    this.root = element(
+      "details",
+      { class: "operation", id, "data-method": method, "data-testid": "operation" },
+      element(
+        "summary",
+        {},
+        element("span", { class: "method" }, method),
+        pathOf(path),
+        element("span", { class: "says" }, prose(summary)),
+      ),
+    );
+    this.root.addEventListener("toggle", () => this.root.open && this.#fill());
+  }
+
+  /** Show the card if it has all these words, in lower case; whether it has. */
+  match(words) {
+    const matches = words.every((word) => this.#searched.includes(word));
+    this.root.hidden = !matches;
+    return matches;
+  }
+
+  /** Open the card, so that at once it has its full height. */
+  open() {
+    this.#fill();
+    this.root.open = true;
+  }
+
+  focus() {
+    this.root.querySelector("summary").focus({ preventScroll: true });
+  }
+
+  #fill() {
+    if (this.#filled) return;
+    this.#filled = true;
+    this.root.append(body(this.#operation, this.#reference));
+  }
+}
+
+function body(operation, reference) {
+  const { id, notes, parameters, body: sent, answers, refusals } = operation;
+  return element(
+    "div",
+    { class: "inside" },
+    notes.map((note) => element("p", { class: "note" }, prose(note))),
+    facts(operation, reference),
+    parametersOf("Path parameters", parameters.filter((one) => one.in === "path"), reference),
+    parametersOf("Query parameters", parameters.filter((one) => one.in === "query"), reference),
+    sent ? part("Request body", sent.media, form(sent, reference)) : null,
+    codeBlock("curl", curl(operation, reference)),
+    answers.flatMap(({ status, contents }) =>
+      contents.map((content) => part(`Answer ${status}`, content.media, form(content, reference))),
+    ),
+    errors(refusals),
+    element("a", { class: "permalink", href: `#${id}` }, "Link to this operation"),
+  );
+}
+
+function facts({ credentials, twin }, reference) {
+  const names = credentials.map((name) => element("span", { class: "credential" }, labelOf(reference.schemes[name], name)));
+  return element(
+    "dl",
+    { class: "facts" },
+    element("div", {}, element("dt", {}, "Credentials"), element("dd", {}, names.length ? either(names) : "None needed")),
+    twin ? element("div", {}, element("dt", {}, "GraphQL"), element("dd", {}, code(twin))) : null,
+  );
+}
+
+/** What a security scheme is called. */
+export function labelOf(scheme, name) {
+  if (scheme?.type === "apiKey") return `${scheme.name} ${scheme.in}`;
+  return scheme?.scheme === "basic" ? "Basic" : name;
+}
+
+function either(nodes) {
+  return nodes.flatMap((node, index) => (index ? [" or ", node] : [node]));
+}
+
+function parametersOf(title, parameters, reference) {
+  if (parameters.length === 0) return null;
+  const rows = parameters.map(({ name, schema, required, description, example }) => {
+    const { type, values } = describe(schema, reference);
+    return element(
+      "li",
+      {},
+      signature(name, type, required),
+      example === undefined ? null : element("p", { class: "remark" }, "such as ", code(String(example))),
+      remarks(description, values),
+    );
+  });
+  return part(title, null, element("ul", { class: "tree parameters" }, rows));
+}
+
+/** The schema of a body beside an example of it. */
+function form({ schema, example }, reference) {
+  if (isBinary(schema)) return element("p", { class: "remark" }, "Binary data.");
+  return element(
+    "div",
+    { class: "form" },
+    tree(schema, reference),
+    jsonBlock("Example", example ?? sample(schema, reference)),
+  );
+}
+
+function errors(refusals) {
+  if (refusals.length === 0) return null;
+  const rows = refusals.map(({ status, description }) =>
+    element("li", {}, element("b", {}, status), " ", element("span", {}, description.replaceAll("_", "_\u200B"))),
+  );
+  return part("Errors", element("a", { href: "#errors" }, "How errors look"), element("ul", { class: "errors" }, rows));
+}
+
+function part(title, aside, ...content) {
+  const heading = element("h4", {}, title, aside ? [" ", element("small", {}, aside)] : null);
+  return element("section", { class: "part" }, heading, content);
+}

@@ -1,0 +1,52 @@
+/** A schema as a tree of its members. */
+
+import { code, element, prose } from "./dom.js";
+import { describe } from "./schema.js";
+
+export function tree(schema, reference) {
+  const { name, type, members } = describe(schema, reference);
+  const unnamed = type === "object" && members.length > 0;
+  return element(
+    "div",
+    { class: "schema" },
+    unnamed ? null : element("p", { class: "type" }, type),
+    listOf(members, reference, [name]),
+  );
+}
+
+function listOf(members, reference, within) {
+  if (members.length === 0) return null;
+  return element("ul", { class: "tree" }, members.map((one) => branch(one, reference, within)));
+}
+
+function branch({ member, schema, required }, reference, within) {
+  const { name, type, values, members } = describe(schema, reference);
+  // A component within itself is named, not unfolded again.
+  const unfolded = name && within.includes(name) ? [] : members;
+  return element(
+    "li",
+    {},
+    signature(member, type, required),
+    remarks(schema.description, values),
+    listOf(unfolded, reference, [...within, name]),
+  );
+}
+
+/** Name, type and whether it must be there. */
+export function signature(name, type, required) {
+  return element(
+    "p",
+    { class: "signature" },
+    element("code", { class: "name" }, name),
+    " ",
+    element("span", { class: "type" }, type),
+    required ? [" ", element("span", { class: "required" }, "required")] : null,
+  );
+}
+
+export function remarks(description, values) {
+  return [
+    description ? element("p", { class: "remark" }, prose(description)) : null,
+    values.length ? element("p", { class: "values" }, "One of ", values.map((value) => [code(String(value)), " "])) : null,
+  ];
+}

@@ -1,0 +1,43 @@
+"""Consent: which meter points' data a user lets the application have, and until when."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from sqlalchemy import UniqueConstraint
+from sqlmodel import Field
+
+from wattgate.db.columns import AssignedId, UtcDateTime, created_at, updated_at
+from wattgate.db.models.tenancy import Tenanted
+
+
+class MeterPointConsent(Tenanted, table=True):
+    """A user's consent for one meter point. It holds until `valid_until`, unless it was revoked before."""
+
+    __tablename__ = "meter_point_consent"
+    __table_args__ = (UniqueConstraint("application_id", "user_id", "mpxn"),)
+    key: ClassVar[str] = "consent_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    consent_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    mpxn: str = Field(index=True)
+    verified: bool = False
+    valid_until: datetime = Field(sa_type=UtcDateTime)
+    revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at()
+    updated_at: datetime = updated_at()
+
+
+class ConsentChange(Tenanted, table=True):
+    """A renewal or a revocation of a consent, as it happened; `valid_until` is what it changed the consent to."""
+
+    __tablename__ = "consent_change"
+    key: ClassVar[str] = "change_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    change_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    mpxn: str
+    kind: str
+    valid_until: datetime = Field(sa_type=UtcDateTime)
+    created_at: datetime = created_at()

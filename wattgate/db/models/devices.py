@@ -1,0 +1,102 @@
+"""Gateway devices and their kinds, and the retrievals of readings from the meter network."""
+
+from datetime import datetime
+from typing import ClassVar
+
+import msgspec
+from sqlalchemy import Enum, UniqueConstraint
+from sqlmodel import Field
+
+from wattgate.db.columns import AssignedId, Json, Structs, UtcDateTime, created_at, updated_at
+from wattgate.db.models.tenancy import Tenanted
+from wattgate.names import CatchUpState
+
+
+class TypeSensor(msgspec.Struct):
+    """A sensor that devices of some type have: its id in the protocol, and the resource type that it measures."""
+
+    protocol_id: str
+    resource_type_id: str
+
+
+class TypeProtocol(msgspec.Struct):
+    """How devices of some type talk to the platform."""
+
+    protocol: str
+    sensors: list[TypeSensor]
+
+
+class HardwareIds(msgspec.Struct):
+    """The numbers that stand on a device or on what it is connected to."""
+
+    mac: str | None = None
+    eui: str | None = None
+    mpan: str | None = None
+    mprn: str | None = None
+    serial_number: str | None = None
+
+
+class DeviceType(Tenanted, table=True):
+    __tablename__ = "device_type"
+    key: ClassVar[str] = "device_type_id"
+
+    device_type_id: str = AssignedId()
+    description: str
+    active: bool = True
+    protocol: TypeProtocol = Field(sa_type=Structs(TypeProtocol, many=False))
+    created_at: datetime = created_at()
+    updated_at: datetime = updated_at()
+
+
+class Device(Tenanted, table=True):
+    """A device in a home that sends packets to the platform. `hardware_key` is its hardware id as it is compared."""
+
+    __table_args__ = (UniqueConstraint("application_id", "hardware_key"),)
+    key: ClassVar[str] = "device_id"
+    owner: ClassVar[str | None] = "owner_id"
+
+    device_id: str = AssignedId()
+    owner_id: str = Field(foreign_key="app_user.user_id", index=True)
+    device_type_id: str = Field(foreign_key="device_type.device_type_id", index=True)
+    description: str = ""
+    active: bool = True
+    hardware_id: str
+    hardware_key: str
+    hardware_ids: HardwareIds = Field(sa_type=Structs(HardwareIds, many=False))
+    parent_hardware_id: list[str] = Field(default_factory=list, sa_type=Json)
+    tags: list[str] = Field(default_factory=list, sa_type=Json)
+    protocol_name: str
+    created_at: datetime = created_at()
+    updated_at: datetime = updated_at()
+
+
+class DeviceSensor(Tenanted, table=True):
+    """A sensor of a device, with the resource that it feeds where that is known."""
+
+    __tablename__ = "device_sensor"
+    key: ClassVar[str] = "protocol_id"
+
+    device_id: str = Field(primary_key=True, foreign_key="device.device_id")
+    protocol_id: str = Field(primary_key=True)
+    resource_type_id: str = Field(foreign_key="resource_type.resource_type_id")
+    resource_id: str | None = Field(default=None, foreign_key="resource.resource_id", index=True)
+
+
+class CatchUp(Tenanted, table=True):
+    """A retrieval of a resource's latest readings from the meter network. `reason` says why it failed."""
+
+    __tablename__ = "catch_up"
+    key: ClassVar[str] = "catch_up_id"
+    owner: ClassVar[str | None] = "owner_id"
+
+    catch_up_id: str = AssignedId()
+    owner_id: str = Field(foreign_key="app_user.user_id", index=True)
+    resource_id: str = Field(foreign_key="resource.resource_id", index=True)
+    state: CatchUpState = Field(
+        default=CatchUpState.QUEUED, sa_type=Enum(CatchUpState, native_enum=False, length=16), index=True
+    )
+    recorded: int = 0
+    reason: str | None = None
+    created_at: datetime = created_at()
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

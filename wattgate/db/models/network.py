@@ -1,0 +1,60 @@
+"""The local registry of the meter network: what the network knows, whichever application asks. No one's records."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from sqlmodel import Field, SQLModel
+
+from wattgate.db.columns import FixedPoint, UtcDateTime
+
+NETWORK_DECIMALS = 6
+"""How exactly the registry keeps values: a millionth of a unit."""
+
+
+class NetworkMeterPoint(SQLModel, table=True):
+    """A meter point: its number (MPAN or MPRN), where it is, and whether the network can serve it."""
+
+    __tablename__ = "network_meter_point"
+
+    mpxn: str = Field(primary_key=True)
+    postcode: str = ""
+    smets_version: str = ""
+    eligible: bool = True
+
+
+class NetworkDevice(SQLModel, table=True):
+    """A device on a home's smart-meter network, such as a meter, a communications hub or a display."""
+
+    __tablename__ = "network_device"
+
+    eui: str = Field(primary_key=True)
+    mpxn: str = Field(index=True)
+    device_type: str
+    manufacturer: str = ""
+    model: str = ""
+    firmware_version: str = ""
+    status: str = "Commissioned"
+    commissioned_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class NetworkReading(SQLModel, table=True):
+    """A value that the network has of a meter point, by classifier and the instant at which its half hour begins."""
+
+    __tablename__ = "network_reading"
+
+    mpxn: str = Field(primary_key=True)
+    classifier: str = Field(primary_key=True)
+    at: datetime = Field(primary_key=True, sa_type=UtcDateTime)
+    value: Decimal = Field(sa_type=FixedPoint(NETWORK_DECIMALS))
+
+
+class NetworkRegister(SQLModel, table=True):
+    """What the meter's own cumulative register showed when it was last read."""
+
+    __tablename__ = "network_register"
+
+    mpxn: str = Field(primary_key=True)
+    classifier: str = Field(primary_key=True)
+    at: datetime = Field(sa_type=UtcDateTime)
+    value: Decimal = Field(sa_type=FixedPoint(NETWORK_DECIMALS))
+    unit: str

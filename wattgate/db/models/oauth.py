@@ -1,0 +1,67 @@
+"""OAuth 2.0: the clients of an application, and the codes and refresh tokens that they hold."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from sqlmodel import Field
+
+from wattgate.db.columns import AssignedId, Json, UtcDateTime, created_at
+from wattgate.db.models.tenancy import Tenanted
+
+
+class OAuthClient(Tenanted, table=True):
+    """Software that asks users of an application for access. A public one (`secret_digest` None) has no secret.
+
+    `scope` holds the most that it may ask for, as names with a space between them.
+    """
+
+    __tablename__ = "oauth_client"
+    key: ClassVar[str] = "client_id"
+
+    client_id: str = AssignedId()
+    name: str
+    secret_digest: bytes | None = None
+    redirect_uris: list[str] = Field(sa_type=Json)
+    scope: str = "read"
+    active: bool = True
+    created_at: datetime = created_at()
+
+
+class AuthorizationCode(Tenanted, table=True):
+    """A code that its client exchanges for tokens, once. `family` is what the tokens made from it have in common."""
+
+    __tablename__ = "authorization_code"
+    key: ClassVar[str] = "code_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    code_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    client_id: str = Field(foreign_key="oauth_client.client_id", index=True)
+    family: str
+    digest: bytes = Field(unique=True)
+    redirect_uri: str
+    code_challenge: str
+    scope: str
+    used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at()
+    expires_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class RefreshToken(Tenanted, table=True):
+    """What its client exchanges for new tokens, once. A used one stays, so that a second use is known as theft."""
+
+    __tablename__ = "refresh_token"
+    key: ClassVar[str] = "refresh_token_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    refresh_token_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    client_id: str = Field(foreign_key="oauth_client.client_id", index=True)
+    family: str = Field(index=True)
+    digest: bytes = Field(unique=True)
+    scope: str
+    used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at()
+    expires_at: datetime = Field(sa_type=UtcDateTime)

@@ -1,0 +1,73 @@
+"""What belongs to an account beside its log-in: codes sent to it, its app's push tokens, profiles and session."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import UniqueConstraint
+from sqlmodel import Field
+
+from wattgate.db.columns import AssignedId, Json, UtcDateTime, created_at, updated_at
+from wattgate.db.models.tenancy import Tenanted
+
+
+class OneTimeCode(Tenanted, table=True):
+    """A code that was sent to an account's holder. Only its digest is kept; `failures` counts wrong guesses at it."""
+
+    __tablename__ = "one_time_code"
+    key: ClassVar[str] = "code_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    code_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    purpose: str
+    digest: bytes
+    failures: int = 0
+    created_at: datetime = created_at()
+    expires_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class MobileAppToken(Tenanted, table=True):
+    """The push token of an app in which an account is logged in; messages are pushed to it."""
+
+    __tablename__ = "mobile_app_token"
+    __table_args__ = (UniqueConstraint("account_id", "token"),)
+    key: ClassVar[str] = "mobile_app_token_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    mobile_app_token_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    token: str
+    created_at: datetime = created_at()
+
+
+class AccountProfile(Tenanted, table=True):
+    """A free object that an account's apps keep under a name."""
+
+    __tablename__ = "account_profile"
+    __table_args__ = (UniqueConstraint("account_id", "profile_name"),)
+    key: ClassVar[str] = "profile_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    profile_id: str = AssignedId()
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    account_id: str = Field(foreign_key="account.account_id", index=True)
+    profile_name: str
+    data: dict[str, Any] = Field(sa_type=Json)
+    created_at: datetime = created_at()
+    updated_at: datetime = updated_at()
+
+
+class AccountSession(Tenanted, table=True):
+    """The one free object of an account, in which its apps find each other's state."""
+
+    __tablename__ = "account_session"
+    key: ClassVar[str] = "account_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    account_id: str = Field(primary_key=True, foreign_key="account.account_id")
+    user_id: str = Field(foreign_key="app_user.user_id", index=True)
+    data: dict[str, Any] = Field(sa_type=Json)
+    created_at: datetime = created_at()
+    updated_at: datetime = updated_at()

@@ -1,0 +1,33 @@
+"""Set-wise loaders of the notification system."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from sqlmodel import col
+
+from wattgate.db.models import Alert, Notification, NotificationLog
+from wattgate.db.rows import Rows
+
+
+async def notifications(rows: Rows, alerts: Sequence[Alert]) -> list[list[Notification]]:
+    """The notifications of each alert, one for each channel."""
+    wanted = {alert.alert_id for alert in alerts}
+    found = await rows.all(
+        Notification, col(Notification.alert_id).in_(wanted), order_by=[Notification.created_at, Notification.channel]
+    )
+    by_alert: dict[str, list[Notification]] = defaultdict(list)
+    for one in found:
+        by_alert[one.alert_id].append(one)
+    return [by_alert[alert.alert_id] for alert in alerts]
+
+
+async def logs(rows: Rows, sent: Sequence[Notification]) -> list[list[NotificationLog]]:
+    """The steps of each notification's way, first step first."""
+    wanted = {one.notification_id for one in sent}
+    found = await rows.all(
+        NotificationLog, col(NotificationLog.notification_id).in_(wanted), order_by=[NotificationLog.step]
+    )
+    by_notification: dict[str, list[NotificationLog]] = defaultdict(list)
+    for step in found:
+        by_notification[step.notification_id].append(step)
+    return [by_notification[one.notification_id] for one in sent]

@@ -1,0 +1,44 @@
+"""The content system's set-wise loaders, and how cultures and versions compare."""
+
+from collections.abc import Sequence
+
+from sqlmodel import col
+
+from wattgate.db.models import Content, LanguageContent
+from wattgate.db.rows import Rows
+
+DEFAULT_CULTURE = "default"
+
+
+async def in_language(
+    rows: Rows, contents: Sequence[Content], *, culture_code: str
+) -> list[LanguageContent | None]:
+    """Each content object in the culture that comes nearest to the one asked for, or None."""
+    wanted = cultures(culture_code)
+    found = await rows.all(
+        LanguageContent,
+        col(LanguageContent.content_id).in_({content.content_id for content in contents}),
+        col(LanguageContent.active).is_(True),
+        order_by=[LanguageContent.created_at],
+    )
+    nearest: dict[str, LanguageContent] = {}
+    for culture in reversed(wanted):  # a nearer culture replaces a farther one
+        nearest |= {one.content_id: one for one in found if one.culture_code.lower() == culture}
+    return [nearest.get(content.content_id) for content in contents]
+
+
+def cultures(code: str) -> list[str]:
+    """The cultures to look for, nearest first and in lower case: fr-ca, fr, default."""
+    code = code.strip().lower().replace("_", "-")
+    return list(dict.fromkeys([code, code.partition("-")[0], DEFAULT_CULTURE]))
+
+
+def dotted(version: str) -> tuple[int, ...] | None:
+    """A dotted numeric version for comparing: 1.10 is above 1.9, and 1.2 is 1.2.0. None for another text."""
+    parts = version.strip().split(".")
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        return None
+    numbers = [int(part) for part in parts]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)

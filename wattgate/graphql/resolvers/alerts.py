@@ -1,0 +1,190 @@
+"""Templates and alerts: what of the notification system is more than uniform records."""
+
+import strawberry
+from sqlmodel import col
+
+from wattgate.db import models
+from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.graphql.operation import Call, Kind, Rest, operation
+from wattgate.graphql.owner import owner_of
+from wattgate.graphql.types import alerts as types
+from wattgate.principal import Permission, Scheme
+
+FIRST_STAGE = "Added Notification Record"
+
+
+@operation(
+    Kind.MUTATION,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=Rest("POST", "/template", scheme=Scheme.BASIC),
+)
+async def add_template(call: Call, *, input: types.NewTemplate) -> models.Template:
+    """Add a template for an alert type in one channel and culture."""
+    kinds = await call.rows.many(models.AlertType, [input.alert_type_id])
+    problems = []
+    if not kinds:
+        problems.append(Problem(("input", "alertTypeId"), f"{input.alert_type_id} does not exist"))
+    if input.application_id not in (None, call.rows.application_id):
+        problems.append(Problem(("input", "applicationId"), "is not the caller's application"))
+    if problems:
+        raise BadInput("the template refers to what does not exist", problems=problems)
+    kind = kinds[input.alert_type_id]
+    return await call.rows.add(
+        models.Template(
+            alert_type_id=kind.alert_type_id,
+            name=input.name,
+            system_alert_type_id=input.system_alert_type_id or kind.system_alert_type_id,
+            description=input.description,
+            channel_type=input.channel_type.value,
+            culture_code=input.culture_code,
+            html_template=input.html_template,
+            active=input.active,
+        )
+    )
+
+
+@operation(
+    Kind.QUERY,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_READ,
+    rest=Rest("GET", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
+)
+async def template_for(
+    call: Call, *, alert_type_id: strawberry.ID, channel_type: types.Channel, culture_code: str
+) -> models.Template:
+    """The newest template of an alert type, channel and culture."""
+    found = await call.rows.all(
+        models.Template,
+        col(models.Template.alert_type_id) == alert_type_id,
+        col(models.Template.channel_type) == channel_type.value,
+        col(models.Template.culture_code) == culture_code,
+        order_by=[models.Template.created_at],
+    )
+    if not found:
+        raise NotFound(f"no template of alert type {alert_type_id} for {channel_type.value} in {culture_code}")
+    return found[-1]
+
+
+@operation(
+    Kind.MUTATION,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=Rest("POST", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
+)
+async def add_template_for(
+    call: Call,
+    *,
+    alert_type_id: strawberry.ID,
+    channel_type: types.Channel,
+    culture_code: str,
+    input: types.NewTemplateText,
+) -> models.Template:
+    """Add a template for an alert type, channel and culture."""
+    kind = await call.rows.get(models.AlertType, alert_type_id)
+    return await call.rows.add(
+        models.Template(
+            alert_type_id=kind.alert_type_id,
+            name=input.name,
+            system_alert_type_id=kind.system_alert_type_id,
+            description=input.description,
+            channel_type=channel_type.value,
+            culture_code=culture_code,
+            html_template=input.html_template,
+            active=input.active,
+        )
+    )
+
+
+@operation(
+    Kind.MUTATION, returns=types.Alert, needs=Permission.NOTIFICATION_SEND, rest=Rest("POST", "/alert")
+)
+async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
+    """Send an alert to a user: it is kept with one notification for each channel, which are delivered from there."""
+    kind = await _alert_type(call, input.alert_type_id)
+    users = await call.rows.many(models.User, [input.user_id])
+    if not users:
+        problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
+        raise BadInput("the alert is for a user who does not exist", problems=[problem])
+    alert = await call.rows.add(
+        models.Alert(
+            user_id=input.user_id,
+            alert_type_id=kind.alert_type_id,
+            system_alert_type_id=kind.system_alert_type_id,
+            channels=list(dict.fromkeys(channel.value for channel in input.channels)),
+            priority=input.priority.value,
+            callback_url=input.callback_url,
+            data=input.data,
+        )
+    )
+    for channel in alert.channels:
+        await _notify(call, alert, channel)
+    return alert
+
+
+@operation(
+    Kind.QUERY,
+    returns=types.Alert,
+    needs=Permission.NOTIFICATION_READ,
+    rest=Rest("GET", "/alert/{alertId}"),
+)
+async def alert(call: Call, *, alert_id: strawberry.ID) -> models.Alert:
+    """An alert, by its id."""
+    return await call.rows.get(models.Alert, alert_id)
+
+
+@operation(
+    Kind.QUERY,
+    returns=list[types.Alert],
+    needs=Permission.NOTIFICATION_READ,
+    rest=Rest("GET", "/alert/user"),
+)
+async def user_alerts(call: Call) -> list[models.Alert]:
+    """The alerts sent to the user for whom the call is made, oldest first."""
+    return await call.rows.all(
+        models.Alert, col(models.Alert.user_id) == owner_of(call), order_by=[models.Alert.created_at]
+    )
+
+
+@operation(
+    Kind.QUERY,
+    returns=types.Notification,
+    needs=Permission.NOTIFICATION_READ,
+    rest=(
+        Rest("GET", "/notification/{notificationId}"),
+        Rest("GET", "/notification/{notificationId}/log", edges=("log",)),
+    ),
+)
+async def notification(call: Call, *, notification_id: strawberry.ID) -> models.Notification:
+    """A notification, by its id."""
+    return await call.rows.get(models.Notification, notification_id)
+
+
+async def _alert_type(call: Call, id_or_code: str) -> models.AlertType:
+    """The alert type with this id, or the active one with this short code."""
+    found = await call.rows.all(
+        models.AlertType,
+        (col(models.AlertType.alert_type_id) == id_or_code)
+        | ((col(models.AlertType.system_alert_type_id) == id_or_code) & col(models.AlertType.active).is_(True)),
+        order_by=[models.AlertType.name],
+    )
+    if not found:
+        problem = Problem(("input", "alertTypeId"), f"{id_or_code} does not exist")
+        raise BadInput("the alert is of a type that does not exist", problems=[problem])
+    return found[0]
+
+
+async def _notify(call: Call, alert: models.Alert, channel: str) -> None:
+    made = await call.rows.add(
+        models.Notification(alert_id=alert.alert_id, user_id=alert.user_id, channel=channel, data=alert.data)
+    )
+    await call.rows.add(
+        models.NotificationLog(
+            notification_id=made.notification_id,
+            alert_id=alert.alert_id,
+            user_id=alert.user_id,
+            channel=channel,
+            stage=FIRST_STAGE,
+            step=1,
+        )
+    )

@@ -1,0 +1,103 @@
+"""Stored readings as they are, a page at a time, and the register of the meter itself."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import strawberry
+
+from wattgate.clock import from_ms, to_ms
+from wattgate.db import meter_points, models
+from wattgate.db.queries.consent import withheld
+from wattgate.db.storage import field_named, fields_of
+from wattgate.errors import BadInput, NotSupported, Problem
+from wattgate.graphql.operation import Call, Kind, Rest, operation
+from wattgate.graphql.types import resources as types
+from wattgate.principal import Permission
+
+ARROW = "application/vnd.apache.arrow.stream"
+PAGE = 10_000
+"""How many readings one page holds at most."""
+
+FOREVER = 2**62
+"""Milliseconds since 1970 beyond every reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawReadings:
+    resource: models.Resource
+    field: str
+    unit: str
+    at: list[datetime]
+    value: list[float]
+    next: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeterRead:
+    resource: models.Resource
+    at: datetime
+    value: float
+    unit: str
+
+
+@operation(
+    Kind.QUERY,
+    returns=types.RawReadings,
+    needs=Permission.READINGS_READ,
+    rest=(
+        Rest("GET", "/resource/{resourceId}/platformbinary", media=ARROW),
+        Rest("GET", "/resource/{resourceId}/glowbinary", media=ARROW),
+        Rest("GET", "/resource/{resourceId}/readings", media=ARROW),
+    ),
+)
+async def raw_readings(
+    call: Call,
+    *,
+    resource_id: strawberry.ID,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    field: str | None = None,
+) -> RawReadings:
+    """A resource's stored readings from start to before end, in no buckets: at most 10,000 a page, oldest first.
+
+    Where start or end is left out, from the first or to the last one.
+    """
+    resource = await call.rows.get(models.Resource, resource_id)
+    await refuse_withheld(call, resource)
+    wanted = field_named(fields_of(resource.storage), field)
+    if wanted is None:
+        raise BadInput("there is no such field", problems=[Problem(("field",), "is not a field of the resource")])
+    since, until = (to_ms(start) if start else -FOREVER), (to_ms(end) if end else FOREVER)
+    found = await call.rows.series.raw((resource.number or 0, wanted.index), since, until, limit=PAGE + 1)
+    page = found[:PAGE]
+    return RawReadings(
+        resource,
+        wanted.name,
+        wanted.unit,
+        at=[from_ms(one.at) for one in page],
+        value=[wanted.number(one.value) for one in page],
+        next=from_ms(found[PAGE].at) if len(found) > PAGE else None,
+    )
+
+
+@operation(
+    Kind.QUERY,
+    returns=types.MeterRead,
+    needs=Permission.READINGS_READ,
+    rest=Rest("GET", "/resource/{resourceId}/meterread"),
+)
+async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterRead:
+    """What the cumulative register of a resource's meter shows, where the network can read it."""
+    resource = await call.rows.get(models.Resource, resource_id)
+    await refuse_withheld(call, resource)
+    number = meter_points.meter_point_number(resource.mpxn or "")
+    register = await call.network.register(number, resource.classifier) if number else None
+    if register is None:
+        raise NotSupported(f"the network has no register for resource {resource_id}")
+    return MeterRead(resource, register.at, float(register.value), register.unit)
+
+
+async def refuse_withheld(call: Call, resource: models.Resource) -> None:
+    """ConsentRevoked where the consent to the resource's meter point holds no longer."""
+    for refusal in (await withheld(call.rows, [resource])).values():
+        raise refusal

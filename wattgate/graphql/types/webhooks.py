@@ -1,0 +1,34 @@
+"""Webhooks and what failed of them."""
+
+from datetime import datetime
+
+import strawberry
+
+from wattgate.graphql.types.scalars import Json
+
+
+@strawberry.type(description="An event on its way to a callback URL.")
+class Webhook:
+    webhook_id: strawberry.ID
+    number_of_attempts: int
+    status: str = strawberry.field(description="pending, complete or failed.")
+    active: bool
+    payload: Json = strawberry.field(description="The event data delivered.")
+    application_id: strawberry.ID
+    user_id: strawberry.ID | None
+    callback_url: str
+    created_at: datetime
+    updated_at: datetime
+    successful_attempt: Json | None = strawberry.field(description="attempt, statusCode and successedAt.")
+    failed_attempts: list[Json] = strawberry.field(description="Each with attempt, attemptAt, statusCode and error.")
+
+
+@strawberry.type(description="A webhook that was given up.")
+class WebhookError:
+    error_id: strawberry.ID
+    webhook_id: strawberry.ID
+    application_id: strawberry.ID
+    user_id: strawberry.ID | None
+    callback_url: str
+    attempt: Json = strawberry.field(description="The last attempt: attempt, attemptAt, statusCode and error.")
+    created_at: datetime
