@@ -211,6 +211,7 @@ async def test_it_brings_only_what_is_newer_and_over_and_page_after_page(bench: 
     (done,) = await bench.known(point.resource_id)
     assert last < bench.clock.now
     assert (done.state, done.recorded) == (CatchUpState.DONE, count - 1)
+    assert done.started_at == done.finished_at == bench.clock.now
     assert await bench.stored(point.resource_id) == [0.25, *[0.5] * (count - 1)]
 
 

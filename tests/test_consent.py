@@ -49,6 +49,20 @@ async def test_a_revoked_meter_points_readings_are_served_no_longer(served: Hous
         assert (await served.call("GET", path, headers, params=params)).status_code == 200
 
 
+async def test_a_meter_point_is_the_same_with_and_without_its_check_digit(
+    served: House, metered: tuple[str, str]
+) -> None:
+    bare = str(uuid4().int)[:12]
+    given = NewResource(resource_type_id=ID(served.one.ids["resource_type"]), name="bare", mpxn=bare)
+    resource_id = (await served.one.run("add_resource", input=given)).resource_id
+    told = await served.one.run("verify_meter_point", mpxn=bare)
+    assert told.mpxn[:12] == bare
+    assert len(told.mpxn) == 13
+    assert (await act(served, "POST", f"/mpxn/{told.mpxn}/revocation")).status_code == 200
+    answer = await served.call("GET", f"/resource/{resource_id}/current", served.one.headers["account"])
+    assert answer.json()["code"] == "CONSENT_REVOKED"
+
+
 async def test_in_graphql_the_other_resources_of_the_level_are_answered(
     served: House, metered: tuple[str, str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Registering, verifying, resetting passwords, and what an account keeps."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -425,3 +426,11 @@ async def test_no_code_or_token_of_an_account_outlives_it(served: House, person:
         for model in (Token, OneTimeCode):
             found = await session.execute(select(model), execution_options=SCOPED)
             assert person.account_id not in {one.account_id for one in found.scalars()}  # type: ignore[attr-defined]
+
+
+async def test_of_many_guesses_at_once_each_is_counted(served: House, person: Person) -> None:
+    answers = await asyncio.gather(*(person.log_in("wrong") for _ in range(12)))
+    wrong = [answer.status_code for answer in answers].count(401)
+    assert {answer.status_code for answer in answers} <= {401, 429}
+    assert (await served.one.run("account", account_id=person.account_id)).failures == wrong
+    assert (await person.log_in()).status_code == 429

@@ -20,6 +20,11 @@ def meter_point_number(text: str) -> str | None:
     return digits + check_digit(digits) if len(digits) == len(_WEIGHTS) else digits
 
 
+def canonical(text: str) -> str:
+    """The one spelling by which meter points are compared; a text that is no number stays as it is."""
+    return meter_point_number(text) or text
+
+
 def spellings(number: str) -> set[str]:
     """The ways in which records may have a meter point's number: an MPAN also without its check digit."""
     core = number[: len(_WEIGHTS)]

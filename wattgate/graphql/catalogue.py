@@ -181,7 +181,7 @@ ENTITIES: tuple[Entity, ...] = (
     Entity(
         name="prompt_user",
         plural="prompt_users",
-        called="what became of a prompt for a user",
+        called="an outcome of a prompt",
         path="/promptuser",
         row=models.PromptUser,
         shape=prompt_types.PromptUser,

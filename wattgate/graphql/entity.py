@@ -19,11 +19,11 @@ from wattgate.principal import Permission, Scheme
 class Entity:
     """Records that are listed, found, added and changed without further rules.
 
-    `called` is the noun with its article, for descriptions.
-    `lists`, `add` and `update` (the input types) say which operations there are. `filters` are columns by which
-    a list can be narrowed down. `schemes` gives the REST scheme of an operation that SPEC.md names one for, by
-    HTTP method ("GET" is the list, "GET one" a single record). `acknowledges` and `written` (the status) say how REST answers writes; see `Rest`.
-    An entity that needs more than this has written resolvers instead.
+    `called` is the noun with its article, for descriptions. `lists`, `add` and `update` (the input types) say which
+    operations there are. `filters` are columns by which a list can be narrowed down. `schemes` gives the REST scheme
+    of an operation that SPEC.md names one for, by HTTP method ("GET" is the list, "GET one" a single record).
+    `acknowledges` and `written` (the status) say how REST answers writes; see `Rest`. An entity that needs more than
+    this has written resolvers instead.
     """
 
     name: str
@@ -59,7 +59,7 @@ def operations_of(entity: Entity) -> Iterator[Operation]:
             _lister(entity),
             returns=list[entity.shape],  # type: ignore[name-defined]
             needs=entity.read,
-            description=f"The {entity.plural.replace('_', ' ')} of the application.",
+            description=f"The {entity.plural.removeprefix('all_').replace('_', ' ')} of the application.",
             takes={name: Argument(str | None, None) for name in entity.filters},
             rest=(Rest("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
         )

@@ -1,4 +1,4 @@
-"""What the words of the interface mean, said once: fields and arguments without a description of their own get it here."""
+"""What the words of the interface mean, said once: what has no description of its own gets it here."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

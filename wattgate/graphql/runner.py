@@ -45,9 +45,7 @@ class Runner:
         write = operation.kind is Kind.MUTATION
         events: list[Event] = []
         async with self._session(write) as session:
-            call = Call(
-                principal, self._rows(session, principal, scope), events.append, network=self._network(session)
-            )
+            call = Call(principal, self._rows(session, principal, scope), events.append, network=self._network(session))
             try:
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:

@@ -61,6 +61,22 @@ SCHEMES: Json = {
     "basic": {"type": "http", "scheme": "basic", "description": "An application's credential, or an account's."},
     "token": {"type": "apiKey", "in": "header", "name": "token", "description": "A token of POST /auth."},
 }
+APPLICATION: Json = {
+    "name": "applicationId",
+    "in": "header",
+    "description": "The application, where the body does not name it.",
+    "schema": {"type": "string"},
+}
+LEGACY_QUERY: Mapping[str, str] = {
+    "from": "The first instant: wall-clock time at the offset, without a zone.",
+    "to": "The last instant, inclusive: the bucket that begins there is still answered.",
+    "period": "PT1M, PT30M, PT1H, P1D, P1W, P1M or P1Y.",
+    "function": "sum, avg, min or max.",
+    "offset": "Minutes to add to the wall clock for UTC: British summer time is -60.",
+    "nulls": "1 answers null for missing values, which are 0 otherwise.",
+}
+"""The query parameters of the legacy interface whose names mean something of their own."""
+
 REFUSALS: Json = {
     str(status): {
         "description": ", ".join(sorted(kind.code for kind in GatewayError.__subclasses__() if kind.status == status)),
@@ -107,10 +123,14 @@ def _place(operation: Operation, rest: Rest, schema: Schema, components: Json) -
     shown = EXAMPLES.get(rest.place, Documented())
     made: Json = {
         "operationId": f"{rest.method.lower()}{''.join(part.title() for part in re.findall(r'[A-Za-z]+', rest.path))}",
-        "summary": operation.description.partition("\n")[0],
+        "summary": _summary(operation, rest),
         "description": f"{operation.description}\n\nGraphQL: `{operation.kind.value.lower()} {camel(operation.name)}`",
         "tags": [rest.path.split("/")[1]],
-        "parameters": [*_path_parameters(rest), *_query_parameters(rest, arguments, shown, components)],
+        "parameters": [
+            *_path_parameters(rest),
+            *_query_parameters(rest, arguments, shown, components),
+            *([APPLICATION] if operation.needs is Permission.ANYONE else []),
+        ],
         "responses": {
             str(rest.status): _answer(operation, rest, shown, components),
             **{status: {"$ref": f"#/components/responses/{status}"} for status in REFUSALS},
@@ -119,13 +139,24 @@ def _place(operation: Operation, rest: Rest, schema: Schema, components: Json) -
     }
     body = _body(rest, arguments, shown, components)
     if body is not None:
-        made["requestBody"] = {"required": False, "content": {shown.media: body}}
+        required = bool(body["schema"].get("required")) or INPUT in arguments
+        made["requestBody"] = {"required": required and shown.body is None, "content": {shown.media: body}}
     return made
+
+
+def _summary(operation: Operation, rest: Rest) -> str:
+    """What the operation does; of a place for one edge of a record, what that edge is."""
+    if len(rest.edges) == 1 and not rest.path.endswith("}"):
+        for field in operation.shape.__strawberry_definition__.fields:
+            if name_of(field) in rest.edges and len(operation.rest) > 1:
+                return str(field.description)
+    return operation.description.partition("\n")[0]
 
 
 def _path_parameters(rest: Rest) -> Iterator[Json]:
     for name in _PARAMETER.findall(rest.path):
-        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        meaning = described(name, None) or ""
+        yield {"name": name, "in": "path", "required": True, "description": meaning, "schema": {"type": "string"}}
 
 
 def _query_parameters(
@@ -133,7 +164,9 @@ def _query_parameters(
 ) -> Iterator[Json]:
     if shown.query is not None:
         for name, example in shown.query.items():
-            yield {"name": name, "in": "query", "schema": {"type": "string"}, "example": example}
+            meaning = described(name, LEGACY_QUERY.get(name)) or ""
+            schema = {"type": "string"}
+            yield {"name": name, "in": "query", "description": meaning, "schema": schema, "example": example}
     elif rest.method == "GET":
         for name, argument in arguments.items():
             if f"{{{name}}}" not in rest.path:
@@ -141,6 +174,7 @@ def _query_parameters(
                     "name": name,
                     "in": "query",
                     "required": is_required_argument(argument),
+                    "description": argument.description or "",
                     "schema": _input(argument.type, components),
                 }
 

@@ -83,7 +83,10 @@ class DeviceSensor(Tenanted, table=True):
 
 
 class CatchUp(Tenanted, table=True):
-    """A retrieval of a resource's latest readings from the meter network. `reason` says why it failed."""
+    """A retrieval of a resource's latest readings from the meter network.
+
+    `reason` says why it failed; `heard_at` is the last sign of the worker that has it.
+    """
 
     __tablename__ = "catch_up"
     key: ClassVar[str] = "catch_up_id"
@@ -99,4 +102,5 @@ class CatchUp(Tenanted, table=True):
     reason: str | None = None
     created_at: datetime = created_at()
     started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    heard_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from sqlmodel import col
 
+from wattgate.db.meter_points import canonical
 from wattgate.db.models import MeterPointConsent, Resource
 from wattgate.db.rows import Rows
 from wattgate.errors import ConsentRevoked
@@ -23,15 +24,15 @@ async def withheld(rows: Rows, resources: Sequence[Resource]) -> dict[str, Conse
 
     A resource without a meter point, or without a consent on record, does not stand under consent.
     """
-    points = {(resource.owner_id, resource.mpxn) for resource in resources if resource.mpxn}
+    points = {canonical(resource.mpxn) for resource in resources if resource.mpxn}
     if not points:
         return {}
-    consents = await rows.all(MeterPointConsent, col(MeterPointConsent.mpxn).in_({mpxn for _, mpxn in points}))
+    consents = await rows.all(MeterPointConsent, col(MeterPointConsent.mpxn).in_(points))
     gone = {(one.user_id, one.mpxn): one for one in consents if not holds(one, rows.now)}
     return {
-        resource.resource_id: _refusal(gone[resource.owner_id, resource.mpxn])
+        resource.resource_id: _refusal(gone[resource.owner_id, canonical(resource.mpxn)])
         for resource in resources
-        if resource.mpxn and (resource.owner_id, resource.mpxn) in gone
+        if resource.mpxn and (resource.owner_id, canonical(resource.mpxn)) in gone
     }
 
 

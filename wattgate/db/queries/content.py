@@ -10,9 +10,7 @@ from wattgate.db.rows import Rows
 DEFAULT_CULTURE = "default"
 
 
-async def in_language(
-    rows: Rows, contents: Sequence[Content], *, culture_code: str
-) -> list[LanguageContent | None]:
+async def in_language(rows: Rows, contents: Sequence[Content], *, culture_code: str) -> list[LanguageContent | None]:
     """Each content object in the culture that comes nearest to the one asked for, or None."""
     wanted = cultures(culture_code)
     found = await rows.all(

@@ -96,9 +96,7 @@ async def add_template_for(
     )
 
 
-@operation(
-    Kind.MUTATION, returns=types.Alert, needs=Permission.NOTIFICATION_SEND, rest=Rest("POST", "/alert")
-)
+@operation(Kind.MUTATION, returns=types.Alert, needs=Permission.NOTIFICATION_SEND, rest=Rest("POST", "/alert"))
 async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     """Send an alert to a user: it is kept with one notification for each channel, which are delivered from there."""
     kind = await _alert_type(call, input.alert_type_id)

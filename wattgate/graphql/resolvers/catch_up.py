@@ -102,7 +102,7 @@ async def claim_catch_up(call: Call) -> models.CatchUp | None:
     if oldest is None:
         return None
     mine = col(models.CatchUp.catch_up_id) == oldest.catch_up_id
-    running = {"state": CatchUpState.RUNNING, "started_at": call.rows.now}
+    running = {"state": CatchUpState.RUNNING, "started_at": call.rows.now, "heard_at": call.rows.now}
     if not await call.rows.update(models.CatchUp, mine, waiting, **running):
         return None
     claimed = await call.rows.get(models.CatchUp, oldest.catch_up_id)
@@ -141,10 +141,8 @@ async def move_catch_up(
     """Say how far a retrieval has come: still running, which extends its lease, or at its end."""
     record = await call.rows.edit(models.CatchUp, catch_up_id)
     record.state, record.recorded, record.reason = state, recorded, reason
-    if state is CatchUpState.RUNNING:
-        record.started_at = call.rows.now
-    else:
-        record.finished_at = call.rows.now
+    record.heard_at = call.rows.now
+    record.finished_at = None if state is CatchUpState.RUNNING else call.rows.now
     call.emit(_moved(record))
     return record
 
@@ -153,7 +151,7 @@ def _waits(now: datetime) -> ColumnElement[bool]:
     """That a retrieval waits for a worker: nobody has taken it, or nobody has been heard of for too long."""
     return or_(
         col(models.CatchUp.state) == CatchUpState.QUEUED,
-        and_(col(models.CatchUp.state) == CatchUpState.RUNNING, col(models.CatchUp.started_at) < now - LEASE),
+        and_(col(models.CatchUp.state) == CatchUpState.RUNNING, col(models.CatchUp.heard_at) < now - LEASE),
     )
 
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.meter_points import canonical, meter_point_number, spellings
 from wattgate.db.queries.consent import holds
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
@@ -18,8 +19,6 @@ from wattgate.realtime.events import Event, Revoked
 
 LONGEST = timedelta(days=548)
 """18 months: how far ahead a consent may hold, and how far it does unless something shorter is said."""
-
-MPAN_DIGITS = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +67,19 @@ async def consents(call: Call) -> list[Consent]:
 async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | None = None) -> Consent:
     """Put on record that the user for whom the call is made may consent for a meter point, and does."""
     user_id = owner_of(call)
-    if not (mpxn.isascii() and mpxn.isdigit() and len(mpxn) <= MPAN_DIGITS):
+    number = meter_point_number(mpxn)
+    if number is None:
         problem = Problem(("mpxn",), "is not 1 to 13 digits")
         raise BadInput("a meter point's number is an MPAN or an MPRN", problems=[problem])
     until = _until(call, valid_until)
     known = await call.rows.first(
         models.MeterPointConsent,
         col(models.MeterPointConsent.user_id) == user_id,
-        col(models.MeterPointConsent.mpxn) == mpxn,
+        col(models.MeterPointConsent.mpxn) == number,
     )
     if known is None:
         made = await call.rows.add(
-            models.MeterPointConsent(user_id=user_id, mpxn=mpxn, verified=True, valid_until=until)
+            models.MeterPointConsent(user_id=user_id, mpxn=number, verified=True, valid_until=until)
         )
         return _told(made, call.rows.now)
     record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
@@ -97,9 +97,7 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
         Rest("POST", "/user/verification/status/mpxn/{mpxn}/renewal"),
     ),
 )
-async def renew_consents(
-    call: Call, *, mpxns: list[str], valid_until: datetime | None = None
-) -> list[Change]:
+async def renew_consents(call: Call, *, mpxns: list[str], valid_until: datetime | None = None) -> list[Change]:
     """Renew the user's consent for meter points, for 18 months from now unless an earlier end is given."""
     until = _until(call, valid_until)
     return [_change(await _renew(call, record, until)) for record in await _records(call, mpxns)]
@@ -123,7 +121,7 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[Change]:
         measured = await call.rows.all(
             models.Resource,
             col(models.Resource.owner_id) == record.user_id,
-            col(models.Resource.mpxn) == record.mpxn,
+            col(models.Resource.mpxn).in_(spellings(record.mpxn)),
         )
         for resource in measured:
             call.emit(Event(topics.readings(resource.resource_id), "consent", Revoked(record.mpxn)))
@@ -139,14 +137,12 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[Change]:
         Rest("GET", "/user/verification/status/mpxn/{mpxn}/revocation"),
     ),
 )
-async def consent_changes(
-    call: Call, *, mpxn: str, kind: types.ConsentChangeKind | None = None
-) -> list[Change]:
+async def consent_changes(call: Call, *, mpxn: str, kind: types.ConsentChangeKind | None = None) -> list[Change]:
     """What happened to the consent for a meter point, oldest first; renewals or revocations only where asked."""
     await _records(call, [mpxn])
     found = await call.rows.all(
         models.ConsentChange,
-        col(models.ConsentChange.mpxn) == mpxn,
+        col(models.ConsentChange.mpxn) == canonical(mpxn),
         *([] if kind is None else [col(models.ConsentChange.kind) == kind.value]),
         order_by=[models.ConsentChange.created_at],
     )
@@ -160,17 +156,17 @@ def key_of(mpxn: str) -> types.MpxnKey:
 
 async def _records(call: Call, mpxns: Sequence[str]) -> list[models.MeterPointConsent]:
     """The user's consents for these meter points, to be changed. NotFound where one is not on record."""
-    user_id = owner_of(call)
+    user_id, wanted = owner_of(call), list(dict.fromkeys(map(canonical, mpxns)))
     found = await call.rows.all(
         models.MeterPointConsent,
         col(models.MeterPointConsent.user_id) == user_id,
-        col(models.MeterPointConsent.mpxn).in_(set(mpxns)),
+        col(models.MeterPointConsent.mpxn).in_(wanted),
     )
     ids = {one.mpxn: one.consent_id for one in found}
-    for mpxn in mpxns:
+    for mpxn in wanted:
         if mpxn not in ids:
             raise NotFound(f"no consent for meter point {mpxn}")
-    return [await call.rows.edit(models.MeterPointConsent, ids[mpxn]) for mpxn in dict.fromkeys(mpxns)]
+    return [await call.rows.edit(models.MeterPointConsent, ids[mpxn]) for mpxn in wanted]
 
 
 async def _renew(call: Call, record: models.MeterPointConsent, until: datetime) -> models.ConsentChange:

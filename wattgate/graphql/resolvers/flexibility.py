@@ -4,6 +4,7 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.meter_points import canonical
 from wattgate.db.queries.consent import holds
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
@@ -69,9 +70,7 @@ async def dfs_events(call: Call) -> list[models.DfsEvent]:
 )
 async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     """The events that the user signed up for, by their start."""
-    joined = await call.rows.all(
-        models.DfsParticipation, col(models.DfsParticipation.user_id) == owner_of(call)
-    )
+    joined = await call.rows.all(models.DfsParticipation, col(models.DfsParticipation.user_id) == owner_of(call))
     ids = {one.dfs_event_id for one in joined}
     return await call.rows.all(
         models.DfsEvent, col(models.DfsEvent.dfs_event_id).in_(ids), order_by=[models.DfsEvent.starts_at]
@@ -167,17 +166,15 @@ async def dfs_event_changes(call: Call) -> list[str]:
 
 async def _meter_point(call: Call, user_id: str, asked: str | None) -> str:
     """The meter point to opt in with: the one asked for, or the user's only one."""
-    consents = await call.rows.all(
-        models.MeterPointConsent, col(models.MeterPointConsent.user_id) == user_id
-    )
+    consents = await call.rows.all(models.MeterPointConsent, col(models.MeterPointConsent.user_id) == user_id)
     points = sorted(one.mpxn for one in consents if holds(one, call.rows.now))
     if asked is None and len(points) != 1:
         message = "the user has several" if points else "the user has none"
         problem = Problem(("mpxn",), f"is missing: {message}", missing=True)
         raise BadInput(f"name the meter point in mpxn: {message}", problems=[problem])
-    if asked is not None and asked not in points:
+    if asked is not None and canonical(asked) not in points:
         raise BadInput("the meter point is not the user's", problems=[Problem(("mpxn",), f"{asked} does not exist")])
-    return asked or points[0]
+    return canonical(asked) if asked else points[0]
 
 
 async def _opted_in(call: Call, user_id: str, mpxn: str | None = None) -> list[models.DfsUser]:
@@ -185,5 +182,5 @@ async def _opted_in(call: Call, user_id: str, mpxn: str | None = None) -> list[m
         models.DfsUser,
         col(models.DfsUser.user_id) == user_id,
         col(models.DfsUser.active).is_(True),
-        *([] if mpxn is None else [col(models.DfsUser.mpxn) == mpxn]),
+        *([] if mpxn is None else [col(models.DfsUser.mpxn) == canonical(mpxn)]),
     )

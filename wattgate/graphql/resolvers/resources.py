@@ -16,7 +16,7 @@ from wattgate.graphql.owner import owner_of
 from wattgate.graphql.resolvers.meter_points import given_number, is_own
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
-from wattgate.principal import Permission, Scheme
+from wattgate.principal import Permission, Role, Scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
     A meter point is named by the application; an account may name only one that it has a resource of already.
     """
     owner_id = owner_of(call)
-    if input.mpxn is not None and call.rows.user_id is not None and not await _has(call, input.mpxn):
+    if input.mpxn and call.principal.role is Role.ACCOUNT and not await _has(call, input.mpxn):
         raise Forbidden("a new meter point is named by the application, not by its user")
     kinds = await call.rows.many(models.ResourceType, [input.resource_type_id])
     kind = kinds.get(input.resource_type_id)

@@ -12,7 +12,8 @@ export function codeBlock(title, text, shown = text) {
     button.textContent = (await copied(text)) ? "Copied" : selected(listing);
     setTimeout(() => (button.textContent = "Copy"), SHOWN_FOR);
   });
-  return element("div", { class: "code-block" }, element("div", { class: "bar" }, element("h4", {}, title), button), listing);
+  const bar = element("div", { class: "bar" }, element("h4", {}, title), button);
+  return element("div", { class: "code-block" }, bar, listing);
 }
 
 export function jsonBlock(title, value) {

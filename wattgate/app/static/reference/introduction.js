@@ -10,7 +10,7 @@ export function introduce(root, reference) {
   part("version").textContent = reference.info.version;
   part("about").replaceChildren(...prose(reference.info.description ?? ""));
   part("base").querySelector("code").textContent = reference.baseUrl;
-  part("base").hidden = part("basics").hidden = false;
+  part("base").hidden = false;
   part("schemes").replaceChildren(
     ...Object.entries(reference.schemes).map(([name, scheme]) => schemeCard(name, scheme, reference)),
   );

@@ -13,6 +13,7 @@ const ADDRESS = new URL("openapi.json", new URL(".", location));
 const list = document.querySelector(".operations");
 const sidebar = document.querySelector(".areas");
 const count = document.querySelector(".count");
+const introduction = document.querySelectorAll(".intro, .basics");
 const noMatch = document.querySelector(".no-match");
 
 try {
@@ -32,6 +33,8 @@ function show(reference) {
       const shown = themes.reduce((sum, theme) => sum + theme.filter(words), 0);
       count.textContent = words.length ? `${shown} of ${cards.length} operations` : `${cards.length} operations`;
       noMatch.hidden = shown > 0;
+      for (const part of introduction) part.hidden = words.length > 0;
+      if (words.length) scrollTo(0, 0);
     },
     enter: () => cards.find((card) => !card.root.hidden)?.focus(),
   });
@@ -39,12 +42,13 @@ function show(reference) {
     filter.clear();
     filter.focus();
   });
-  filter.clear();
 
   introduce(document.querySelector("main"), reference);
   list.replaceChildren(...themes.map((theme) => theme.section));
   sidebar.replaceChildren(...themes.map((theme) => theme.entry));
   sidebar.addEventListener("click", ({ target }) => target.closest("a") && sidebar.hidePopover());
+  for (const control of document.querySelectorAll(".filter, .areas-button")) control.disabled = false;
+  filter.clear();
   follow(areas);
   reveal(cards, filter);
   addEventListener("hashchange", () => reveal(cards, filter));

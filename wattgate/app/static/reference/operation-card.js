@@ -75,13 +75,18 @@ function body(operation, reference) {
 }
 
 function facts({ credentials, twin }, reference) {
-  const names = credentials.map((name) => element("span", { class: "credential" }, labelOf(reference.schemes[name], name)));
+  const labels = credentials.map((name) => labelOf(reference.schemes[name], name));
+  const names = labels.map((label) => element("span", { class: "credential" }, label));
   return element(
     "dl",
     { class: "facts" },
-    element("div", {}, element("dt", {}, "Credentials"), element("dd", {}, names.length ? either(names) : "None needed")),
-    twin ? element("div", {}, element("dt", {}, "GraphQL"), element("dd", {}, code(twin))) : null,
+    fact("Credentials", names.length ? either(names) : "None needed"),
+    twin ? fact("GraphQL", code(twin)) : null,
   );
+}
+
+function fact(term, ...said) {
+  return element("div", {}, element("dt", {}, term), element("dd", {}, said));
 }
 
 /** What a security scheme is called. */

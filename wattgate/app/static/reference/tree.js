@@ -45,8 +45,9 @@ export function signature(name, type, required) {
 }
 
 export function remarks(description, values) {
+  const choices = values.map((value) => [code(String(value)), " "]);
   return [
     description ? element("p", { class: "remark" }, prose(description)) : null,
-    values.length ? element("p", { class: "values" }, "One of ", values.map((value) => [code(String(value)), " "])) : null,
+    choices.length ? element("p", { class: "values" }, "One of ", choices) : null,
   ];
 }
