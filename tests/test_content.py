@@ -11,7 +11,7 @@ from tests.test_spec import assert_is
 from wattgate.db.queries.content import cultures, dotted
 
 
-@pytest.mark.parametrize(("asked", "nearest"), [("fr-CA", "fr"), ("fr", "fr"), ("FR-fr", "fr"), ("de-DE", "default")])
+@pytest.mark.parametrize(("asked", "nearest"), [("fr-CA", "fr"), ("fr", "fr"), ("FR-fr", "fr"), ("es-ES", "default")])
 async def test_a_culture_falls_back_to_its_language_and_then_to_the_default(
     served: House, asked: str, nearest: str
 ) -> None:

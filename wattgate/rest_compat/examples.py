@@ -13,12 +13,16 @@ EPOCH = 1_795_000_000
 
 @dataclass(frozen=True, slots=True)
 class Documented:
-    """Examples of a place's query parameters, body and answer; None where the operation's types describe them."""
+    """Examples of a place's query parameters, body and answer; None where the operation's types describe them.
+
+    Of a `free` place the members are the client's own, so that an example says nothing of their types.
+    """
 
     query: Mapping[str, str] | None = None
     body: Any = None
     answer: Any = None
     media: str = "application/json"
+    free: bool = False
 
 
 def enveloped(data: Any, **query: str) -> dict[str, Any]:
@@ -152,6 +156,60 @@ def _history(members: str, by: str, id_name: str) -> dict[str, Any]:
     return {"valid": True, members: [change]}
 
 
+_DEVICE = {
+    "deviceId": UUID,
+    "deviceTypeId": UUID,
+    "ownerId": UUID,
+    "description": "In-home display",
+    "active": True,
+    "hardwareId": "AABBCCDDEEFF",
+    "hardwareIdNames": ["MAC"],
+    "hardwareIds": {"MAC": "AABBCCDDEEFF"},
+    "parentHardwareId": [],
+    "tags": [],
+    "protocol": {
+        "protocol": "ZIGBEE",
+        "sensors": [{"protocolId": "0702", "resourceTypeId": UUID, "resourceId": UUID}],
+    },
+    "createdAt": TIME,
+    "updatedAt": TIME,
+}
+_DEVICE_STATUS = {
+    "found": True,
+    "deviceId": UUID,
+    "hardwareId": "AABBCCDDEEFF",
+    "value": EPOCH,
+    "status": "LIVE",
+    "expectedEvery": 60,
+}
+_INVENTORY = {
+    "valid": True,
+    "inventory": [
+        {
+            "DateCommissioned": TIME,
+            "DeviceFirmwareVersion": "1.2",
+            "DeviceManufacturer": "Example",
+            "DeviceModel": "E1",
+            "DeviceType": "ESME",
+            "DeviceStatus": "Commissioned",
+            "EUI": "70B3D50000000001",
+            "ImportMPxN": MPXN,
+            "SmetsVersion": "2",
+        }
+    ],
+}
+_CATCH_UP = {"valid": True, "status": "started", "catchUpId": UUID, "state": "QUEUED"}
+_TARIFF_CHANGE = {
+    "id": UUID,
+    "name": "Standard",
+    "displayName": "Standard",
+    "from": "2025-10-01 00:00:00",
+    "effectiveDate": "2025-10-01 00:00:00",
+    "plan": [{"planDetail": [{"rate": 24.5}]}],
+}
+_SPAN = {"from": "2026-11-01T00:00:00", "to": "2026-11-01T23:59:59", "offset": "0", "field": "ENERGY"}
+_ARROW = "application/vnd.apache.arrow.stream"
+
 _STATUS = "/user/verification/status"
 EXAMPLES: Mapping[str, Documented] = MappingProxyType(
     {
@@ -168,9 +226,9 @@ EXAMPLES: Mapping[str, Documented] = MappingProxyType(
             body={"profileName": "Settings", "dark": True},
             answer={"status": "OK", "profileName": "Settings", "devUserId": UUID},
         ),
-        "GET /accountprofile/{profileName}": Documented(answer={"profileName": "Settings", "dark": True}),
-        "GET /accountsession": Documented(answer={"page": "today"}),
-        "PUT /accountsession": Documented(body={"page": "today"}, answer={"page": "today"}),
+        "GET /accountprofile/{profileName}": Documented(answer={"profileName": "Settings", "dark": True}, free=True),
+        "GET /accountsession": Documented(answer={"page": "today"}, free=True),
+        "PUT /accountsession": Documented(body={"page": "today"}, answer={"page": "today"}, free=True),
         "GET /virtualentity": Documented(answer=[_HOME]),
         "GET /virtualentity/{veId}": Documented(answer=_HOME),
         "DELETE /virtualentity/{veId}": Documented(answer=_HOME),
@@ -217,6 +275,28 @@ EXAMPLES: Mapping[str, Documented] = MappingProxyType(
         f"GET {_STATUS}/mpxn/{{mpxn}}/revocation": Documented(
             query={}, answer=_history("meterPointRevocations", "revokedBy", "meterPointVerificationRevocationId")
         ),
+        "GET /device": Documented(answer=[_DEVICE]),
+        "POST /device": Documented(answer={"status": "OK", "valid": True, "deviceId": UUID}),
+        "GET /device/{deviceId}": Documented(answer=_DEVICE),
+        "GET /device/resource/{resourceId}": Documented(answer=_DEVICE),
+        "GET /discover/{hardwareId}": Documented(answer=_DEVICE),
+        "GET /device/{deviceId}/status": Documented(answer=_DEVICE_STATUS),
+        "GET /device/status": Documented(query={"tags": "AABBCCDDEEFF"}, answer=_DEVICE_STATUS),
+        "GET /device/meter-point/{meterPointNumber}/inventory": Documented(answer=_INVENTORY),
+        "GET /device/smart-meter/{eui}/inventory": Documented(answer=_INVENTORY),
+        "GET /device/meter-point/{meterPointNumber}/resources": Documented(
+            answer={
+                "valid": True,
+                "mpxn": MPXN,
+                "resources": [{"resourceId": UUID, "resourceTypeId": UUID, "classifier": "electricity.consumption"}],
+            }
+        ),
+        "GET /resource/{resourceId}/tariff-list": Documented(answer=enveloped([_TARIFF_CHANGE])),
+        "GET /resource/{resourceId}/meterread": Documented(answer=enveloped([[EPOCH, 12345.6]])),
+        "GET /resource/{resourceId}/catchup": Documented(answer=enveloped(_CATCH_UP)),
+        f"GET /resource/{{resourceId}}/readings {_ARROW}": Documented(query=_SPAN),
+        f"GET /resource/{{resourceId}}/platformbinary {_ARROW}": Documented(query=_SPAN),
+        f"GET /resource/{{resourceId}}/glowbinary {_ARROW}": Documented(query=_SPAN),
     }
 )
 """By method and path, as `SHAPES`."""

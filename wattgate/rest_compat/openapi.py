@@ -181,7 +181,7 @@ def _query_parameters(
 
 def _body(rest: Rest, arguments: Mapping[str, GraphQLArgument], shown: Documented, components: Json) -> Json | None:
     if shown.body is not None:
-        return {"schema": schema_of_example(shown.body), "example": shown.body}
+        return _example(shown.body, shown)
     if rest.method == "GET":
         return None
     if INPUT in arguments:
@@ -203,7 +203,7 @@ def _answer(operation: Operation, rest: Rest, shown: Documented, components: Jso
     if rest.media != JSON:
         return {"description": "OK", "headers": headers, "content": {rest.media: _binary()}}
     if shown.answer is not None:
-        content: Json = {"schema": schema_of_example(shown.answer), "example": shown.answer}
+        content: Json = _example(shown.answer, shown)
     elif rest.acknowledges:
         example = {"status": "OK", **dict.fromkeys(rest.acknowledges, "b0f1b774-a586-4f72-9edd-27ead8aa7a8d")}
         content = {"schema": schema_of_example(example), "example": example}
@@ -267,6 +267,10 @@ def _leaf(type_: Any, components: Json) -> Json:
     if hasattr(type_, "__strawberry_definition__"):
         return _output(type_, components)
     return dict(LEAVES.get(type_, SCALARS["String"] if getattr(type_, "__name__", "") == "ID" else {}))
+
+
+def _example(example: Any, shown: Documented) -> Json:
+    return {"schema": {"type": "object"} if shown.free else schema_of_example(example), "example": example}
 
 
 def schema_of_example(example: Any) -> Json:
