@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from graphql import GraphQLInputObjectType, GraphQLObjectType
+from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLObjectType
 
 from tests.support.doors import SCHEMA
 from tests.support.house import House
@@ -26,6 +26,8 @@ def test_the_committed_schema_is_the_one_that_is_served() -> None:
 def test_every_type_field_and_argument_is_described(name: str) -> None:
     type_ = SCHEMA.type_map[name]
     assert type_.description or name in ("String", "ID", "Int", "Float", "Boolean")
+    if isinstance(type_, GraphQLEnumType) and not name.startswith("__"):
+        assert all(value.description for value in type_.values.values())
     if isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
         for field_name, field in type_.fields.items():
             assert field.description, f"{name}.{field_name}"

@@ -135,6 +135,12 @@ EXAMPLES: dict[str, Example] = {
     "participate_in_dfs_event": by_id("dfs_event", "dfsEventId"),
     "add_dfs_event": fixed(lambda tenant: {"input": {"name": "Night", "reward": "2.5", **_times()}}),
     "move_dfs_event": _announced,
+    **{
+        f"{name}_connection": NOTHING
+        for name in ("account", "alert", "webhook", "webhook_error", "user_action", "prompt_user")
+    },
+    "find_user": fixed(lambda tenant: {"by": {"userId": tenant.user_id}}),
+    "find_device": fixed(lambda tenant: {"by": {"resourceId": tenant.ids["resource"]}}),
 }
 
 

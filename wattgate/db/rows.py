@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Table, delete, func, select, update
+from sqlalchemy import Column, ColumnElement, Table, and_, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -91,6 +91,12 @@ class Rows:
         """One row that meets the conditions, or None."""
         found = await self.all(model, *where, order_by=order_by, limit=1)
         return found[0] if found else None
+
+    async def page(self, model: type[M], limit: int, *, after: tuple[datetime, str] | None) -> list[M]:
+        """The visible rows that were made after a place (when, and identifier), oldest first."""
+        made, key = columns_of(model)["created_at"], self.key_of(model)
+        where = [] if after is None else [or_(made > after[0], and_(made == after[0], key > after[1]))]
+        return await self.all(model, *where, order_by=[made, key], limit=limit)
 
     async def get(self, model: type[M], key: str) -> M:
         """The row with this identifier. NotFound for another application's or user's as for none."""

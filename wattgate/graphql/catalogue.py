@@ -1,6 +1,7 @@
 """Everything the gateway can do, on one page."""
 
 from wattgate.db import models
+from wattgate.graphql.connection import paged
 from wattgate.graphql.entity import Entity, operations_of
 from wattgate.graphql.operation import Operation
 from wattgate.graphql.resolvers import (
@@ -15,6 +16,7 @@ from wattgate.graphql.resolvers import (
     homes,
     identity,
     live,
+    lookups,
     network_registry,
     oauth,
     profiles,
@@ -30,6 +32,7 @@ from wattgate.graphql.types import alerts as alert_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import homes as home_types
+from wattgate.graphql.types import identity as identity_types
 from wattgate.graphql.types import prompts as prompt_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.graphql.types import webhooks as webhook_types
@@ -363,6 +366,22 @@ OPERATIONS: tuple[Operation, ...] = (
     eligibility.display_at_postcode,
     eligibility.display_at_meter_point,
     eligibility.meter_point_eligible,
+    # Lists that grow, a page at a time
+    paged("account", models.Account, identity_types.Account, needs=Permission.ACCOUNT_READ, called="accounts"),
+    paged("alert", models.Alert, alert_types.Alert, needs=Permission.NOTIFICATION_READ, called="alerts"),
+    paged("webhook", models.Webhook, webhook_types.Webhook, needs=Permission.WEBHOOK_READ, called="webhooks"),
+    paged(
+        "webhook_error", models.WebhookError, webhook_types.WebhookError, needs=Permission.WEBHOOK_READ, called="errors"
+    ),
+    paged(
+        "user_action", models.UserAction, prompt_types.UserAction, needs=Permission.RESPONSE_READ, called="user actions"
+    ),
+    paged(
+        "prompt_user", models.PromptUser, prompt_types.PromptUser, needs=Permission.RESPONSE_READ, called="prompt users"
+    ),
+    # Look-ups by one of several keys
+    lookups.find_user,
+    lookups.find_device,
     # Uniform records
     *(operation for entity in ENTITIES for operation in operations_of(entity)),
 )

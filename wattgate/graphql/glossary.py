@@ -7,12 +7,14 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
     {
         "accountId": "The account.",
         "active": "Whether it is in use.",
+        "after": "The cursor after which the page begins; the beginning of the list where it is left out.",
         "alertId": "The alert.",
         "alertTypeId": "The kind of alert.",
         "applicationId": "The application to which it belongs.",
         "at": "When it was measured.",
         "attributes": "Free metadata, as an object.",
         "baseUnit": "The unit of its first field.",
+        "by": "Which one.",
         "callbackUrl": "Where webhooks about it go.",
         "catchUp": "The catch-up as it stands.",
         "catchUpId": "The catch-up.",
@@ -60,6 +62,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "fieldName": "The name of the measured quantity, such as ENERGY.",
         "fields": "What is measured.",
         "finishedAt": "When it ended.",
+        "first": "How many items the page has at most: 1 to 100.",
         "firmwareVersion": "The firmware that it runs.",
         "function": "How the readings of a bucket become one value.",
         "functionalGroupAccounts": "Always empty; clients of the legacy interface expect it.",
@@ -171,6 +174,48 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "webhookId": "The webhook.",
     }
 )
+
+VALUES: Mapping[str, str] = MappingProxyType(
+    {
+        "Period.PT1M": "A minute.",
+        "Period.PT30M": "Half an hour.",
+        "Period.PT1H": "An hour.",
+        "Period.P1D": "A day of the zone: 23 to 25 hours where clocks change.",
+        "Period.P1W": "A week, from Monday.",
+        "Period.P1M": "A calendar month.",
+        "Period.P1Y": "A calendar year.",
+        "Function.SUM": "Their sum: right for energy and cost.",
+        "Function.AVG": "Their mean: right for power.",
+        "Function.MIN": "The least of them.",
+        "Function.MAX": "The greatest of them.",
+        "DeviceActivity.LIVE": "Packets come as expected.",
+        "DeviceActivity.STALE": "Packets are late.",
+        "DeviceActivity.OFFLINE": "No packet has come for long, or ever.",
+        "CatchUpState.QUEUED": "Waits to be started.",
+        "CatchUpState.RUNNING": "Readings are being retrieved.",
+        "CatchUpState.DONE": "All that the network had is recorded.",
+        "CatchUpState.FAILED": "The network could not be asked, or what it had could not be recorded.",
+        "MpxnKey.MPAN": "Electricity.",
+        "MpxnKey.MPRN": "Gas.",
+        "ConsentState.VALID": "The data may be had.",
+        "ConsentState.EXPIRED": "The consent has run out.",
+        "ConsentState.REVOKED": "The user has withdrawn the consent.",
+        "ConsentChangeKind.RENEWAL": "The consent was given anew.",
+        "ConsentChangeKind.REVOCATION": "The consent was withdrawn.",
+        "Channel.EMAIL": "By e-mail.",
+        "Channel.PUSH": "To the user's phone.",
+        "Channel.INBOX": "Inside the app.",
+        "Priority.HIGH": "To be noticed at once.",
+        "Priority.LOW": "To be noticed some time.",
+        "DfsEventState.ANNOUNCED": "Known, and not yet open for joining.",
+        "DfsEventState.OPEN": "Users may join.",
+        "DfsEventState.ACTIVE": "It is taking place.",
+        "DfsEventState.ENDED": "It is over; rewards are not yet known.",
+        "DfsEventState.SETTLED": "Rewards are known.",
+        "DfsEventState.CANCELLED": "It does not take place.",
+    }
+)
+"""What the values of enums mean, by type and value."""
 
 
 def described(name: str, own: str | None) -> str | None:

@@ -4,14 +4,14 @@ import logging
 from collections.abc import Iterable, Sequence
 
 import strawberry
-from graphql import GraphQLError, GraphQLInputObjectType, GraphQLObjectType
+from graphql import GraphQLEnumType, GraphQLError, GraphQLInputObjectType, GraphQLObjectType
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 from strawberry.types import ExecutionContext
 
 from wattgate.errors import GatewayError, Internal
 from wattgate.graphql.fields import field_of
-from wattgate.graphql.glossary import described
+from wattgate.graphql.glossary import VALUES, described
 from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.types.scalars import SCALARS
 
@@ -65,6 +65,9 @@ def _describe(schema: Schema) -> None:
     for type_ in schema._schema.type_map.values():
         if type_.name in ROOTS:
             type_.description = ROOTS[type_.name]
+        if isinstance(type_, GraphQLEnumType):
+            for value_name, value in type_.values.items():
+                value.description = value.description or VALUES.get(f"{type_.name}.{value_name}")
         if type_.name.startswith("__") or not isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
             continue
         for name, field in type_.fields.items():

@@ -5,7 +5,9 @@ from enum import Enum
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.db.queries import alerts as queries
+from wattgate.db.queries.references import referred
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.scalars import Json
 from wattgate.principal import Permission
@@ -61,6 +63,9 @@ class Template:
     culture_code: str = strawberry.field(description="A language-region tag, such as en-GB.")
     html_template: str = strawberry.field(description="HTML with markers in double braces, such as {{name}}.")
     active: bool
+    alert_type: AlertType | None = edge(
+        referred(models.AlertType, "alert_type_id"), needs=Permission.ALERT_READ, description="The kind of alert."
+    )
 
 
 @strawberry.input(description="A template to add.")
@@ -136,6 +141,9 @@ class Alert:
     callback_url: str | None
     data: Json | None = strawberry.field(description="What fills the markers of the templates.")
     created_at: datetime
+    alert_type: AlertType | None = edge(
+        referred(models.AlertType, "alert_type_id"), needs=Permission.ALERT_READ, description="The kind of alert."
+    )
     notifications: list[Notification] = edge(
         queries.notifications, needs=Permission.NOTIFICATION_READ, description="One for each channel."
     )

@@ -4,7 +4,9 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db import models
 from wattgate.db.queries import content as queries
+from wattgate.db.queries.references import referred
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.scalars import Json
 from wattgate.principal import Permission
@@ -143,6 +145,11 @@ class TermsConditionsUser:
     tc_id: strawberry.ID = strawberry.field(description="The terms and conditions answered.")
     data: Json = strawberry.field(description='Holds dataAccess, such as {"dataAccess": {"valid": true}}.')
     reference: str
+    terms_conditions: TermsConditions | None = edge(
+        referred(models.TermsConditions, "tc_id"),
+        needs=Permission.CONTENT_READ,
+        description="The terms and conditions answered.",
+    )
 
 
 @strawberry.input(description="Whether data may be accessed.")

@@ -6,6 +6,11 @@ from enum import Enum
 
 import strawberry
 
+from wattgate.db import models
+from wattgate.db.queries.references import referred
+from wattgate.graphql.fields import edge
+from wattgate.principal import Permission
+
 
 @strawberry.enum(description="Where a demand flexibility event stands.")
 class DfsEventState(Enum):
@@ -57,3 +62,6 @@ class DfsParticipation:
     user_id: strawberry.ID
     mpxn: str
     created_at: datetime
+    event: DfsEvent | None = edge(
+        referred(models.DfsEvent, "dfs_event_id"), needs=Permission.FLEXIBILITY_READ, description="The event."
+    )

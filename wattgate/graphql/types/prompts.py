@@ -4,7 +4,11 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db import models
+from wattgate.db.queries.references import referred
+from wattgate.graphql.fields import edge
 from wattgate.graphql.types.scalars import Json
+from wattgate.principal import Permission
 
 
 @strawberry.type(description="A kind of prompt.")
@@ -36,6 +40,9 @@ class Prompt:
     active: bool
     created_at: datetime
     updated_at: datetime
+    type: PromptType | None = edge(
+        referred(models.PromptType, "prompt_type_id"), needs=Permission.CONTENT_READ, description="The kind of prompt."
+    )
 
 
 @strawberry.input(description="A prompt to add.")
@@ -57,6 +64,9 @@ class PromptUser:
     data: Json | None
     created_at: datetime
     updated_at: datetime
+    prompt: Prompt | None = edge(
+        referred(models.Prompt, "prompt_id"), needs=Permission.CONTENT_READ, description="The prompt."
+    )
 
 
 @strawberry.input(description="What became of a prompt, for the user for whom the call is made.")
@@ -93,6 +103,11 @@ class UserAction:
     data: Json | None
     created_at: datetime
     updated_at: datetime
+    type: UserActionType | None = edge(
+        referred(models.UserActionType, "user_action_type_id"),
+        needs=Permission.CONTENT_READ,
+        description="The kind of user action.",
+    )
 
 
 @strawberry.input(description="Something that was done, by the user for whom the call is made.")

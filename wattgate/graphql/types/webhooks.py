@@ -4,7 +4,11 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db import models
+from wattgate.db.queries.references import referred
+from wattgate.graphql.fields import edge
 from wattgate.graphql.types.scalars import Json
+from wattgate.principal import Permission
 
 
 @strawberry.type(description="An event on its way to a callback URL.")
@@ -32,3 +36,6 @@ class WebhookError:
     callback_url: str
     attempt: Json = strawberry.field(description="The last attempt: attempt, attemptAt, statusCode and error.")
     created_at: datetime
+    webhook: Webhook | None = edge(
+        referred(models.Webhook, "webhook_id"), needs=Permission.WEBHOOK_READ, description="The webhook."
+    )

@@ -1,0 +1,17 @@
+"""The set-wise loader from records to the record that each refers to."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from wattgate.db.models import Tenanted
+from wattgate.db.rows import Rows
+
+
+def referred(model: type[Tenanted], column: str) -> Callable[[Rows, Sequence[Any]], Awaitable[list[Tenanted | None]]]:
+    """A loader of the record whose identifier stands in a column of each parent; None where it is not visible."""
+
+    async def load(rows: Rows, parents: Sequence[Any]) -> list[Tenanted | None]:
+        found = await rows.many(model, {getattr(parent, column) for parent in parents})
+        return [found.get(getattr(parent, column)) for parent in parents]
+
+    return load
