@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -25,8 +26,9 @@ BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
 
 
 @pytest.fixture(scope="session")
-def postgresql_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with postgresql(tmp_path_factory.mktemp("postgresql")) as url:
+def postgresql_url() -> Iterator[str]:
+    # a folder of its own: pytest clears its temporary folders while other runs may still use them
+    with tempfile.TemporaryDirectory(prefix="wattgate-") as folder, postgresql(Path(folder)) as url:
         yield url
 
 
