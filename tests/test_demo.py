@@ -6,14 +6,16 @@ from typing import Any
 
 import httpx
 
+from wattgate.app.catch_ups import work_once
 from wattgate.app.demo import seed
+from wattgate.app.demo.simulated_network import SimulatedNetwork
 from wattgate.app.demo.simulation import HALF_HOUR, LONDON, HalfHour, day_of, half_hour, power
 from wattgate.app.factory import assemble
 from wattgate.app.settings import demo_settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import upgrade
 from wattgate.graphql.fields import edge_named
-from wattgate.graphql.resolvers import readings, resources
+from wattgate.graphql.resolvers import catch_up, readings, resources
 from wattgate.graphql.types import resources as types
 from wattgate.names import Function, Period
 
@@ -74,6 +76,24 @@ async def test_a_second_start_uses_what_the_first_one_made(tmp_path: Path) -> No
     outage = seed.OUTAGE // HALF_HOUR
     assert recorded == 9 * (30 * 48 - outage)
     assert await seed.fill(runner, await seed.installed(runner), now, history=days) == 0
+    await gateway.database.close()
+
+
+async def test_a_catch_up_brings_what_the_simulated_meters_have_counted_since(tmp_path: Path) -> None:
+    gateway, now = assemble(demo_settings(tmp_path), network=SimulatedNetwork), utc_now()
+    runner = gateway.runner
+    await upgrade(gateway.database)
+    await seed.install(runner)
+    (home, *_) = present = await seed.installed(runner)
+    await seed.fill(runner, present, now - timedelta(hours=3), history=timedelta(days=1))
+    resource_id = home.resource_ids["gas.consumption"]
+    await runner.run(catch_up.catch_up, seed.SYSTEM, {"resource_id": resource_id})
+    assert await work_once(runner)
+    row = await runner.run(resources.resource, seed.SYSTEM, {"resource_id": resource_id})
+    (last,) = await runner.load(edge_named(types.Resource, "last_time"), seed.SYSTEM, [row], {})
+    assert last >= seed.ended(now) - HALF_HOUR
+    (done,) = await runner.run(catch_up.catch_ups, seed.SYSTEM, {"resource_id": resource_id})
+    assert (done.state.value.upper(), done.recorded) in {("DONE", 6), ("DONE", 7)}
     await gateway.database.close()
 
 

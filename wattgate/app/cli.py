@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
 from wattgate.app.demo import live, seed
+from wattgate.app.demo.simulated_network import SimulatedNetwork
 from wattgate.app.factory import Gateway, assemble, create_app
 from wattgate.app.network_import import import_network
 from wattgate.app.readings_import import Refuse, Report, import_csv
@@ -106,7 +107,7 @@ def demo() -> None:
     table.add_row("Application (Basic)", f"{seed.APPLICATION_USERNAME}:{seed.APPLICATION_SECRET}")
     out.print(table)
     out.print("\nStop with Ctrl+C.")
-    _serve(settings, create_app(settings, background=[live.run_meters]))
+    _serve(settings, create_app(settings, background=[live.run_meters], network=SimulatedNetwork))
 
 
 @db_app.command("upgrade")

@@ -26,7 +26,7 @@ from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.identity import Identity
 from wattgate.db.migrate import is_current
-from wattgate.db.network import RegistryNetwork
+from wattgate.db.network import Networks, RegistryNetwork
 from wattgate.errors import Internal
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.endpoint import Endpoint
@@ -67,20 +67,26 @@ class Gateway:
     authenticator: Authenticator
 
 
-def assemble(settings: Settings, clock: Clock = utc_now) -> Gateway:
+def assemble(settings: Settings, *, network: Networks = RegistryNetwork, clock: Clock = utc_now) -> Gateway:
     """Make the parts that the settings ask for. Nothing is connected yet."""
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
     return Gateway(
         database=database,
-        runner=Runner(database, MemoryBus(), network=RegistryNetwork, clock=clock),
+        runner=Runner(database, MemoryBus(), network=network, clock=clock),
         schema=build(OPERATIONS),
         authenticator=Authenticator(Identity(database), clock),
     )
 
 
-def create_app(settings: Settings, *, background: Sequence[Background] = (), clock: Clock = utc_now) -> Starlette:
+def create_app(
+    settings: Settings,
+    *,
+    background: Sequence[Background] = (),
+    network: Networks = RegistryNetwork,
+    clock: Clock = utc_now,
+) -> Starlette:
     """The gateway as an ASGI application."""
-    gateway = assemble(settings, clock)
+    gateway = assemble(settings, network=network, clock=clock)
     authenticate = gateway.authenticator.principal
     graphql = Endpoint(
         gateway.schema,

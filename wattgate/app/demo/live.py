@@ -1,7 +1,7 @@
 """The demonstration's meters: live power every few seconds, and each half hour's readings when it has ended."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from random import Random
 
@@ -14,6 +14,9 @@ from wattgate.graphql.resolvers.readings import record_readings
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import resources as types
 
+NETWORK_DELAY = timedelta(minutes=5)
+"""How late the meter network delivers a half hour by itself; a catch-up has it at once."""
+
 SHORTEST, LONGEST = 2.0, 5.0
 """Seconds between two power readings of the simulated meters."""
 
@@ -25,9 +28,10 @@ async def run_meters(runner: Runner) -> None:
     while True:
         now = utc_now()
         await _send_power(runner, present, now)
-        if filled < ended(now):
-            await fill(runner, present, now)
-            filled = ended(now)
+        delivered = now - NETWORK_DELAY
+        if filled < ended(delivered):
+            await fill(runner, present, delivered)
+            filled = ended(delivered)
         await asyncio.sleep(pace.uniform(SHORTEST, LONGEST))
 
 
