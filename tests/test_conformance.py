@@ -51,6 +51,9 @@ VOLATILE = {
 }
 
 
+GRAPHQL_ALONE = [
+    operation for operation in OPERATIONS if not operation.rest and operation.kind is not Kind.SUBSCRIPTION
+]
 EMPTY_IS_ENOUGH = {
     "POST /virtualentity/{veId}/attribute",  # no metadata to merge
     "POST /user/verification/status/mpxn/{mpxn}/renewal",  # the path says everything
@@ -206,6 +209,21 @@ async def test_a_body_that_is_not_an_object_is_refused(served: House, operation:
     for body in (b"[1]", b'"text"', b"{", b"\xff", b"null"):
         answer = await served.call(rest.method, path, headers, content=body)
         assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT"), body
+
+
+@pytest.mark.parametrize("operation", GRAPHQL_ALONE, ids=lambda operation: operation.name)
+async def test_what_stands_on_graphql_alone_answers_its_callers_and_nobody_else(
+    served: House, operation: Operation
+) -> None:
+    who = "account" if operation.needs in GRANTS[Role.ACCOUNT] else "acting"
+    answered = await by_graphql(served, operation, await EXAMPLES[operation.name](served.one), served.one.headers[who])
+    assert answered.code is None, answered.body
+    variables = await EXAMPLES[operation.name](served.one)
+    for headers in ({}, {"token": "forged"}):
+        assert (await by_graphql(served, operation, variables, headers)).code == "UNAUTHENTICATED"
+    if who == "acting":
+        refused = await by_graphql(served, operation, variables, served.one.headers["account"])
+        assert refused.code == "FORBIDDEN"
 
 
 def _with_unknown_ids(variables: dict[str, Any], rest: Rest) -> dict[str, Any]:

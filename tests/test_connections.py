@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.doors import by_graphql
 from tests.support.house import House
 from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.operation import Operation
 
 PAGE = """
 query ($first: Int! = 50, $after: String) {
@@ -49,17 +51,20 @@ async def test_a_page_that_cannot_be_is_refused(served: House, variables: dict[s
     assert told["errors"][0]["extensions"]["code"] == "BAD_INPUT"
 
 
-@pytest.mark.parametrize("name", [operation.name for operation in OPERATIONS if operation.name.endswith("_connection")])
-async def test_every_connection_is_the_tenants_own(served: House, name: str) -> None:
-    first, *rest = name.split("_")
-    field = first + "".join(word.title() for word in rest)
-    document = f"{{ {field} {{ edges {{ node {{ applicationId }} }} }} }}"
-    for tenant in (served.one, served.other):
-        told = await served.graphql(document, tenant.headers["application"])
-        owners = {edge["node"]["applicationId"] for edge in told["data"][field]["edges"]}
-        assert owners == {tenant.application_id}
-    refused = await served.graphql(document, {})
-    assert refused["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+CONNECTIONS = [operation for operation in OPERATIONS if operation.name.endswith("_connection")]
+
+
+@pytest.mark.parametrize("connection", CONNECTIONS, ids=lambda connection: connection.name)
+async def test_every_connection_is_the_tenants_own(served: House, connection: Operation) -> None:
+    told = [
+        await by_graphql(served, connection, {}, tenant.headers["application"]) for tenant in (served.one, served.other)
+    ]
+    ours, theirs = ({str(edge["node"]) for edge in one.value["edges"]} for one in told)
+    assert ours
+    assert theirs
+    assert not ours & theirs
+    refused = await by_graphql(served, connection, {}, {})
+    assert refused.code == "UNAUTHENTICATED"
 
 
 async def test_a_user_is_found_by_either_key(served: House) -> None:

@@ -137,7 +137,18 @@ EXAMPLES: dict[str, Example] = {
     "move_dfs_event": _announced,
     **{
         f"{name}_connection": NOTHING
-        for name in ("account", "alert", "webhook", "webhook_error", "user_action", "prompt_user")
+        for name in (
+            "account",
+            "alert",
+            "webhook",
+            "webhook_error",
+            "user_action",
+            "prompt_user",
+            "virtual_entity",
+            "resource",
+            "device",
+            "terms_conditions_user",
+        )
     },
     "find_user": fixed(lambda tenant: {"by": {"userId": tenant.user_id}}),
     "find_device": fixed(lambda tenant: {"by": {"resourceId": tenant.ids["resource"]}}),

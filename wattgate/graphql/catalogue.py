@@ -30,8 +30,11 @@ from wattgate.graphql.resolvers import (
     webhooks,
 )
 from wattgate.graphql.types import alerts as alert_types
+from wattgate.graphql.types import content as content_types
+from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import identity as identity_types
 from wattgate.graphql.types import prompts as prompt_types
+from wattgate.graphql.types import resources as resource_types
 from wattgate.graphql.types import webhooks as webhook_types
 from wattgate.principal import Permission
 
@@ -159,6 +162,22 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     paged(
         "prompt_user", models.PromptUser, prompt_types.PromptUser, needs=Permission.RESPONSE_READ, called="prompt users"
+    ),
+    paged(
+        "virtual_entity",
+        models.VirtualEntity,
+        home_types.VirtualEntity,
+        needs=Permission.VIRTUAL_ENTITY_READ,
+        called="virtual entities",
+    ),
+    paged("resource", models.Resource, resource_types.Resource, needs=Permission.RESOURCE_READ, called="resources"),
+    paged("device", models.Device, resource_types.Device, needs=Permission.DEVICE_READ, called="devices"),
+    paged(
+        "terms_conditions_user",
+        models.TermsConditionsUser,
+        content_types.TermsConditionsUser,
+        needs=Permission.RESPONSE_READ,
+        called="answers to terms and conditions",
     ),
     # Look-ups by one of several keys
     lookups.find_user,
