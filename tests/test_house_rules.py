@@ -1,12 +1,16 @@
 """Rules of the house that no tool knows: they read the source."""
 
 import ast
+import importlib
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import graphql
+
+from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
+from wattgate.graphql.operation import Operation
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "wattgate"
@@ -45,6 +49,14 @@ def test_only_log_in_leaves_the_callers_application() -> None:
 def test_only_background_work_asks_which_applications_there_are() -> None:
     users = [path for path in MODULES if re.search(r"\.applications_with\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/resolvers/catch_up.py"]
+
+
+def test_every_operation_that_is_declared_stands_in_the_catalogue() -> None:
+    listed = {*OPERATIONS, *SYSTEM_OPERATIONS}
+    for path in (PACKAGE / "graphql" / "resolvers").glob("*.py"):
+        module = importlib.import_module(f"wattgate.graphql.resolvers.{path.stem}")
+        for value in vars(module).values():
+            assert not isinstance(value, Operation) or value in listed, f"{path.stem}.{value.name}"
 
 
 def test_only_settings_read_the_environment() -> None:
