@@ -12,7 +12,7 @@ from wattgate.app.demo.simulated_network import SimulatedNetwork
 from wattgate.app.demo.simulation import HALF_HOUR, LONDON, HalfHour, day_of, half_hour, power
 from wattgate.app.factory import assemble
 from wattgate.app.settings import demo_settings
-from wattgate.clock import utc_now
+from wattgate.clock import TimeRange, utc_now
 from wattgate.db.migrate import upgrade
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.resolvers import catch_up, readings, resources
@@ -106,8 +106,7 @@ async def test_the_outage_is_a_gap_and_not_a_zero(tmp_path: Path) -> None:
     await seed.fill(gateway.runner, present, now, history=timedelta(days=25))
     arguments = {
         "resource_id": home.resource_ids["gas.consumption"],
-        "start": now - timedelta(days=24),
-        "end": now - timedelta(days=22),
+        "range": TimeRange(now - timedelta(days=24), now - timedelta(days=22)),
         "period": Period.PT30M,
         "function": Function.SUM,
     }

@@ -17,8 +17,9 @@ from wattgate.app.cli import app
 from wattgate.app.factory import assemble
 from wattgate.app.readings_import import Columns
 from wattgate.app.settings import Settings
+from wattgate.clock import TimeRange
 from wattgate.db.migrate import upgrade
-from wattgate.db.queries import resources as queries
+from wattgate.db.reading_series import Bucket
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers import readings
 from wattgate.names import Function, Period
@@ -49,11 +50,10 @@ async def run_import(tenant: Tenant, database_url: str, file: Path, *options: st
     )
 
 
-async def days(tenant: Tenant, resource_id: str, start: datetime, end: datetime) -> list[queries.Bucket]:
+async def days(tenant: Tenant, resource_id: str, start: datetime, end: datetime) -> list[Bucket]:
     arguments = {
         "resource_id": resource_id,
-        "start": start,
-        "end": end,
+        "range": TimeRange(start, end),
         "period": Period.P1D,
         "function": Function.SUM,
         "time_zone": LONDON,

@@ -13,7 +13,9 @@ mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded
 SERIES = """
 query ($id: ID!, $start: DateTime!, $end: DateTime!, $zone: TimeZone!, $period: Period!) {
   resource(resourceId: $id) {
-    readings(start: $start, end: $end, period: $period, timeZone: $zone) { unit buckets { start end value count } }
+    readings(range: {start: $start, end: $end}, period: $period, timeZone: $zone) {
+      unit buckets { start end value count quality completeness estimated revision }
+    }
   }
 }
 """
@@ -182,4 +184,6 @@ async def test_a_range_of_too_many_buckets_says_what_to_ask_instead(served: Hous
     )
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "BAD_INPUT"
-    assert "ask a shorter range or a longer period" in error["message"]
+    assert error["message"] == (
+        "a series has at most 20,000 buckets, and this range has about 3,156,482 of PT1M: ask P1D, or at most 13 days"
+    )

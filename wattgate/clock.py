@@ -1,13 +1,26 @@
 """Time inside the house: aware datetimes in UTC, and whole milliseconds since 1970 for stored instants."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 Clock = Callable[[], datetime]
 """Anything that answers the present instant, aware and in UTC."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass
+class TimeRange:
+    """A span of time: from start to before end, or to the present instant where that is None."""
+
+    start: datetime
+    end: datetime | None = None
+
+    def __hash__(self) -> int:  # the arguments of edges are keys of their loaders
+        return hash((self.start, self.end))
 
 
 def utc_now() -> datetime:
@@ -28,3 +41,19 @@ def from_ms(ms: int) -> datetime:
 def iso(instant: datetime) -> str:
     """SPEC.md's timestamp: ISO 8601 in UTC with milliseconds and Z, such as 2026-11-20T10:00:00.000Z."""
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant.microsecond // 1000:03d}Z"
+
+
+def iso_ms(ms: int) -> str:
+    """The same of milliseconds since 1970, for long columns: days and times of day come again and again."""
+    day, time = divmod(ms, 86_400_000)
+    return _day(day) + _time(time)
+
+
+@lru_cache(maxsize=1024)
+def _day(day: int) -> str:
+    return iso(EPOCH + timedelta(days=day))[:11]
+
+
+@lru_cache(maxsize=2048)
+def _time(ms: int) -> str:
+    return iso(EPOCH + timedelta(milliseconds=ms))[11:]

@@ -5,7 +5,7 @@ from enum import Enum
 
 
 class Period(Enum):
-    """The length of a bucket of readings, as an ISO 8601 duration. Weeks start on Monday."""
+    """The length of a bucket of readings, as an ISO 8601 duration."""
 
     PT1M = "PT1M"
     PT30M = "PT30M"
@@ -23,6 +23,46 @@ class Function(Enum):
     AVG = "avg"
     MIN = "min"
     MAX = "max"
+    FIRST = "first"
+    LAST = "last"
+    COUNT = "count"
+
+
+class Weekday(Enum):
+    """A day of the week; the value counts from Monday, as `datetime.weekday` does."""
+
+    MONDAY = 0
+    TUESDAY = 1
+    WEDNESDAY = 2
+    THURSDAY = 3
+    FRIDAY = 4
+    SATURDAY = 5
+    SUNDAY = 6
+
+
+class ReadingQuality(Enum):
+    """What is known of a reading, in the words of the meter network. The value is what is stored."""
+
+    ACTUAL = 0
+    ESTIMATED = 1
+    SUBSTITUTED = 2
+    QUESTIONABLE = 3
+
+
+class BucketQuality(Enum):
+    """What a bucket's value is worth."""
+
+    ACTUAL = "ACTUAL"
+    ESTIMATED = "ESTIMATED"
+    PARTIAL = "PARTIAL"
+    MISSING = "MISSING"
+
+
+class Baseline(Enum):
+    """What a series is compared with."""
+
+    PREVIOUS_PERIOD = "PREVIOUS_PERIOD"
+    SAME_PERIOD_LAST_YEAR = "SAME_PERIOD_LAST_YEAR"
 
 
 class CatchUpState(Enum):

@@ -124,7 +124,7 @@ EXAMPLES: dict[str, Example] = {
         lambda tenant: {"input": {"resourceTypeId": tenant.ids["resource_type"], "name": "electricity"}}
     ),
     "readings": by_id(
-        "resource", "resourceId", start="2026-01-05T00:00:00Z", end="2026-01-05T02:00:00Z", period="PT30M"
+        "resource", "resourceId", range={"start": "2026-01-05T00:00:00Z", "end": "2026-01-05T02:00:00Z"}, period="PT30M"
     ),
     "record_readings": _readings,
     "alert_types": NOTHING,

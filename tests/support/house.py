@@ -21,10 +21,11 @@ from wattgate.db.migrate import upgrade
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.operation import Kind, Operation
-from wattgate.graphql.resolvers import identity, provisioning, readings
+from wattgate.graphql.resolvers import identity, provisioning, recording
 from wattgate.graphql.types import alerts, content
 from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import identity as identity_types
+from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.principal import Principal, Role
 
@@ -108,12 +109,12 @@ class Tenant:
         return str(issued.token)
 
     async def record(self, resource_id: str, *values: tuple[datetime, str], field: str | None = None) -> None:
-        given = resource_types.NewReadings(
+        given = reading_types.NewReadings(
             resource_id=ID(resource_id),
             field=field,
-            readings=[resource_types.NewReading(at=at, value=Decimal(value)) for at, value in values],
+            readings=[reading_types.NewReading(at=at, value=Decimal(value)) for at, value in values],
         )
-        await self.gateway.runner.run(readings.record_readings, self.system, {"series": [given]})
+        await self.gateway.runner.run(recording.record_readings, self.system, {"series": [given]})
 
 
 async def settle(gateway: Gateway, name: str) -> Tenant:

@@ -18,7 +18,7 @@ def epoch(text: str) -> int:
 
 def _readings_query(given: dict[str, Any]) -> dict[str, Any]:
     """GraphQL's end is exclusive, the legacy `to` is inclusive; legacy times have no zone."""
-    start, end = (datetime.fromisoformat(given[name]).replace(tzinfo=None) for name in ("start", "end"))
+    start, end = (datetime.fromisoformat(given["range"][name]).replace(tzinfo=None) for name in ("start", "end"))
     last = end - timedelta(seconds=1)
     return {
         "resourceId": given["resourceId"],

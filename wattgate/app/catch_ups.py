@@ -6,7 +6,7 @@ import logging
 from wattgate.db.models import CatchUp
 from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers import catch_up
-from wattgate.graphql.resolvers.readings import record_readings
+from wattgate.graphql.resolvers.recording import record_readings
 from wattgate.graphql.runner import Runner
 from wattgate.names import CatchUpState
 from wattgate.principal import Principal, Role

@@ -23,11 +23,12 @@ from wattgate.app.demo import live, seed
 from wattgate.app.demo.simulated_network import SimulatedNetwork
 from wattgate.app.factory import Gateway, assemble, create_app
 from wattgate.app.network_import import import_network
-from wattgate.app.readings_import import Refuse, Report, import_csv
+from wattgate.app.readings_import import import_csv
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.errors import GatewayError
+from wattgate.graphql.bulk import Refuse, Report
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.graphql.schema import build
@@ -188,8 +189,8 @@ def readings_import(
 ) -> None:
     """Record the readings of a CSV file of any size.
 
-    Columns: value; at (UTC, or with an offset) or localTime; resourceId; field. A reading that is stored already is
-    replaced. Lines that cannot be recorded are refused and reported; the others are recorded. The exit status is 1
+    Columns: value; at (UTC, or with an offset) or localTime; resourceId; field; quality. A reading that is stored
+    already is replaced. Lines that cannot be recorded are refused and reported; the others are recorded. The exit status is 1
     where a line was refused.
     """
     zone, principal = _zone(time_zone), Principal(Role.SYSTEM, application_id=application)
@@ -220,9 +221,9 @@ def network_import(
     """Fill the registry of the meter network from a JSON Lines file of any size.
 
     Each line has a `kind`: meterPoint (mpxn, postcode, smetsVersion, eligible), device (eui, mpxn, deviceType,
-    manufacturer, model, firmwareVersion, status, commissionedAt), reading (mpxn, classifier, at, value) or register
-    (mpxn, classifier, at, value, unit). What is known already is replaced. Lines that cannot be kept are refused and
-    reported; the exit status is 1 where one was.
+    manufacturer, model, firmwareVersion, status, commissionedAt), reading (mpxn, classifier, at, value, quality) or
+    register (mpxn, classifier, at, value, unit). What is known already is replaced. Lines that cannot be kept are
+    refused and reported; the exit status is 1 where one was.
     """
     report = _run(
         _import(

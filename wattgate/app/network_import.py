@@ -1,8 +1,8 @@
 """A JSON Lines file into the registry of the meter network: one object a line, streamed in batches.
 
 `kind` says what a line is: `meterPoint` (mpxn, postcode, smetsVersion, eligible), `device` (eui, mpxn, deviceType,
-manufacturer, model, firmwareVersion, status, commissionedAt), `reading` (mpxn, classifier, at, value) or `register`
-(mpxn, classifier, at, value, unit). Instants are ISO 8601 with an offset. What is known already is replaced.
+manufacturer, model, firmwareVersion, status, commissionedAt), `reading` (mpxn, classifier, at, value, quality) or
+`register` (mpxn, classifier, at, value, unit). Instants are ISO 8601 with an offset. What is known already is replaced.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,13 @@ import msgspec
 from msgspec import Meta
 from sqlmodel import SQLModel
 
-from wattgate.app.readings_import import BadLine, Refuse, Report, lines_of
+from wattgate.app.readings_import import lines_of
 from wattgate.db import meter_points
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
+from wattgate.graphql.bulk import BadLine, Refuse, Report
 from wattgate.graphql.resolvers.network_registry import record_in_registry
 from wattgate.graphql.runner import Runner
+from wattgate.names import ReadingQuality
 from wattgate.principal import Principal, Role
 
 BATCH = 5_000
@@ -52,6 +54,7 @@ class ReadingLine(_Line, tag="reading"):
     classifier: str
     at: Instant
     value: Decimal
+    quality: Literal["ACTUAL", "ESTIMATED", "SUBSTITUTED", "QUESTIONABLE"] = "ACTUAL"
 
 
 class RegisterLine(_Line, tag="register"):
@@ -114,4 +117,6 @@ def record_of(text: str) -> SQLModel:
         return NetworkDevice(**given | {"eui": eui})
     if not line.value.is_finite() or abs(line.value) >= LARGEST:
         raise BadLine(f"{line.value} is not a number below 10 to the 12th")
-    return (NetworkReading if isinstance(line, ReadingLine) else NetworkRegister)(**given)
+    if isinstance(line, ReadingLine):
+        return NetworkReading(**given | {"quality": ReadingQuality[line.quality]})
+    return NetworkRegister(**given)

@@ -2,41 +2,24 @@
 
 The header names the columns, in any order: `value`; `at` (ISO 8601; UTC where it has no offset) or `localTime` (the
 wall clock of a time zone); `resourceId` unless one resource is given for the file; `field` where it is not the
-resource's first.
+resource's first; `quality` where it is not ACTUAL.
 """
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal, InvalidOperation
-from typing import BinaryIO
-
-from strawberry import ID
+from typing import Any, BinaryIO
 
 from wattgate.errors import BadInput
-from wattgate.graphql.resolvers.readings import MAX_READINGS, record_readings
+from wattgate.graphql.bulk import BadLine, Bulk, Refuse, Report, quality_named
+from wattgate.graphql.operation import Operation
 from wattgate.graphql.runner import Runner
-from wattgate.graphql.types.resources import NewReading, NewReadings
+from wattgate.names import ReadingQuality
 from wattgate.principal import Principal
 
 MAX_LINE = 64 * 1024
-
-Refuse = Callable[[int, str], None]
-"""Told the number of each refused line and why; the header is line 1."""
-
-
-@dataclass(slots=True)
-class Report:
-    """What became of a file: lines with a reading in them, readings recorded, lines refused, bytes read."""
-
-    lines: int = 0
-    recorded: int = 0
-    refused: int = 0
-
-
-class BadLine(ValueError):
-    """A line that holds no reading; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +31,7 @@ class Columns:
     local_time: int | None
     resource: int | None
     field: int | None
+    quality: int | None
     delimiter: str
     resource_id: str | None
     zone: tzinfo
@@ -70,22 +54,11 @@ class Columns:
             local_time=place.get("localtime"),
             resource=place.get("resourceid"),
             field=place.get("field"),
+            quality=place.get("quality"),
             delimiter=delimiter,
             resource_id=resource_id,
             zone=zone,
         )
-
-
-@dataclass(slots=True)
-class _Batch:
-    """Readings by resource and field, with the line that each stands on."""
-
-    readings: dict[tuple[str, str | None], list[tuple[int, NewReading]]] = field(default_factory=dict)
-    size: int = 0
-
-    def add(self, key: tuple[str, str | None], line: int, reading: NewReading) -> None:
-        self.readings.setdefault(key, []).append((line, reading))
-        self.size += 1
 
 
 async def import_csv(
@@ -102,29 +75,24 @@ async def import_csv(
 
     `progress` is told the bytes read so far. A reading that is already stored is replaced, also by a later line.
     """
-    report = Report()
 
-    def refused(line: int, reason: str) -> None:
-        report.refused += 1
-        refuse(line, reason)
+    async def run(operation: Operation, arguments: dict[str, Any]) -> Any:
+        progress(file.tell())
+        return await runner.run(operation, principal, arguments)
 
     lines = lines_of(file)
     columns = Columns.of(next(lines, ""), resource_id, zone)
-    latest: dict[str, datetime] = {}
-    batch = _Batch()
+    bulk, latest = Bulk(run, refuse), dict[str, datetime]()
     for number, text in enumerate(lines, start=2):
         if not text.strip():
             continue
-        report.lines += 1
         try:
-            batch.add(*_parsed(columns, number, text, latest))
+            reading = _parsed(columns, text, latest)
         except BadLine as bad:
-            refused(number, str(bad))
-        if batch.size >= MAX_READINGS:
-            report.recorded += await _record(runner, principal, batch, refused)
-            progress(file.tell())
-            batch = _Batch()
-    report.recorded += await _record(runner, principal, batch, refused)
+            bulk.refuse(number, str(bad))
+        else:
+            await bulk.add(number, *reading)
+    report = await bulk.finish()
     progress(file.tell())
     return report
 
@@ -139,13 +107,14 @@ def lines_of(file: BinaryIO) -> Iterator[str]:
 
 
 def _parsed(
-    columns: Columns, number: int, text: str, latest: dict[str, datetime]
-) -> tuple[tuple[str, str | None], int, NewReading]:
+    columns: Columns, text: str, latest: dict[str, datetime]
+) -> tuple[str, str | None, datetime, Decimal, ReadingQuality]:
     try:
         cells = next(csv.reader([text], delimiter=columns.delimiter))
         resource_id = columns.resource_id or cells[columns.resource or 0].strip()
         value = Decimal(cells[columns.value].strip())
         field_name = cells[columns.field].strip() or None if columns.field is not None else None
+        quality = quality_named("" if columns.quality is None else cells[columns.quality].strip())
         at = _instant(columns, cells, latest.get(resource_id))
     except csv.Error as error:
         raise BadLine(f"is not CSV: {error}") from None
@@ -154,7 +123,7 @@ def _parsed(
     except InvalidOperation:
         raise BadLine(f"{cells[columns.value]!r} is not a number") from None
     latest[resource_id] = at
-    return (resource_id, field_name), number, NewReading(at=at, value=value)
+    return resource_id, field_name, at, value, quality
 
 
 def _instant(columns: Columns, cells: list[str], previous: datetime | None) -> datetime:
@@ -172,51 +141,3 @@ def _instant(columns: Columns, cells: list[str], previous: datetime | None) -> d
     if first.astimezone(columns.zone).replace(tzinfo=None) != time:
         raise BadLine(f"{text} does not exist in {columns.zone}: the clocks went forward")
     return second if previous is not None and first <= previous < second else first
-
-
-async def _record(runner: Runner, principal: Principal, batch: _Batch, refuse: Refuse) -> int:
-    """Record a batch without the readings that the gateway refuses; how many are stored."""
-    while batch.readings:
-        keys = list(batch.readings)
-        series = [
-            NewReadings(
-                resource_id=ID(resource_id),
-                field=field_name,
-                readings=[reading for _, reading in batch.readings[resource_id, field_name]],
-            )
-            for resource_id, field_name in keys
-        ]
-        try:
-            done = await runner.run(record_readings, principal, {"series": series})
-        except BadInput as error:
-            refusals = _refusals(error, keys, batch)
-            if not refusals:
-                raise
-            for line, reason in sorted(refusals.items()):
-                refuse(line, reason)
-            batch = _without(batch, refusals)
-        else:
-            return int(done.recorded)
-    return 0
-
-
-def _refusals(error: BadInput, keys: list[tuple[str, str | None]], batch: _Batch) -> dict[int, str]:
-    """The reason for each line that a refused call names, by its path ("series", i, ...)."""
-    reasons: dict[int, str] = {}
-    for problem in error.problems:
-        match problem.path:
-            case ("series", int() as position, "readings", int() as index):
-                line, _ = batch.readings[keys[position]][index]
-                reasons[line] = problem.message
-            case ("series", int() as position, *_):
-                reasons |= {line: problem.message for line, _ in batch.readings[keys[position]]}
-    return reasons
-
-
-def _without(batch: _Batch, lines: Mapping[int, str]) -> _Batch:
-    left = _Batch()
-    for key, readings in batch.readings.items():
-        for line, reading in readings:
-            if line not in lines:
-                left.add(key, line, reading)
-    return left

@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
+from wattgate.names import ReadingQuality
 
 M = TypeVar("M", bound=SQLModel)
 S = TypeVar("S", bound=msgspec.Struct)
@@ -44,10 +45,11 @@ class InventoryDevice(msgspec.Struct):
 
 
 class Value(NamedTuple):
-    """A value that the network has, and the instant at which its interval begins."""
+    """A value that the network has, the instant at which its interval begins, and what the network says of it."""
 
     at: datetime
     value: Decimal
+    quality: ReadingQuality = ReadingQuality.ACTUAL
 
 
 class Register(msgspec.Struct):
@@ -108,7 +110,7 @@ class RegistryNetwork:
     async def readings(self, mpxn: str, classifier: str, after: datetime | None, *, limit: int) -> list[Value]:
         known = NetworkReading
         statement = (
-            select(col(known.at), col(known.value))
+            select(col(known.at), col(known.value), col(known.quality))
             .where(col(known.mpxn) == mpxn, col(known.classifier) == classifier)
             .order_by(col(known.at))
             .limit(limit)

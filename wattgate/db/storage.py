@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 
-from wattgate.clock import from_ms, iso, to_ms
+from wattgate.clock import EPOCH, from_ms, iso, to_ms
 from wattgate.db.models import StorageDefinition
 
 MAX_SCALED = 10**15 - 1
@@ -18,7 +18,8 @@ AHEAD_MS = 5 * 60 * 1000
 
 _DATATYPE = re.compile(r"^(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d+)\)$|^integer$", re.IGNORECASE)
 _INTERVAL = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
-_DAY_MS = 24 * 60 * 60 * 1000
+_HOUR_MS = 60 * 60 * 1000
+_DAY_MS = 24 * _HOUR_MS
 
 
 class Refused(ValueError):
@@ -66,6 +67,18 @@ class Field:
             grid = timedelta(milliseconds=self.interval_ms)
             raise Refused(f"{iso(at)} is not on the sampling grid of {grid}")
         return ms
+
+    @property
+    def hourly(self) -> bool:
+        """Whether hours are rolled up: an hour of up to four samples is read as fast from the samples."""
+        return self.interval_ms is None or self.interval_ms * 4 < _HOUR_MS
+
+    def expected(self, start_ms: int, stop_ms: int) -> int | None:
+        """How many samples regular sampling takes from start to before stop; None where sampling is not regular."""
+        if self.interval_ms is None:
+            return None
+        before, until = ((self.start_ms - ms) // self.interval_ms for ms in (start_ms, stop_ms))
+        return before - until
 
     def number(self, scaled: int) -> float:
         """The value of a stored integer, as the nearest double: prints as the decimal that was stored."""
@@ -122,6 +135,8 @@ def _start(text: str) -> int:
         raise Refused(f"start {text!r} is not an ISO 8601 timestamp") from None
     if start.tzinfo is None:
         raise Refused(f"start {text!r} has no UTC offset")
+    if start < EPOCH:
+        raise Refused(f"start {text!r} is before 1970")
     return to_ms(start)
 
 

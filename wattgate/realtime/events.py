@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from wattgate.names import CatchUpState
+from wattgate.names import CatchUpState, ReadingQuality
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -41,6 +41,7 @@ class LiveReading(msgspec.Struct, frozen=True, gc=False):
     unit: str
     at: datetime
     value: float
+    quality: ReadingQuality
 
 
 class CatchUpMoved(msgspec.Struct, frozen=True, gc=False):

@@ -8,15 +8,21 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from wattgate.clock import iso, to_ms
+from wattgate.clock import iso
 from wattgate.db.models import Resource
 from wattgate.errors import BadInput, Path, Problem
 from wattgate.rest_compat.exchange import Answer, Exchange, Given
 
 READINGS_PLACES: Mapping[Path, Path] = MappingProxyType(
-    {("start",): ("from",), ("end",): ("to",), ("timeZone",): ("offset",)}
+    {
+        ("range", "start"): ("from",),
+        ("range", "end"): ("to",),
+        ("start",): ("from",),
+        ("end",): ("to",),
+        ("timeZone",): ("offset",),
+    }
 )
-"""How the arguments of `readings` are called in the legacy query."""
+"""How the arguments of `readings` and `rawReadings` are called in the legacy query."""
 
 POSTED_PLACES: Mapping[Path, Path] = MappingProxyType(
     {("series",): ("readings",), ("series", 0): (), ("series", 0, "readings"): ("readings",)}
@@ -51,9 +57,9 @@ def readings_given(exchange: Exchange) -> Given:
     start, end = (_instant(query, name, offset, problems) for name in ("from", "to"))
     if start and end:
         _check_span(start, end, query.get("period"), exchange.now, problems)
-        values["start"], values["end"] = iso(start), iso(end + timedelta(milliseconds=1))
+        values["range"] = {"start": iso(start), "end": iso(end + timedelta(milliseconds=1))}
     else:
-        values["start"] = values["end"] = iso(exchange.now)  # the problems say what was wrong with them
+        values["range"] = {"start": iso(exchange.now)}  # the problems say what was wrong with them
     if "period" in query:
         values["period"] = query["period"]
     if "function" in query:
@@ -86,10 +92,8 @@ def readings_body(answer: Answer) -> dict[str, Any]:
     query, series = answer.exchange.query, answer.result
     shift = -60 * _minutes(query.get("offset"), [])
     missing = None if query.get("nulls", "0").lower() in ("1", "true") else 0
-    data = [
-        [to_ms(bucket.start) // 1000 + shift, missing if bucket.value is None else bucket.value]
-        for bucket in series.buckets
-    ]
+    pairs = zip(series.grid.edges, series.values, strict=False)  # the last edge is where the last bucket ends
+    data = [[start // 1000 + shift, missing if value is None else value] for start, value in pairs]
     asked = {name: query[name] for name in ("from", "to", "period", "function") if name in query}
     return envelope(series.resource, data, units=series.unit, query=asked)
 

@@ -12,6 +12,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 from strawberry.types.field import StrawberryField
 
 from wattgate.clock import iso
+from wattgate.db.column import Column
 from wattgate.graphql.fields import edge_of
 from wattgate.graphql.operation import Operation
 from wattgate.names import camel
@@ -53,7 +54,7 @@ def _of_type(type_: Any) -> Render:
 
 
 def _list(inner: Render) -> Render:
-    return lambda values: [inner(value) for value in values]
+    return lambda values: values if isinstance(values, Column) else [inner(value) for value in values]
 
 
 @cache

@@ -15,10 +15,11 @@ from wattgate.clock import EPOCH
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.operation import Operation
-from wattgate.graphql.resolvers import homes, provisioning, readings, resources
+from wattgate.graphql.resolvers import homes, provisioning, recording, resources
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import alerts, content
 from wattgate.graphql.types import homes as home_types
+from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as types
 from wattgate.graphql.types.scalars import Json
 from wattgate.principal import Principal, Role
@@ -192,10 +193,10 @@ async def fill(runner: Runner, present: list[Installed], now: datetime, history:
         counted = list(_counted(home.home.habits, min(starts), ended(now), outage=now - OUTAGE_AGO))
         for row, start in zip(rows, starts, strict=True):
             series = next(one for one in RESOURCES if one.classifier == row.classifier)
-            values = (types.NewReading(at=at, value=series.value(one)) for at, one in counted if at >= start)
+            values = (reading_types.NewReading(at=at, value=series.value(one)) for at, one in counted if at >= start)
             while batch := list(islice(values, BATCH)):
-                given = types.NewReadings(resource_id=row.resource_id, readings=batch)
-                done = await runner.run(readings.record_readings, SYSTEM, {"series": [given]})
+                given = reading_types.NewReadings(resource_id=row.resource_id, readings=batch)
+                done = await runner.run(recording.record_readings, SYSTEM, {"series": [given]})
                 recorded += done.recorded
     return recorded
 

@@ -32,6 +32,8 @@ from wattgate.db.models.network import NetworkDevice, NetworkMeterPoint, Network
 from wattgate.db.models.oauth import AuthorizationCode, OAuthClient, RefreshToken
 from wattgate.db.models.resources import (
     Reading,
+    ReadingDay,
+    ReadingHour,
     Resource,
     ResourceType,
     StorageDefinition,
@@ -78,6 +80,8 @@ __all__ = [
     "PromptUser",
     "QuestionAndReply",
     "Reading",
+    "ReadingDay",
+    "ReadingHour",
     "RefreshToken",
     "Resource",
     "ResourceType",

@@ -3,9 +3,11 @@
 from datetime import datetime
 from decimal import Decimal
 
+from sqlalchemy import Enum
 from sqlmodel import Field, SQLModel
 
 from wattgate.db.columns import FixedPoint, UtcDateTime
+from wattgate.names import ReadingQuality
 
 NETWORK_DECIMALS = 6
 """How exactly the registry keeps values: a millionth of a unit."""
@@ -38,7 +40,10 @@ class NetworkDevice(SQLModel, table=True):
 
 
 class NetworkReading(SQLModel, table=True):
-    """A value that the network has of a meter point, by classifier and the instant at which its half hour begins."""
+    """A value that the network has of a meter point, by classifier and the instant at which its half hour begins.
+
+    `quality` is what the network says of it.
+    """
 
     __tablename__ = "network_reading"
 
@@ -46,6 +51,9 @@ class NetworkReading(SQLModel, table=True):
     classifier: str = Field(primary_key=True)
     at: datetime = Field(primary_key=True, sa_type=UtcDateTime)
     value: Decimal = Field(sa_type=FixedPoint(NETWORK_DECIMALS))
+    quality: ReadingQuality = Field(
+        default=ReadingQuality.ACTUAL, sa_type=Enum(ReadingQuality, native_enum=False, length=16)
+    )
 
 
 class NetworkRegister(SQLModel, table=True):

@@ -41,6 +41,8 @@ class StorageDefinition(msgspec.Struct):
 
 
 class ResourceType(Tenanted, table=True):
+    """A kind of resource. After `retention_days` its resources' readings are deleted; None keeps them."""
+
     __tablename__ = "resource_type"
     key: ClassVar[str] = "resource_type_id"
 
@@ -53,6 +55,7 @@ class ResourceType(Tenanted, table=True):
     data_source_resource_type_info: Any = Field(default=None, sa_type=Json)
     label: str = ""
     base_unit: str = ""
+    retention_days: int | None = None
     active: bool = True
     created_at: datetime = created_at()
     updated_at: datetime = updated_at()
@@ -90,17 +93,56 @@ class Resource(Tenanted, table=True):
 class Reading(SQLModel, table=True):
     """One value: `value` is the fixed-point number times ten to the decimals of its storage field.
 
-    `field` is the position of the storage field in the resource; `at` is in milliseconds since 1970, UTC.
+    `field` is the position of the storage field in the resource; `at` and `received_at` (since when the value stands
+    as it is) are in milliseconds since 1970, UTC. `quality` is a `ReadingQuality`; `revision` counts how often another
+    value replaced it. PostgreSQL keeps a partition for each month (`db.partitions`). There is no foreign key, which
+    would be checked row by row: whoever records has the resource from `Rows`, and resources are not deleted.
     """
 
-    __table_args__ = {"sqlite_with_rowid": False}
+    __table_args__ = {"sqlite_with_rowid": False, "postgresql_partition_by": "RANGE (at)"}
 
-    resource_number: int = Field(
-        primary_key=True, foreign_key="resource.number", sa_type=BigInteger, ondelete="CASCADE"
-    )
+    resource_number: int = Field(primary_key=True, sa_type=BigInteger)
     field: int = Field(primary_key=True, sa_type=SmallInteger)
     at: int = Field(primary_key=True, sa_type=BigInteger)
     value: int = Field(sa_type=BigInteger)
+    quality: int = Field(sa_type=SmallInteger)
+    revision: int = Field(sa_type=Integer)
+    received_at: int = Field(sa_type=BigInteger)
+
+
+class Rollup(SQLModel):
+    """What the readings of one series in one hour or day (UTC) amount to; it exists while there is one.
+
+    `at` is the start; `estimated` counts the readings that are not ACTUAL; `revision` is the sum of theirs and
+    `received_at` the latest. `db.rollups` keeps it with every write.
+    """
+
+    resource_number: int = Field(primary_key=True, sa_type=BigInteger)
+    field: int = Field(primary_key=True, sa_type=SmallInteger)
+    at: int = Field(primary_key=True, sa_type=BigInteger)
+    count: int = Field(sa_type=Integer)
+    sum: int = Field(sa_type=BigInteger)
+    min: int = Field(sa_type=BigInteger)
+    max: int = Field(sa_type=BigInteger)
+    first_at: int = Field(sa_type=BigInteger)
+    last_at: int = Field(sa_type=BigInteger)
+    estimated: int = Field(sa_type=Integer)
+    revision: int = Field(sa_type=Integer)
+    received_at: int = Field(sa_type=BigInteger)
+
+
+class ReadingHour(Rollup, table=True):
+    """The rollups of hours, for fields that have more than four samples in one (`storage.Field.hourly`)."""
+
+    __tablename__ = "reading_hour"
+    __table_args__ = {"sqlite_with_rowid": False}
+
+
+class ReadingDay(Rollup, table=True):
+    """The rollups of days, for every field."""
+
+    __tablename__ = "reading_day"
+    __table_args__ = {"sqlite_with_rowid": False}
 
 
 class Tariff(Tenanted, table=True):

@@ -17,6 +17,7 @@ from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.resolvers.raw_readings import refuse_withheld
 from wattgate.graphql.types import devices as types
+from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.names import CatchUpState
 from wattgate.principal import Permission
@@ -110,8 +111,8 @@ async def claim_catch_up(call: Call) -> models.CatchUp | None:
     return claimed
 
 
-@operation(Kind.QUERY, returns=resource_types.NewReadings, needs=Permission.SYSTEM)
-async def network_readings(call: Call, *, resource_id: str) -> resource_types.NewReadings | None:
+@operation(Kind.QUERY, returns=reading_types.NewReadings, needs=Permission.SYSTEM)
+async def network_readings(call: Call, *, resource_id: str) -> reading_types.NewReadings | None:
     """What the network has of a resource after its last reading: the next page, or None where there is nothing more.
 
     Values are rounded to the decimals that the resource stores. BadInput where the network cannot be asked.
@@ -127,11 +128,13 @@ async def network_readings(call: Call, *, resource_id: str) -> resource_types.Ne
     found = await call.network.readings(number, resource.classifier, last and from_ms(last.at), limit=PAGE)
     unit = Decimal(1).scaleb(-first.decimals)
     readings = [
-        resource_types.NewReading(at=one.at, value=one.value.quantize(unit)) for one in found if one.at <= call.rows.now
+        reading_types.NewReading(at=one.at, value=one.value.quantize(unit), quality=one.quality)
+        for one in found
+        if one.at <= call.rows.now
     ]
     if not readings:
         return None
-    return resource_types.NewReadings(resource_id=ID(resource_id), field=first.name, readings=readings)
+    return reading_types.NewReadings(resource_id=ID(resource_id), field=first.name, readings=readings)
 
 
 @operation(Kind.MUTATION, returns=models.CatchUp, needs=Permission.SYSTEM)

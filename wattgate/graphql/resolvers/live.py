@@ -6,7 +6,7 @@ from wattgate.db import models
 from wattgate.db.queries.consent import withheld
 from wattgate.errors import NotFound
 from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.graphql.types import resources as types
+from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 

@@ -1,20 +1,19 @@
 """Resources (metered data series), their types and readings."""
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from decimal import Decimal
 
 import strawberry
 
 from wattgate.db.queries import devices as device_queries
+from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds
+from wattgate.graphql.types.readings import Bucket, BucketColumns
 from wattgate.graphql.types.scalars import Json
-from wattgate.names import Function, Period
+from wattgate.names import BucketQuality, Function, Period
 from wattgate.principal import Permission
-
-strawberry.enum(Period, description="The length of a bucket, as an ISO 8601 duration.")
-strawberry.enum(Function, description="How the readings of a bucket become one value.")
 
 
 @strawberry.type(description="One measured quantity of a storage definition.")
@@ -47,6 +46,9 @@ class ResourceType:
     data_source_resource_type_info: Json | None
     label: str
     base_unit: str
+    retention_days: int | None = strawberry.field(
+        description="After how many days readings are deleted; null where they are kept."
+    )
     active: bool
 
 
@@ -79,6 +81,9 @@ class NewResourceType:
     base_unit: str | None = strawberry.field(
         default=strawberry.UNSET, description="The first field's unit where it is left out."
     )
+    retention_days: int | None = strawberry.field(
+        default=None, description="After how many days readings are deleted; kept where it is left out."
+    )
 
 
 @strawberry.type(description="What a resource's energy costs now.")
@@ -99,14 +104,6 @@ class CurrentReading:
     value: float
 
 
-@strawberry.type(description="One span of a series.")
-class Bucket:
-    start: datetime = strawberry.field(description="The first instant of the span.")
-    end: datetime = strawberry.field(description="The first instant after the span.")
-    value: float | None = strawberry.field(description="null where nothing is stored for the span: not zero.")
-    count: int = strawberry.field(description="How many readings the value is made of.")
-
-
 @strawberry.type(description="Readings of one field of a resource, in buckets of one period.")
 class ReadingSeries:
     resource: "Resource"
@@ -114,8 +111,34 @@ class ReadingSeries:
     unit: str
     period: Period
     function: Function
+    time_zone: tzinfo
+    start: datetime = strawberry.field(description="The first instant that was asked for.")
+    end: datetime = strawberry.field(description="The first instant that was no longer asked for.")
     buckets: list[Bucket] = strawberry.field(
-        description="Every bucket that shares time with the range, empty ones too."
+        description="Every bucket that shares time with the range, empty ones too; at most 2,000, more as columns."
+    )
+    columns: BucketColumns = strawberry.field(description="The same buckets as columns; at most 20,000.")
+    total: float | None = strawberry.field(description="The sum of all readings; null where there is none.")
+    mean: float | None = strawberry.field(description="The mean of all readings; null where there is none.")
+    highest: Bucket | None = strawberry.field(description="The bucket with the greatest value, the first of several.")
+    lowest: Bucket | None = strawberry.field(description="The bucket with the least value, the first of several.")
+    count: int = strawberry.field(description="How many readings there are.")
+    completeness: float | None = strawberry.field(
+        description="The share of all samples that are there, those to come included; null where sampling is irregular."
+    )
+    quality: BucketQuality
+    revision: int = strawberry.field(description="How often readings were replaced by other values.")
+    collected_to: datetime | None = strawberry.field(
+        description="The end of the newest sample: nothing later has come in. Null where there is none."
+    )
+    as_of: datetime = strawberry.field(
+        description="What to give as `revisedSince` next time: a minute before the answer, so that nothing is missed."
+    )
+    complete_to: datetime | None = edge(
+        reading_queries.complete_to,
+        needs=Permission.READINGS_READ,
+        description="Up to when no sample is missing since the first bucket began; null where already the first one "
+        "is, and where sampling is irregular.",
     )
 
 
@@ -154,9 +177,9 @@ class Resource:
         queries.tariffs, needs=Permission.RESOURCE_READ, description="The tariff that applies now, if known."
     )
     readings: ReadingSeries = edge(
-        queries.readings,
+        reading_queries.readings,
         needs=Permission.READINGS_READ,
-        description="Readings from start to before end, in buckets of the zone's wall clock.",
+        description="Readings in a range of time, in whole buckets of the zone's wall clock.",
     )
     tariffs: list[Tariff] = edge(
         queries.tariff_histories,
@@ -243,30 +266,3 @@ class NewResource:
     data_source_resource_type_info: Json | None = None
     data_source_unit_info: Json | None = None
     mpxn: str | None = strawberry.field(default=None, description="The meter point: an MPAN (13 digits) or MPRN.")
-
-
-@strawberry.input(description="One value of a series.")
-class NewReading:
-    at: datetime
-    value: Decimal
-
-
-@strawberry.input(description="Readings of one field of a resource.")
-class NewReadings:
-    resource_id: strawberry.ID
-    readings: list[NewReading]
-    field: str | None = strawberry.field(default=None, description="The resource's first field where it is left out.")
-
-
-@strawberry.type(description="What became of readings that were sent.")
-class Recorded:
-    recorded: int = strawberry.field(description="How many readings are stored now; sent again they replace.")
-
-
-@strawberry.type(description="A reading, as it was recorded.")
-class LiveReading:
-    resource_id: strawberry.ID
-    field: str
-    unit: str
-    at: datetime
-    value: float

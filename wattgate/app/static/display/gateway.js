@@ -62,8 +62,8 @@ export async function readHome(token, { veId, zone, at }) {
           classifier
           tariff { rate standingCharge }
           current { field unit at value }
-          day: readings(start: $dayAgo, end: $now, period: PT1H, timeZone: $zone) { buckets { start end value } }
-          week: readings(start: $weekAgo, end: $now, period: P1D, timeZone: $zone) { buckets { start end value } }
+          day: readings(range: {start: $dayAgo, end: $now}, period: PT1H, timeZone: $zone) { buckets { start end value } }
+          week: readings(range: {start: $weekAgo, end: $now}, period: P1D, timeZone: $zone) { buckets { start end value } }
         }
       }
     }`,

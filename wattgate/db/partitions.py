@@ -1,0 +1,69 @@
+"""The monthly partitions of readings on PostgreSQL: made ahead and on demand, dropped when they are empty and old."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from wattgate.clock import from_ms, to_ms
+
+_LOCK = 0x57A77
+"""The advisory lock of whoever makes or drops partitions."""
+
+_MISSING = text("SELECT name FROM unnest(CAST(:names AS text[])) AS u(name) WHERE to_regclass(name) IS NULL")
+_PARTITIONS = text(
+    "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'reading'::regclass"
+)
+
+
+async def ensure(connection: AsyncConnection, instants: Iterable[int]) -> None:
+    """Make the partitions that hold these instants (milliseconds since 1970), where they are not there yet.
+
+    A table is made first and attached then: so nobody who reads or writes other months has to wait.
+    """
+    months = {_name(month): month for month in {_month(from_ms(instant)) for instant in instants}}
+    if not await _missing(connection, months):
+        return
+    await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    for name in await _missing(connection, months):  # once more: another may have made them meanwhile
+        start, stop = to_ms(months[name]), to_ms(_following(months[name]))
+        await connection.execute(text(f"CREATE TABLE {name} (LIKE reading INCLUDING ALL)"))
+        await connection.execute(
+            text(f"ALTER TABLE reading ATTACH PARTITION {name} FOR VALUES FROM ({start}) TO ({stop})")
+        )
+
+
+async def ahead(connection: AsyncConnection, now: datetime) -> None:
+    """Make the partitions of this month and the two that follow."""
+    this = _month(now)
+    await ensure(connection, [to_ms(month) for month in (this, _following(this), _following(_following(this)))])
+
+
+async def drop_empty(connection: AsyncConnection, before: datetime) -> list[str]:
+    """Drop the partitions of months that ended before an instant and hold nothing; their names."""
+    await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    old = [name for name in (await connection.execute(_PARTITIONS)).scalars() if name < _name(_month(before))]
+    dropped = []
+    for name in sorted(old):
+        await connection.execute(text(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE"))
+        if (await connection.execute(text(f"SELECT NOT EXISTS (SELECT 1 FROM {name})"))).scalar_one():
+            await connection.execute(text(f"DROP TABLE {name}"))
+            dropped.append(name)
+    return dropped
+
+
+async def _missing(connection: AsyncConnection, months: Iterable[str]) -> list[str]:
+    return sorted((await connection.execute(_MISSING, {"names": list(months)})).scalars())
+
+
+def _name(month: datetime) -> str:
+    return f"reading_{month:%Y_%m}"
+
+
+def _month(instant: datetime) -> datetime:
+    return datetime(instant.year, instant.month, 1, tzinfo=UTC)
+
+
+def _following(month: datetime) -> datetime:
+    return datetime(month.year + month.month // 12, month.month % 12 + 1, 1, tzinfo=UTC)

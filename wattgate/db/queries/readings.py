@@ -1,0 +1,170 @@
+"""Readings of many resources in buckets: one result for each, a fixed number of statements for all."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from wattgate.clock import TimeRange, from_ms, to_ms
+from wattgate.db import buckets
+from wattgate.db.aggregates import Aggregates, SeriesKey
+from wattgate.db.buckets import Grid
+from wattgate.db.models import Resource
+from wattgate.db.queries.consent import either, withheld
+from wattgate.db.reading_series import Incomplete, ReadingSeries
+from wattgate.db.rows import Rows
+from wattgate.db.storage import Field, field_named, fields_of
+from wattgate.errors import BadInput, Problem
+from wattgate.names import Function, Period, Weekday
+
+MAX_BUCKETS = 20_000
+"""How many buckets one series has at most."""
+
+SETTLED = timedelta(minutes=1)
+"""How long a write may be under way: what is received later than this before an answer may not be in it yet."""
+
+
+async def readings(
+    rows: Rows,
+    resources: Sequence[Resource],
+    *,
+    range: TimeRange,
+    period: Period,
+    function: Function = Function.SUM,
+    time_zone: tzinfo = UTC,
+    field: str | None = None,
+    week_start: Weekday = Weekday.MONDAY,
+    revised_since: datetime | None = None,
+) -> list[ReadingSeries]:
+    """Each resource's readings in a range of time, in whole buckets of the zone's wall clock.
+
+    With `revised_since` only those buckets in which something was received after it; totals stay those of all.
+    """
+    start, end = range.start, range.end or rows.now
+    _check(start, end, period)
+    grid = buckets.grid(start, end, period, time_zone, week_start)
+    fields = [field_of(resource, field) for resource in resources]
+    found = await amounts(rows, resources, fields, grid)
+    values = await _values(rows, resources, fields, found, function)
+    series = [
+        ReadingSeries(
+            resource=resource,
+            storage=known,
+            start=start,
+            end=end,
+            period=period,
+            function=function,
+            time_zone=time_zone,
+            week_start=week_start,
+            grid=grid,
+            amounts=inside,
+            values=some,
+            since=None if revised_since is None else to_ms(revised_since),
+            as_of=rows.now - SETTLED,
+        )
+        for resource, known, inside, some in zip(resources, fields, found, values, strict=True)
+    ]
+    return either(await withheld(rows, resources), resources, series)
+
+
+async def amounts(rows: Rows, resources: Sequence[Resource], fields: Sequence[Field], grid: Grid) -> list[Aggregates]:
+    """What the readings of one field of each resource amount to in each bucket."""
+    keys = [(number_of(resource), known.index) for resource, known in zip(resources, fields, strict=True)]
+    found: dict[SeriesKey, Aggregates] = {}
+    for hourly in {known.hourly for known in fields}:
+        wanted = [key for key, known in zip(keys, fields, strict=True) if known.hourly is hourly]
+        found |= await rows.series.aggregates(list(dict.fromkeys(wanted)), grid, hourly=hourly)
+    return [found[key] for key in keys]
+
+
+async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datetime | None]:
+    """Up to when each series has every sample that was to be taken since its first bucket began.
+
+    None where already the first one is missing, and where samples are taken at any time.
+    """
+    lacking = [one.first_incomplete() for one in series]
+    pairs = list(zip(series, lacking, strict=True))
+    spans = {(*key_of(one), gap.start, gap.stop, gap.step) for one, gap in pairs if gap and gap.begun}
+    gaps = await rows.series.first_gaps(sorted(spans)) if spans else {}
+    return [_complete_to(one, gap, gaps) for one, gap in pairs]
+
+
+def _complete_to(one: ReadingSeries, gap: Incomplete | None, gaps: Mapping[SeriesKey, int]) -> datetime | None:
+    if gap is None:
+        return None if one.expected is None else from_ms(one.grid.stop)
+    if gap.begun:
+        return from_ms(gaps[key_of(one)])
+    return from_ms(gap.start) if gap.complete_before else None
+
+
+async def _values(
+    rows: Rows,
+    resources: Sequence[Resource],
+    fields: Sequence[Field],
+    found: Sequence[Aggregates],
+    function: Function,
+) -> list[list[float | None]]:
+    """The value of each bucket of each series by the function; None where the bucket is empty."""
+    if function not in (Function.FIRST, Function.LAST):
+        return [_value_of(inside, known, function) for inside, known in zip(found, fields, strict=True)]
+    places = [
+        [
+            (number_of(resource), known.index, at) if count else None
+            for count, at in zip(
+                inside.count, inside.first_at if function is Function.FIRST else inside.last_at, strict=True
+            )
+        ]
+        for resource, known, inside in zip(resources, fields, found, strict=True)
+    ]
+    stored = await rows.series.values_at({place for some in places for place in some if place})
+    return [
+        [None if place is None else known.number(stored[place]) for place in some]
+        for known, some in zip(fields, places, strict=True)
+    ]
+
+
+def _value_of(inside: Aggregates, field: Field, function: Function) -> list[float | None]:
+    scale = 10**field.decimals
+    match function:
+        case Function.COUNT:
+            return [float(count) if count else None for count in inside.count]
+        case Function.AVG:
+            pairs = zip(inside.sum, inside.count, strict=True)
+            return [total / scale / count if count else None for total, count in pairs]
+        case _:
+            column = {Function.SUM: inside.sum, Function.MIN: inside.min, Function.MAX: inside.max}[function]
+            return [one / scale if count else None for one, count in zip(column, inside.count, strict=True)]
+
+
+def _check(start: datetime, end: datetime, period: Period) -> None:
+    if end <= start:
+        problem = Problem(("range", "end"), "is not after the start")
+        raise BadInput("the range is empty: its end is not after its start", problems=[problem])
+    if (count := buckets.at_most(start, end, period)) > MAX_BUCKETS:
+        raise BadInput(
+            f"a series has at most {MAX_BUCKETS:,} buckets, and this range has about {count:,} of {period.value}: "
+            f"{buckets.instead(start, end, period, MAX_BUCKETS)}",
+            problems=[Problem(("period",), f"gives more than {MAX_BUCKETS:,} buckets")],
+        )
+
+
+def field_of(resource: Resource, name: str | None) -> Field:
+    """The field of that name, or the first one. BadInput where the resource has none of that name."""
+    known = fields_of(resource.storage)
+    field = field_named(known, name)
+    if field is None:
+        names = ", ".join(field.name for field in known)
+        raise BadInput(
+            f"resource {resource.resource_id} has no field {name}; it has {names}",
+            problems=[Problem(("field",), "is not a field of the resource")],
+        )
+    return field
+
+
+def key_of(series: ReadingSeries) -> SeriesKey:
+    """The key of what a series was read from."""
+    return number_of(series.resource), series.storage.index
+
+
+def number_of(resource: Resource) -> int:
+    """The short key of a resource in the tables of readings."""
+    assert resource.number is not None  # set by the database when the resource was added
+    return resource.number

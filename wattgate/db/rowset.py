@@ -1,0 +1,30 @@
+"""Many rows of values as parameters of one statement, whose text never changes with their number."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True)
+class Rowset:
+    """A relation that a statement gets as parameters: its name, and its columns with their SQL types."""
+
+    name: str
+    columns: Mapping[str, str]
+
+    def sql(self, dialect: str) -> str:
+        """What stands for the relation in FROM."""
+        if dialect == "sqlite":
+            columns = ", ".join(f"value ->> {place} AS {name}" for place, name in enumerate(self.columns))
+            return f"(SELECT {columns} FROM json_each(:{self.name}))"
+        arrays = ", ".join(f"CAST(:{self.name}_{name} AS {type_}[])" for name, type_ in self.columns.items())
+        return f"(SELECT * FROM unnest({arrays}) AS u({', '.join(self.columns)}))"
+
+    def parameters(self, dialect: str, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """The parameters that carry these rows."""
+        if dialect == "sqlite":
+            return {self.name: orjson.dumps([tuple(row) for row in rows]).decode()}
+        columns = zip(*rows, strict=True) if rows else ((),) * len(self.columns)
+        return {f"{self.name}_{name}": list(column) for name, column in zip(self.columns, columns, strict=True)}
