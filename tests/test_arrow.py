@@ -33,7 +33,7 @@ async def stream(served: House, path: str, **params: Any) -> pa.Table:
 
 async def test_every_stored_value_of_every_field_comes_exactly(served: House, resource_id: str) -> None:
     table = await stream(served, f"/resource/{resource_id}/platformbinary")
-    assert [str(field.type) for field in table.schema] == ["timestamp[ms, tz=UTC]", "double", "string"]
+    assert [str(field.type) for field in table.schema] == ["timestamp[ms, tz=UTC]", "double", "string", "string"]
     told = table.to_pydict()
     assert told["field"] == ["ENERGY"] * 48 + ["POWER"] * 3
     assert told["value"] == [float(f"0.{n:03d}") for n in range(48)] + [200.0, 201.0, 202.0]

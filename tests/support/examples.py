@@ -9,6 +9,7 @@ from uuid import uuid4
 from tests.support import examples_areas, examples_devices, examples_users
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, STORAGE, Tenant
+from wattgate.graphql.types import resources as resource_types
 
 
 async def _own_account(tenant: Tenant) -> dict[str, Any]:
@@ -72,6 +73,22 @@ def _new_resource_type() -> dict[str, Any]:
     return {"input": {"name": "gas", "classifier": "gas.consumption", "storage": storage, "description": "gas"}}
 
 
+async def _new_type(tenant: Tenant) -> dict[str, Any]:
+    kind = resource_types.NewResourceType(name="kept", classifier="gas.consumption", storage=STORAGE)
+    added = await tenant.run("add_resource_type", input=kind)
+    return {"resourceTypeId": added.resource_type_id, "retentionDays": 400}
+
+
+async def _reading_columns(tenant: Tenant) -> dict[str, Any]:
+    one = {
+        "resourceId": await tenant.add_resource(),
+        "at": ["2026-02-01T00:00:00Z", "2026-02-01T00:10:00Z", "2026-02-01T00:30:00Z"],
+        "value": [0.25, 1, "0.5"],
+        "quality": ["ACTUAL", "ACTUAL", "ESTIMATED"],
+    }
+    return {"series": [one]}
+
+
 EXAMPLES: dict[str, Example] = {
     "authenticate": fixed(
         lambda tenant: {
@@ -118,6 +135,7 @@ EXAMPLES: dict[str, Example] = {
     "resource_types": NOTHING,
     "resource_type": by_id("resource_type", "resourceTypeId"),
     "add_resource_type": fixed(lambda tenant: _new_resource_type()),
+    "set_retention": _new_type,
     "resources": NOTHING,
     "resource": by_id("resource", "resourceId"),
     "add_resource": fixed(
@@ -127,6 +145,7 @@ EXAMPLES: dict[str, Example] = {
         "resource", "resourceId", range={"start": "2026-01-05T00:00:00Z", "end": "2026-01-05T02:00:00Z"}, period="PT30M"
     ),
     "record_readings": _readings,
+    "record_reading_columns": _reading_columns,
     "alert_types": NOTHING,
     "alert_type": by_id("alert_type", "alertTypeId"),
     "add_alert_type": fixed(

@@ -190,8 +190,8 @@ def readings_import(
     """Record the readings of a CSV file of any size.
 
     Columns: value; at (UTC, or with an offset) or localTime; resourceId; field; quality. A reading that is stored
-    already is replaced. Lines that cannot be recorded are refused and reported; the others are recorded. The exit status is 1
-    where a line was refused.
+    already is replaced. Lines that cannot be recorded are refused and reported; the others are recorded. The exit
+    status is 1 where a line was refused.
     """
     zone, principal = _zone(time_zone), Principal(Role.SYSTEM, application_id=application)
     report = _run(

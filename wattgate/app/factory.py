@@ -22,6 +22,7 @@ from wattgate.app.catch_ups import run_catch_ups
 from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
 from wattgate.app.pages import pages
 from wattgate.app.settings import Settings
+from wattgate.app.upkeep import run_upkeep
 from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.identity import Identity
@@ -33,6 +34,7 @@ from wattgate.graphql.endpoint import Endpoint
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
 from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.rest_compat.intake import TAKES
 from wattgate.rest_compat.openapi import document
 from wattgate.rest_compat.routes import OPERATION_HEADER, routes
 from wattgate.rest_compat.tell import refusal, tell_http
@@ -51,6 +53,9 @@ CORS_HEADERS = (
     "X-Requested-With",
     "x-glow-version",
 )
+
+READINGS_PATH = "/readings"
+"""Where bulk intake has its place; its streams have no bound."""
 
 NOTIFICATION_BASE = "/ns"
 NOTIFICATION_PATHS = ("/alert", "/template", "/notification")
@@ -129,7 +134,7 @@ def _lifespan(gateway: Gateway, background: Sequence[Background]) -> Lifespan[St
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not await is_current(gateway.database):
             raise RuntimeError("the database is not at this version's schema: run `wattgate db upgrade`")
-        tasks = [asyncio.ensure_future(work(gateway.runner)) for work in (run_catch_ups, *background)]
+        tasks = [asyncio.ensure_future(work(gateway.runner)) for work in (run_catch_ups, run_upkeep, *background)]
         try:
             yield
         finally:
@@ -158,7 +163,11 @@ def _middleware(settings: Settings) -> list[Middleware]:
             max_age=600,
         ),
         Middleware(PlainPaths),
-        Middleware(BodyLimit, limit=settings.max_body_bytes),
+        Middleware(
+            BodyLimit,
+            limit=settings.max_body_bytes,
+            streamed={f"{settings.base_path}{READINGS_PATH}": frozenset(TAKES)},
+        ),
     ]
 
 

@@ -1,9 +1,10 @@
 """What happens to every request before it reaches a route. Plain ASGI: (scope, receive, send)."""
 
 import re
+from collections.abc import Collection, Mapping
 from uuid import uuid4
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wattgate.errors import TooLarge
@@ -48,14 +49,19 @@ class PlainPaths:
 
 
 class BodyLimit:
-    """Refuses a request body of more than `limit` bytes, by its announced length or as it arrives."""
+    """Refuses a request body of more than `limit` bytes, by its announced length or as it arrives.
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    `streamed` are the paths whose bodies may be of any size, for they are not kept but worked on as they arrive, with
+    the media types of those bodies.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, streamed: Mapping[str, Collection[str]]) -> None:
         self._app = app
         self._limit = limit
+        self._streamed = streamed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or _content_type(scope) in self._streamed.get(scope["path"], ()):
             await self._app(scope, receive, send)
             return
         seen, started = 0, False
@@ -84,5 +90,9 @@ class BodyLimit:
 
 
 def _announced(scope: Scope) -> int:
-    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
-    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
+    length = Headers(scope=scope).get("content-length", "")
+    return int(length) if length.isdigit() else 0
+
+
+def _content_type(scope: Scope) -> str:
+    return Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()

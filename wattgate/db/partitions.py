@@ -43,14 +43,19 @@ async def ahead(connection: AsyncConnection, now: datetime) -> None:
 async def drop_empty(connection: AsyncConnection, before: datetime) -> list[str]:
     """Drop the partitions of months that ended before an instant and hold nothing; their names."""
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-    old = [name for name in (await connection.execute(_PARTITIONS)).scalars() if name < _name(_month(before))]
-    dropped = []
-    for name in sorted(old):
-        await connection.execute(text(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE"))
-        if (await connection.execute(text(f"SELECT NOT EXISTS (SELECT 1 FROM {name})"))).scalar_one():
-            await connection.execute(text(f"DROP TABLE {name}"))
-            dropped.append(name)
+    known = (await connection.execute(_PARTITIONS)).scalars().all()
+    old = [name for name in sorted(known) if name < _name(_month(before)) and await _empty(connection, name)]
+    if old:  # whoever writes locks the whole first and a month then; so must we, or each would wait for the other
+        await connection.execute(text("LOCK TABLE ONLY reading IN ACCESS EXCLUSIVE MODE"))
+    dropped = [name for name in old if await _empty(connection, name)]
+    for name in dropped:
+        await connection.execute(text(f"DROP TABLE {name}"))
     return dropped
+
+
+async def _empty(connection: AsyncConnection, name: str) -> bool:
+    found = await connection.execute(text(f"SELECT NOT EXISTS (SELECT 1 FROM {name})"))
+    return bool(found.scalar_one())
 
 
 async def _missing(connection: AsyncConnection, months: Iterable[str]) -> list[str]:

@@ -4,17 +4,19 @@ All instants are milliseconds since 1970 (UTC) and all values are scaled integer
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from wattgate.db import aggregates, recording
+from wattgate.db import aggregates, partitions, recording
 from wattgate.db.aggregates import Aggregates, SeriesKey
 from wattgate.db.buckets import Grid
 from wattgate.db.models import Reading
 from wattgate.db.recording import Incoming
+from wattgate.db.rollups import DAYS, HOURS
 from wattgate.db.rowset import Rowset
 
 
@@ -40,13 +42,22 @@ _AT_PLACES = f"""
     WHERE r.resource_number = p.number AND r.field = p.field AND r.at = p.at"""
 _GAPS = Rowset("gaps", {"number": "bigint", "field": "int", "start": "bigint", "stop": "bigint", "step": "bigint"})
 _FIRST_GAP = """
-    SELECT g.number, g.field, (
+    SELECT g.number, g.field, g.start, (
         SELECT min(r.at) + g.step FROM reading r
         WHERE r.resource_number = g.number AND r.field = g.field AND r.at >= g.start AND r.at < g.stop
           AND NOT EXISTS (
             SELECT 1 FROM reading n
             WHERE n.resource_number = g.number AND n.field = g.field AND n.at = r.at + g.step))
     FROM {gaps} g"""
+
+
+_NUMBERS = Rowset("numbers", {"number": "bigint", "before": "bigint"})
+_OLD = """
+    SELECT n.number FROM {numbers} n
+    WHERE EXISTS (SELECT 1 FROM reading_day d WHERE d.resource_number = n.number AND d.at < n.before)"""
+_FORGET = """
+    DELETE FROM {table} WHERE EXISTS (
+        SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at < n.before)"""
 
 
 class Series:
@@ -59,6 +70,23 @@ class Series:
         """Store readings, no two of the same series and instant; those that are stored already are revised."""
         if readings:
             await recording.record(await self._session.connection(), readings, now_ms)
+
+    async def forget(self, numbers: Sequence[int], before: int, *, limit: int) -> int:
+        """Delete the readings from before a midnight (UTC) of at most so many of these resources; how many had some."""
+        connection = await self._session.connection()
+        found = await self._run(_OLD, _NUMBERS, [(number, before) for number in numbers])
+        chosen = [(number, before) for (number,) in found[:limit]]
+        for table in ("reading", HOURS.table, DAYS.table):
+            statement = _FORGET.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
+            await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, chosen))
+        return len(chosen)
+
+    async def keep_house(self, now: datetime, *, unused_since: datetime) -> None:
+        """On PostgreSQL make the partitions of the months to come, and drop empty ones from before an instant."""
+        connection = await self._session.connection()
+        if connection.dialect.name == "postgresql":
+            await partitions.ahead(connection, now)
+            await partitions.drop_empty(connection, unused_since)
 
     async def aggregates(self, series: Sequence[SeriesKey], grid: Grid, *, hourly: bool) -> dict[SeriesKey, Aggregates]:
         """What the readings of each series amount to in each bucket. `hourly` is their fields' (`Field.hourly`)."""
@@ -81,13 +109,13 @@ class Series:
         found = await self._run(_AT_PLACES, _PLACES, list(places))
         return {(number, field, at): value for number, field, at, value, _ in found}
 
-    async def first_gaps(self, spans: Sequence[tuple[int, int, int, int, int]]) -> dict[SeriesKey, int]:
+    async def first_gaps(self, spans: Sequence[tuple[int, int, int, int, int]]) -> dict[tuple[int, int, int], int]:
         """For spans (resource number, field, start, stop, step) whose first sample is there, the first that is not.
 
-        Only series with any sample in their span are in the answer.
+        The answer is by resource number, field and start.
         """
         found = await self._run(_FIRST_GAP, _GAPS, spans)
-        return {(number, field): at for number, field, at in found if at is not None}
+        return {(number, field, start): at for number, field, start, at in found}
 
     async def latest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
         """The newest reading of each series that has one."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from strawberry import ID
 
+from wattgate.errors import BadInput
 from wattgate.graphql.operation import Operation
 from wattgate.graphql.resolvers.recording import MAX_READINGS, record_reading_columns
 from wattgate.graphql.types.readings import NewReadingColumns
@@ -26,6 +27,10 @@ BREATH = 500
 
 class BadLine(ValueError):
     """A line that holds no reading; the message says why."""
+
+
+class Unreadable(BadInput):
+    """What is given cannot be read any further; what came before it may be recorded."""
 
 
 @dataclass(slots=True)
@@ -103,9 +108,9 @@ class Bulk:
             await asyncio.sleep(0)
 
     async def _stored(self) -> None:
-        if self._storing is not None:
-            await self._storing
-            self._storing = None
+        storing, self._storing = self._storing, None
+        if storing is not None:
+            await storing
 
     async def _store(self, columns: dict[tuple[str, str | None], _Column]) -> None:
         series = [

@@ -27,6 +27,7 @@ from wattgate.graphql.resolvers import (
     recording,
     registration,
     resources,
+    retention,
     users,
     webhooks,
 )
@@ -91,6 +92,7 @@ OPERATIONS: tuple[Operation, ...] = (
     homes.application_statistics,
     # Resource system
     resources.add_resource_type,
+    retention.set_retention,
     resources.resources,
     resources.resource,
     resources.add_resource,
@@ -199,5 +201,8 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     catch_up.network_readings,
     catch_up.move_catch_up,
     webhooks.record_webhook,
+    retention.applications_with_retention,
+    retention.forget_readings,
+    retention.keep_house,
 )
 """What the command line and the demo do besides; it stands on no door."""

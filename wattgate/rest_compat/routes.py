@@ -21,6 +21,7 @@ from wattgate.graphql.schema import Schema
 from wattgate.principal import Authenticate, Principal
 from wattgate.rest_compat.arguments import Binder, body_of, form_of
 from wattgate.rest_compat.exchange import Answer, Exchange
+from wattgate.rest_compat.intake import record_stream
 from wattgate.rest_compat.render import name_of, render_field, renderer
 from wattgate.rest_compat.shapes import BODY, SHAPES, UNIFORM
 from wattgate.rest_compat.shapes.shape import Shape
@@ -98,6 +99,13 @@ class Door:
         if place.rest.scheme not in (None, principal.scheme):
             raise Unauthenticated("Access denied")
         permit(principal, place.operation.needs)
+        headers = {OPERATION_HEADER: place.operation.name}
+        if take := place.shape.streams.get(_content_type(request)):
+
+            async def run(operation: Operation, arguments: dict[str, Any]) -> Any:
+                return await self._runner.run(operation, principal, arguments)
+
+            return json_response(await record_stream(take, request.stream(), run), place.rest.status, headers)
         exchange = Exchange(
             path=request.path_params,
             query=request.query_params,
@@ -116,7 +124,6 @@ class Door:
             if isinstance(found, GatewayError):  # an edge may refuse one parent and answer the others
                 raise found
         answer = Answer(exchange, result, edges, place.render)
-        headers = {OPERATION_HEADER: place.operation.name}
         if place.shape.stream is None:
             return json_response(_told(place, answer), place.rest.status, headers)
 
@@ -135,9 +142,12 @@ def _wanted(places: ByMedia, request: Request) -> Place:
 
 
 async def _body(place: Place, request: Request) -> Any:
-    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    is_form = place.shape.form and content_type == "application/x-www-form-urlencoded"
+    is_form = place.shape.form and _content_type(request) == "application/x-www-form-urlencoded"
     return (form_of if is_form else body_of)(await request.body())
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _told(place: Place, answer: Answer) -> Any:

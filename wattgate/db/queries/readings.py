@@ -43,7 +43,7 @@ async def readings(
     grid = buckets.grid(start, end, period, time_zone, week_start)
     fields = [field_of(resource, field) for resource in resources]
     found = await amounts(rows, resources, fields, grid)
-    values = await _values(rows, resources, fields, found, function)
+    values = await values_of(rows, resources, fields, found, function)
     series = [
         ReadingSeries(
             resource=resource,
@@ -87,15 +87,17 @@ async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datet
     return [_complete_to(one, gap, gaps) for one, gap in pairs]
 
 
-def _complete_to(one: ReadingSeries, gap: Incomplete | None, gaps: Mapping[SeriesKey, int]) -> datetime | None:
+def _complete_to(
+    one: ReadingSeries, gap: Incomplete | None, gaps: Mapping[tuple[int, int, int], int]
+) -> datetime | None:
     if gap is None:
         return None if one.expected is None else from_ms(one.grid.stop)
     if gap.begun:
-        return from_ms(gaps[key_of(one)])
+        return from_ms(gaps[*key_of(one), gap.start])
     return from_ms(gap.start) if gap.complete_before else None
 
 
-async def _values(
+async def values_of(
     rows: Rows,
     resources: Sequence[Resource],
     fields: Sequence[Field],

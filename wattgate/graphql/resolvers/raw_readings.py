@@ -5,18 +5,23 @@ from datetime import datetime
 
 import strawberry
 
-from wattgate.clock import from_ms, to_ms
+from wattgate.clock import from_ms, iso_ms, to_ms
 from wattgate.db import meter_points, models
+from wattgate.db.column import Column
 from wattgate.db.queries.consent import withheld
-from wattgate.db.storage import field_named, fields_of
+from wattgate.db.series import Stored
+from wattgate.db.storage import Field, field_named, fields_of
 from wattgate.errors import BadInput, NotSupported, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import resources as types
+from wattgate.names import ReadingQuality
 from wattgate.principal import Permission
 
 ARROW = "application/vnd.apache.arrow.stream"
 PAGE = 10_000
 """How many readings one page holds at most."""
+
+_QUALITIES = {quality.value: quality.name for quality in ReadingQuality}
 
 FOREVER = 2**62
 """Milliseconds since 1970 beyond every reading."""
@@ -24,12 +29,32 @@ FOREVER = 2**62
 
 @dataclass(frozen=True, slots=True)
 class RawReadings:
+    """A page of stored readings; `storage` is the field that they are of."""
+
     resource: models.Resource
-    field: str
-    unit: str
-    at: list[datetime]
-    value: list[float]
+    storage: Field
+    stored: list[Stored]
     next: datetime | None
+
+    @property
+    def field(self) -> str:
+        return self.storage.name
+
+    @property
+    def unit(self) -> str:
+        return self.storage.unit
+
+    @property
+    def at(self) -> Column[str]:
+        return Column(iso_ms(one.at) for one in self.stored)
+
+    @property
+    def value(self) -> Column[float]:
+        return Column(self.storage.number(one.value) for one in self.stored)
+
+    @property
+    def quality(self) -> Column[str]:
+        return Column(_QUALITIES[one.quality] for one in self.stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +94,8 @@ async def raw_readings(
         raise BadInput("there is no such field", problems=[Problem(("field",), "is not a field of the resource")])
     since, until = (to_ms(start) if start else -FOREVER), (to_ms(end) if end else FOREVER)
     found = await call.rows.series.raw((resource.number or 0, wanted.index), since, until, limit=PAGE + 1)
-    page = found[:PAGE]
-    return RawReadings(
-        resource,
-        wanted.name,
-        wanted.unit,
-        at=[from_ms(one.at) for one in page],
-        value=[wanted.number(one.value) for one in page],
-        next=from_ms(found[PAGE].at) if len(found) > PAGE else None,
-    )
+    following = from_ms(found[PAGE].at) if len(found) > PAGE else None
+    return RawReadings(resource, wanted, found[:PAGE], following)
 
 
 @operation(

@@ -14,6 +14,7 @@ from wattgate.graphql.inputs import values_of
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.resolvers.meter_points import given_number, is_own
+from wattgate.graphql.resolvers.retention import check_days
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission, Role, Scheme
@@ -35,6 +36,8 @@ class ResourceCount:
 async def add_resource_type(call: Call, *, input: types.NewResourceType) -> models.ResourceType:
     """Add a kind of resource to the application."""
     values = values_of(input, models.ResourceType)
+    if input.retention_days is not None:
+        check_days(input.retention_days, "input", "retentionDays")
     try:
         fields = fields_of(values["storage"])
     except Refused as refused:

@@ -46,6 +46,18 @@ class BucketColumns:
     revision: list[int] = strawberry.field(description="How often readings were replaced by other values.")
 
 
+@strawberry.type(description="What a series amounts to over one span, by its function.")
+class SeriesPart:
+    start: datetime = strawberry.field(description="The first instant of the span.")
+    end: datetime = strawberry.field(description="The first instant after the span.")
+    value: float | None = strawberry.field(description="null where nothing is stored for the span: not zero.")
+    count: int = strawberry.field(description="How many readings the value is made of.")
+    quality: BucketQuality
+    completeness: float | None = strawberry.field(
+        description="The share of the span's samples that are there; null where sampling is irregular."
+    )
+
+
 @strawberry.input(description="One value of a series.")
 class NewReading:
     at: datetime

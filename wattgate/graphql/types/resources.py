@@ -5,14 +5,15 @@ from decimal import Decimal
 
 import strawberry
 
+from wattgate.db.queries import comparisons as comparison_queries
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds
-from wattgate.graphql.types.readings import Bucket, BucketColumns
+from wattgate.graphql.types.readings import Bucket, BucketColumns, SeriesPart
 from wattgate.graphql.types.scalars import Json
-from wattgate.names import BucketQuality, Function, Period
+from wattgate.names import Baseline, BucketQuality, Function, Period, ReadingQuality
 from wattgate.principal import Permission
 
 
@@ -134,11 +135,36 @@ class ReadingSeries:
     as_of: datetime = strawberry.field(
         description="What to give as `revisedSince` next time: a minute before the answer, so that nothing is missed."
     )
+    comparison: "Comparison | None" = edge(
+        comparison_queries.comparisons,
+        needs=Permission.READINGS_READ,
+        description="The series as far as it has come, beside the same elapsed time of a baseline; null where there is "
+        "no reading yet. To compare a month so far, ask the whole month.",
+    )
     complete_to: datetime | None = edge(
         reading_queries.complete_to,
         needs=Permission.READINGS_READ,
         description="Up to when no sample is missing since the first bucket began; null where already the first one "
         "is, and where sampling is irregular.",
+    )
+
+
+@strawberry.type(description="A series as far as it has come, beside the same elapsed time of an earlier one.")
+class Comparison:
+    baseline: Baseline
+    current: SeriesPart = strawberry.field(description="The range up to the series' newest sample.")
+    previous: SeriesPart = strawberry.field(
+        description="The same elapsed time, by the wall clock, of the baseline: of whole months the months before, of "
+        "whole days the days before, else the span just before; a year back is twelve months, of whole weeks 52 weeks."
+    )
+    change: float | None = strawberry.field(description="By how much the value is greater now.")
+    change_ratio: float | None = strawberry.field(
+        description="The change as a share of the earlier value; null where that is zero or not known."
+    )
+    series: ReadingSeries = edge(
+        comparison_queries.baseline_series,
+        needs=Permission.READINGS_READ,
+        description="The whole baseline, in buckets of the same period.",
     )
 
 
@@ -245,6 +271,7 @@ class RawReadings:
     unit: str
     at: list[datetime]
     value: list[float]
+    quality: list[ReadingQuality]
     next: datetime | None = strawberry.field(description="Where the next page starts; null on the last one.")
 
 

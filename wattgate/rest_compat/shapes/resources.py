@@ -8,6 +8,7 @@ from wattgate.db.models import Tariff
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.rest_compat import arrow, legacy
 from wattgate.rest_compat.exchange import Answer
+from wattgate.rest_compat.intake import TAKES
 from wattgate.rest_compat.shapes.shape import Shape
 
 
@@ -106,6 +107,7 @@ RESOURCES: Mapping[str, Shape] = {
         places=legacy.POSTED_PLACES,
         body=lambda answer: {"status": "OK", **answer.told},
     ),
+    "POST /readings": Shape(streams=TAKES, error=lambda error, body: {**body, "error": error.message}),
     "GET /resource/{resourceId}/current": Shape(body=_current),
     "GET /resource/{resourceId}/first-time": Shape(body=_time("firstTs", "firstTime")),
     "GET /resource/{resourceId}/last-time": Shape(body=_time("lastTs", "lastTime")),

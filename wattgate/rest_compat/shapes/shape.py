@@ -7,6 +7,7 @@ from typing import Any
 
 from wattgate.errors import GatewayError, Path
 from wattgate.rest_compat.exchange import Again, Answer, Exchange, Given
+from wattgate.rest_compat.intake import Take
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,8 @@ class Shape:
     `given` makes the arguments; `places` says where in the request something stands, by where it stands in the
     arguments; `body` makes the answer, or `stream` its bytes, for which it may ask the operation again; `refused` is
     told beside the error when credentials are refused. `form` places take a form (application/x-www-form-urlencoded)
-    as well as JSON; `error` changes the body of a refusal.
+    as well as JSON; `streams` take other bodies while they arrive, by their media type, and make the answer; `error`
+    changes the body of a refusal.
     """
 
     given: Callable[[Exchange], Given] | None = None
@@ -25,4 +27,5 @@ class Shape:
     stream: Callable[[Answer, Again], AsyncIterator[bytes]] | None = None
     refused: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     form: bool = False
+    streams: Mapping[str, Take] = field(default_factory=lambda: MappingProxyType({}))
     error: Callable[[GatewayError, dict[str, Any]], dict[str, Any]] | None = None

@@ -1,0 +1,126 @@
+"""Any number of readings in one request body, NDJSON or an Arrow stream, recorded while it arrives.
+
+Each line or row is taken or refused by its number, from 1; what is taken is stored in batches of 10,000. A body that
+breaks off or cannot be read any further leaves the batches before as they are, and the answer says how far it came.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from starlette.requests import ClientDisconnect
+
+from wattgate.errors import MAX_TOLD, BadInput, Problem
+from wattgate.graphql.bulk import BadLine, Bulk, Run, Unreadable, quality_named
+from wattgate.graphql.resolvers.raw_readings import ARROW
+from wattgate.rest_compat import arrow
+
+log = logging.getLogger(__name__)
+
+NDJSON = "application/x-ndjson"
+MAX_LINE = 64 * 1024
+"""Bytes of the longest line that is read; a longer one is refused."""
+
+Chunks = AsyncIterator[bytes]
+Take = Callable[[Chunks, Bulk], Awaitable[None]]
+"""Reads a body and adds each reading to a bulk. BadInput where it cannot be read any further."""
+
+
+class Line(msgspec.Struct, rename="camel"):
+    """A line of NDJSON: one reading. Members that it does not have are passed over."""
+
+    resource_id: str
+    at: Annotated[datetime, Meta(tz=True)]
+    value: Decimal
+    field: str | None = None
+    quality: str = ""
+
+
+_DECODER = msgspec.json.Decoder(Line)
+
+
+async def take_lines(chunks: Chunks, bulk: Bulk) -> None:
+    """Newline-delimited JSON: a reading a line."""
+    number = 0
+    async for text in _lines(chunks):
+        number += 1
+        if not text.strip():
+            continue
+        try:
+            line = _line(text)
+            quality = quality_named(line.quality)
+        except BadLine as bad:
+            bulk.refuse(number, str(bad))
+        else:
+            await bulk.add(number, line.resource_id, line.field, line.at, line.value, quality)
+
+
+async def take_batches(chunks: Chunks, bulk: Bulk) -> None:
+    """An Apache Arrow IPC stream: a reading a row."""
+    number = 0
+    async for rows in arrow.rows_of(chunks):
+        for row in rows:
+            number += 1
+            if isinstance(row, BadLine):
+                bulk.refuse(number, str(row))
+            else:
+                await bulk.add(number, *row)
+
+
+TAKES: Mapping[str, Take] = MappingProxyType({NDJSON: take_lines, ARROW: take_batches})
+"""How bodies are read, by their media type."""
+
+
+async def record_stream(take: Take, chunks: Chunks, run: Run) -> dict[str, Any]:
+    """Record what a body holds: how many readings were recorded and refused, and the first refusals."""
+    refused: list[Problem] = []
+
+    def refuse(line: int, reason: str) -> None:
+        if len(refused) < MAX_TOLD:
+            refused.append(Problem((line,), reason))
+
+    bulk = Bulk(run, refuse)
+    try:
+        await take(chunks, bulk)
+    except Unreadable as error:
+        report = await bulk.finish()
+        message = f"{error.message}; of what came before it {report.recorded:,} readings are recorded"
+        raise BadInput(message, problems=refused) from None
+    except ClientDisconnect:
+        log.info("a client left before its readings were all here; those that were are recorded")
+    report = await bulk.finish()
+    told: dict[str, Any] = {"status": "OK", "recorded": report.recorded, "refused": report.refused}
+    if refused:
+        told["problems"] = [{"line": problem.path[0], "message": problem.message} for problem in refused]
+    if report.refused > MAX_TOLD:
+        told["moreProblems"] = report.refused - MAX_TOLD
+    return told
+
+
+def _line(text: bytes) -> Line:
+    if len(text) > MAX_LINE:
+        raise BadLine(f"is longer than {MAX_LINE:,} bytes")
+    try:
+        return _DECODER.decode(text)
+    except msgspec.ValidationError as error:
+        raise BadLine(str(error)) from None
+    except msgspec.DecodeError as error:
+        raise BadLine(f"is not JSON: {error}") from None
+
+
+async def _lines(chunks: Chunks) -> AsyncIterator[bytes]:
+    """The lines of a body without their ends; of one that is too long only so much that it can be told."""
+    rest = b""
+    async for chunk in chunks:
+        *whole, tail = chunk.split(b"\n")
+        for line in whole:
+            yield rest + line
+            rest = b""
+        rest = (rest + tail)[: MAX_LINE + 1]
+    if rest:
+        yield rest
