@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -289,6 +290,18 @@ def doctor() -> None:
         err.print("[yellow]database[/]   answers, but is not at this version's schema: run wattgate db upgrade")
         raise typer.Exit(1)
     out.print("[green]database[/]   answers and is at this version's schema")
+    if settings.mqtt_url is not None:
+        _check_broker(settings)
+
+
+def _check_broker(settings: Settings) -> None:
+    mqtt = import_module("wattgate.app.mqtt_intake")  # needs what is installed only where a broker is set
+    try:
+        _run(mqtt.check(settings))
+    except mqtt.MqttError as error:
+        err.print(f"[red]MQTT broker[/]   does not let the gateway in: {error}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    out.print("[green]MQTT broker[/]   answers")
 
 
 @app.command("routes")

@@ -18,6 +18,7 @@ from wattgate.graphql.resolvers import (
     identity,
     live,
     lookups,
+    metering,
     network_registry,
     oauth,
     profiles,
@@ -197,5 +198,6 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     catch_up.network_readings,
     catch_up.move_catch_up,
     webhooks.record_webhook,
+    metering.record_meter_messages,
 )
-"""What the command line and the demo do besides; it stands on no door."""
+"""What the command line, the intake and the demo do besides; it stands on no door."""

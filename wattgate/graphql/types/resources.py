@@ -8,7 +8,7 @@ import strawberry
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import resources as queries
 from wattgate.graphql.fields import edge
-from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds
+from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.scalars import Json
 from wattgate.names import Function, Period
 from wattgate.principal import Permission
@@ -194,6 +194,11 @@ class Device:
     )
     status: DeviceStatus = edge(
         device_queries.statuses, needs=Permission.DEVICE_READ, description="Whether it sends packets."
+    )
+    network_state: NetworkState | None = edge(
+        device_queries.network_states,
+        needs=Permission.DEVICE_READ,
+        description="What it said of itself, where it ever did.",
     )
     resources: list[Resource] = edge(
         device_queries.resources, needs=Permission.RESOURCE_READ, description="The resources that its sensors feed."
