@@ -154,9 +154,9 @@ def _local(hardware_id: str, meter: Literal["electricitymeter", "gasmeter"], pay
     part = _at(payload, meter)
     if part is None:
         raise Unreadable(f"{meter} is missing")
-    parts = _Parts()
+    at, parts = _instant(_at(payload, meter, "timestamp")), _Parts()
     values = [parts.read(_told, part, told) for told in LOCAL[meter]]
-    return MeterMessage(hardware_id, _instant(_at(part, "timestamp")), _known(values), unreadable=tuple(parts.problems))
+    return MeterMessage(hardware_id, at, _known(values), unreadable=tuple(parts.problems))
 
 
 def _told(part: Any, told: Told) -> Measured | None:
