@@ -26,8 +26,8 @@ from wattgate.app.settings import Settings
 from wattgate.clock import iso, utc_now
 from wattgate.db.migrate import upgrade
 from wattgate.db.models import NetworkState
-from wattgate.errors import Unavailable
-from wattgate.graphql.resolvers.metering import Fault, Refusal, record_meter_messages
+from wattgate.errors import BadInput
+from wattgate.graphql.resolvers.metering import MAX_MESSAGES, Fault, Refusal, record_meter_messages
 from wattgate.graphql.types import resources as types
 from wattgate.realtime.meter_messages import Measured, MeterMessage
 
@@ -397,6 +397,35 @@ async def test_a_bad_value_leaves_the_others_of_the_batch(connected: tuple[House
     assert "the field is in kWh, displays measure in W" in taken.refusals[2].reason
 
 
+async def test_a_message_that_breaks_its_batch_is_found_and_logged_and_the_others_are_stored(
+    connected: tuple[House, Broker], caplog: pytest.LogCaptureFixture
+) -> None:
+    display = await display_of(connected[0].one)
+    tenant = display.tenant
+    good = [message(display, at, ("POWER", f"{n}")) for n, at in enumerate(a_while_ago(5))]
+    broken: Any = None  # what no reader of messages makes
+    bad = [MeterMessage(display.hardware_id, utc_now(), (broken,)), MeterMessage("A\0B", utc_now())]
+    intake = MqttIntake(
+        addresses.Broker.at("mqtt://nowhere"), application_id=tenant.application_id, topics=["#"], client_id="none"
+    )
+    await intake._store(tenant.gateway.runner, [*good[:2], bad[0], good[2], bad[1], *good[3:]])
+    assert await display.power() == [0, 1, 2, 3, 4]
+    assert "an unexpected error has occurred" in caplog.text
+    assert caplog.text.count(f"what {bad[1].hardware_id!r} sends") == 1
+
+
+async def test_a_batch_may_amount_to_more_readings_than_a_call_takes(connected: tuple[House, Broker]) -> None:
+    tenant = connected[0].one
+    resource_ids = [await tenant.add_resource() for _ in range(11)]
+    device = await tenant.run("device", device_id=await add_device(tenant, *resource_ids))
+    power = (Measured("electricity.consumption", "POWER", Decimal(1), "W"),)
+    messages = [MeterMessage(device.hardware_id, at, power) for at in a_while_ago(MAX_MESSAGES)]
+    given = {"messages": messages}
+    assert (await tenant.gateway.runner.run(record_meter_messages, tenant.system, given)).recorded == 11 * MAX_MESSAGES
+    with pytest.raises(BadInput, match="at most 1,000 messages"):
+        await tenant.gateway.runner.run(record_meter_messages, tenant.system, {"messages": [*messages, messages[0]]})
+
+
 async def test_of_two_values_of_one_instant_the_later_sent_holds(connected: tuple[House, Broker]) -> None:
     display = await display_of(connected[0].one)
     (at,) = a_while_ago(1)
@@ -427,16 +456,6 @@ async def test_what_a_display_says_of_itself_is_the_newest_and_no_change_of_its_
     taken, device = await hear(utc_now() + timedelta(hours=1))
     assert device.heard_at == three
     assert [one.reason for one in taken.refusals] == ["what it says of itself is in the future"]
-
-
-async def test_a_fault_of_the_database_server_is_told_as_unavailable(connected: tuple[House, Broker]) -> None:
-    runner = connected[0].gateway.runner
-    if connected[0].gateway.database.sqlite:
-        return
-    starting_up = "DO $$ BEGIN RAISE EXCEPTION 'starting up' USING ERRCODE = '57P03'; END $$"
-    with pytest.raises(Unavailable):
-        async with runner._session(write=False) as session:
-            await (await session.connection()).exec_driver_sql(starting_up)
 
 
 def test_each_fault_of_a_display_is_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:

@@ -15,6 +15,7 @@ import uvicorn
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
@@ -68,7 +69,7 @@ def main() -> None:
     except ValidationError as error:
         for problem in error.errors():
             setting = "WATTGATE_" + "_".join(map(str, problem["loc"])).upper()
-            err.print(f"[red]{setting}[/]: {problem['msg']}")
+            err.print(f"[red]{setting}[/]: {escape(problem['msg'])}")
         raise SystemExit(2) from None
     except SettingsError as error:
         field = re.search(r'field "(\w+)"', str(error))
@@ -299,7 +300,7 @@ def _check_broker(settings: Settings) -> None:
     try:
         _run(mqtt.check(settings))
     except mqtt.MqttError as error:
-        err.print(f"[red]MQTT broker[/]   does not let the gateway in: {error}", soft_wrap=True)
+        err.print(f"[red]MQTT broker[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
     out.print("[green]MQTT broker[/]   answers")
 
