@@ -14,7 +14,7 @@ from aiomqtt import MqttError
 from wattgate.app.broker import Broker
 from wattgate.app.settings import Settings
 from wattgate.errors import GatewayError
-from wattgate.graphql.resolvers.metering import Fault, Refusal, record_meter_messages
+from wattgate.graphql.resolvers.metering import Refusal, record_meter_messages
 from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal, Role
 from wattgate.realtime.meter_messages import MeterMessage, Unreadable, read_message
@@ -56,23 +56,23 @@ class Backoff:
 
 
 class FaultLog:
-    """Logs faults, each kind of each display's at most once a minute, and how many others there were."""
+    """Logs what is refused, each kind of each display's at most once a minute, and how many others there were."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str, Fault], float] = {}
+        self._told: dict[tuple[str, str], float] = {}
         self._untold = 0
 
-    def tell(self, fault: Refusal, now: float) -> None:
-        """Log a fault, unless it or very many others were told within the minute before `now` (in seconds)."""
+    def tell(self, refusal: Refusal, now: float) -> None:
+        """Log a refusal, unless its kind or very many others were told in the minute before `now` (in seconds)."""
         while self._told and now - next(iter(self._told.values())) >= TOLD_EVERY:
             del self._told[next(iter(self._told))]
-        key = (fault.hardware_id, fault.fault)
+        key = (refusal.hardware_id, refusal.kind)
         if key in self._told or len(self._told) >= MAX_TOLD:
             self._untold += 1
             return
         self._told[key] = now
         more = f" ({self._untold:,} more since the last of these lines)" if self._untold else ""
-        log.warning("what %r sends %s: %s%s", fault.hardware_id, fault.fault.value, fault.reason, more)
+        log.warning("display %r: %s%s", refusal.hardware_id, refusal.reason, more)
         self._untold = 0
 
 
@@ -200,7 +200,7 @@ class MqttIntake:
             try:
                 read.append(read_message(topic, message.payload))
             except Unreadable as reason:
-                self._faults.tell(Refusal(topic, Fault.UNREADABLE, str(reason)), time.monotonic())
+                self._faults.tell(Refusal(topic, str(reason)), time.monotonic())
         if read:
             await self._store(runner, read)
 
@@ -227,7 +227,7 @@ class MqttIntake:
     async def _halve(self, runner: Runner, messages: Sequence[MeterMessage], reason: str) -> None:
         """Store each half of messages that are refused together; refuse a single one."""
         if len(messages) == 1:
-            self._faults.tell(Refusal(messages[0].hardware_id, Fault.VALUE, reason), time.monotonic())
+            self._faults.tell(Refusal(messages[0].hardware_id, "a message is not stored", reason), time.monotonic())
             return
         middle = len(messages) // 2
         await self._store(runner, messages[:middle])

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Decimal
-from enum import Enum
 
 from sqlalchemy import or_
 from sqlmodel import col
@@ -29,21 +28,17 @@ MAX_MESSAGES = 1_000
 _FIRST_WORD = re.compile(r"\w+")
 
 
-class Fault(Enum):
-    """What kind of reason there is not to record something that a display sent."""
-
-    UNREADABLE = "is not read"
-    UNKNOWN_DEVICE = "is a stranger's"
-    VALUE = "is not stored"
-
-
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Something of a display's that is not recorded, and why."""
+    """Something of a display's that is not recorded, and why: the kind of fault, and what is special about this one."""
 
     hardware_id: str
-    fault: Fault
-    reason: str
+    kind: str
+    detail: str = ""
+
+    @property
+    def reason(self) -> str:
+        return f"{self.kind}: {self.detail}" if self.detail else self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +105,9 @@ class _Batch:
 
     def take(self, message: MeterMessage, display: _Display | None) -> None:
         for reason in message.unreadable:
-            self._refuse(message, Fault.UNREADABLE, reason)
+            self._refuse(message, reason)
         if display is None:
-            self._refuse(message, Fault.UNKNOWN_DEVICE, "no active device has this hardware id")
+            self._refuse(message, "no active device has this hardware id")
             return
         for measured in message.values:
             for resource, fields in display.feeds.get(measured.classifier, ()):
@@ -126,18 +121,18 @@ class _Batch:
         try:
             at, value = known.stamp(message.at, self.now_ms), _stored(measured, known)
         except Refused as refused:
-            self._refuse(message, Fault.VALUE, f"{measured.classifier} {measured.field}: {refused}")
+            self._refuse(message, f"{measured.classifier} {measured.field} is not stored", str(refused))
         else:
             self.values[resource.resource_id, known.name][at] = value
 
     def _say(self, message: MeterMessage, device_id: str, state: models.NetworkState) -> None:
         if to_ms(state.at) > self.now_ms + AHEAD_MS:
-            self._refuse(message, Fault.VALUE, "what it says of itself is in the future")
+            self._refuse(message, "what it says of itself is in the future")
         elif device_id not in self.states or self.states[device_id].at <= state.at:
             self.states[device_id] = state
 
-    def _refuse(self, message: MeterMessage, fault: Fault, reason: str) -> None:
-        self.refusals.append(Refusal(message.hardware_id, fault, reason))
+    def _refuse(self, message: MeterMessage, kind: str, detail: str = "") -> None:
+        self.refusals.append(Refusal(message.hardware_id, kind, detail))
 
     def series(self) -> Iterator[types.NewReadings]:
         for (resource_id, name), values in self.values.items():
