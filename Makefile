@@ -38,14 +38,15 @@ lock:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wattgate needs Python 3.11 or newer; set PYTHON=python3.x")'
 	@$(PYTHON) -m venv .venv
 
+# A lock file names everything that is needed, so that nothing is left to resolve: --no-deps.
 .venv/installed: requirements.lock pyproject.toml | .venv/bin/python
 	@echo "wattgate: installing what it runs on (under a minute, once)"
-	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --require-hashes -r requirements.lock
 	@$(PIP) --no-deps -e .
 	@touch $@
 
 .venv/installed-dev: requirements-dev.lock pyproject.toml | .venv/bin/python
 	@echo "wattgate: installing what its tests and checks need (about a minute, once)"
-	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(PIP) --no-deps --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps -e .
 	@touch $@ .venv/installed

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.servers import broker
 from wattgate.graphql.catalogue import OPERATIONS
 
 
@@ -93,6 +94,11 @@ async def _from_an_empty_folder(folder: Path, port: int) -> None:
         ("BASE_PATH", "api", "begins with a slash"),
         ("LOG_LEVEL", "loud", "'debug', 'info', 'warning' or 'error'"),
         ("ALLOWED_ORIGINS", "not json", "ALLOWED_ORIGINS"),
+        ("MQTT_URL", "http://localhost", "is not a broker's URL"),
+        ("MQTT_URL", "mqtt://localhost:eighty", "Port could not be cast"),
+        ("MQTT_TOPICS", '["glow/#/STATE"]', "'glow/#/STATE' is no topic that a broker takes"),
+        ("MQTT_TOPICS", "[]", "at least 1 item"),
+        ("MQTT_CLIENT_ID", "", "at least 1 character"),
     ],
 )
 def test_a_bad_setting_stops_the_boot_with_a_sentence(tmp_path: Path, setting: str, value: str, told: str) -> None:
@@ -101,6 +107,42 @@ def test_a_bad_setting_stops_the_boot_with_a_sentence(tmp_path: Path, setting: s
     assert f"WATTGATE_{setting}" in done.stderr
     assert told in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_displays_are_some_applications(tmp_path: Path) -> None:
+    done = wattgate("doctor", folder=tmp_path, MQTT_URL="mqtt://localhost")
+    assert done.returncode == 2
+    assert "WATTGATE_MQTT_APPLICATION_ID: Value error, is needed with WATTGATE_MQTT_URL" in done.stderr
+
+
+def test_a_broker_without_what_the_intake_needs_stops_the_boot_with_a_sentence(tmp_path: Path) -> None:
+    without = "import sys; sys.modules['aiomqtt'] = None; from wattgate.app.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", without, "doctor"],
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "200", "WATTGATE_MQTT_URL": "mqtt://localhost"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "pip install wattgate[mqtt]" in done.stderr
+
+
+async def test_the_doctor_says_whether_the_broker_lets_the_gateway_in(tmp_path: Path) -> None:
+    async def doctor(url: str) -> subprocess.CompletedProcess[str]:
+        settings = {"MQTT_URL": url, "MQTT_APPLICATION_ID": "mine"}
+        return await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **settings)
+
+    assert (await asyncio.to_thread(wattgate, "db", "upgrade", folder=tmp_path)).returncode == 0
+    async with broker() as server:
+        welcome = await doctor(server.url)
+        assert (welcome.returncode, "MQTT broker   answers" in welcome.stdout) == (0, True), welcome.stderr
+        nameless = await doctor(server.url.replace("gateway@", ""))
+        assert (nameless.returncode, "does not let the gateway in" in nameless.stderr) == (1, True)
+    away = await doctor(server.url)
+    assert (away.returncode, "does not let the gateway in" in away.stderr) == (1, True)
 
 
 def test_a_database_that_does_not_answer_is_told_by_the_doctor(tmp_path: Path) -> None:

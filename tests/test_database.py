@@ -110,3 +110,13 @@ async def test_a_database_that_is_away_is_told_as_unavailable(url: str) -> None:
         await gateway.runner.run(homes.virtual_entities, Principal(Role.SYSTEM, application_id="x"), {})
     assert told.value.extensions["retryable"] is True
     await gateway.database.close()
+
+
+@pytest.mark.parametrize("state", ["57P03", "53300", "08006"])
+async def test_a_server_that_is_not_well_is_told_as_unavailable(postgresql_url: str, state: str) -> None:
+    gateway = assemble(Settings(_env_file=None, database_url=postgresql_url))
+    fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
+    with pytest.raises(Unavailable):
+        async with gateway.runner._session(write=False) as session:
+            await session.execute(text(fault))
+    await gateway.database.close()

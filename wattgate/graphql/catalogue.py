@@ -18,6 +18,7 @@ from wattgate.graphql.resolvers import (
     identity,
     live,
     lookups,
+    metering,
     network_registry,
     oauth,
     profiles,
@@ -204,5 +205,6 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     retention.applications_with_retention,
     retention.forget_readings,
     retention.keep_house,
+    metering.record_meter_messages,
 )
-"""What the command line and the demo do besides; it stands on no door."""
+"""What the command line, the intake and the demo do besides; it stands on no door."""

@@ -27,6 +27,10 @@ NO_APPLICATION = ""
 """The application of callers that have none: it owns no rows."""
 
 
+SERVERS_FAULTS = ("08", "53", "57")
+"""Classes of SQLSTATE: connection, insufficient resources, operator intervention."""
+
+
 class Runner:
     """Runs operations, edges and subscriptions for principals. Nothing else opens a session or commits."""
 
@@ -112,9 +116,15 @@ class Runner:
             log.warning("the database is away", exc_info=error)
             raise Unavailable("the database is away for the moment", retry_after=1) from error
         except DBAPIError as error:
-            if not error.connection_invalidated:
+            if not error.connection_invalidated and not _servers_fault(error):
                 raise
             raise Unavailable("the database is away for the moment", retry_after=1) from error
+
+
+def _servers_fault(error: DBAPIError) -> bool:
+    """Whether the database says that it is not well itself, as while it starts or when it has no connection left."""
+    state: str | None = getattr(error.orig, "sqlstate", None)
+    return state is not None and state.startswith(SERVERS_FAULTS)
 
 
 def permit(principal: Principal, permission: Permission) -> Scope:

@@ -22,6 +22,7 @@ from wattgate.db.models.devices import (
     DeviceSensor,
     DeviceType,
     HardwareIds,
+    NetworkState,
     TypeProtocol,
     TypeSensor,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "NetworkMeterPoint",
     "NetworkReading",
     "NetworkRegister",
+    "NetworkState",
     "Notification",
     "NotificationLog",
     "OAuthClient",

@@ -36,6 +36,21 @@ class HardwareIds(msgspec.Struct):
     serial_number: str | None = None
 
 
+class NetworkState(msgspec.Struct):
+    """What a display says of itself and of its place on the home's meter network.
+
+    `rssi` is the strength of the signal in dBm, `lqi` the quality of the link from 0 to 255.
+    """
+
+    at: datetime
+    software: str | None = None
+    hardware: str | None = None
+    smets_version: str | None = None
+    rssi: int | None = None
+    lqi: int | None = None
+    status: str | None = None
+
+
 class DeviceType(Tenanted, table=True):
     __tablename__ = "device_type"
     key: ClassVar[str] = "device_type_id"
@@ -49,7 +64,10 @@ class DeviceType(Tenanted, table=True):
 
 
 class Device(Tenanted, table=True):
-    """A device in a home that sends packets to the platform. `hardware_key` is its hardware id as it is compared."""
+    """A device in a home that sends packets to the platform. `hardware_key` is its hardware id as it is compared.
+
+    `network_state` is the newest that it has said of itself, and `heard_at` the instant of that.
+    """
 
     __table_args__ = (UniqueConstraint("application_id", "hardware_key"),)
     key: ClassVar[str] = "device_id"
@@ -66,6 +84,8 @@ class Device(Tenanted, table=True):
     parent_hardware_id: list[str] = Field(default_factory=list, sa_type=Json)
     tags: list[str] = Field(default_factory=list, sa_type=Json)
     protocol_name: str
+    network_state: NetworkState | None = Field(default=None, sa_type=Structs(NetworkState, many=False), nullable=True)
+    heard_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = created_at()
     updated_at: datetime = updated_at()
 

@@ -8,7 +8,7 @@ import msgspec
 from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import CatchUp, Device, DeviceSensor, DeviceType, Resource
+from wattgate.db.models import CatchUp, Device, DeviceSensor, DeviceType, NetworkState, Resource
 from wattgate.db.rows import Rows
 from wattgate.db.storage import Field, fields_of
 from wattgate.names import DeviceActivity
@@ -28,7 +28,7 @@ class Protocol(msgspec.Struct, gc=False):
 
 
 class DeviceStatus(msgspec.Struct, gc=False):
-    """Whether a device sends packets: its newest reading's instant, None where there is none yet."""
+    """Whether a device sends packets: the newest one's instant, None where there is none yet."""
 
     found: bool
     device_id: str
@@ -83,7 +83,7 @@ async def of_resources(rows: Rows, resources: Sequence[Resource]) -> list[Device
 
 
 async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
-    """Whether each device sends packets, by the newest reading of the resources that its sensors feed."""
+    """Whether each device sends packets, by the newest of its sensors' readings and of what it says of itself."""
     sensors = await _sensors(rows, devices)
     known = await _resources(rows, sensors.values())
     fields = {resource_id: fields_of(resource.storage) for resource_id, resource in known.items()}
@@ -97,6 +97,8 @@ async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
             for field in fields.get(sensor.resource_id or "", ())
             if (stored := latest.get((known[sensor.resource_id or ""].number or 0, field.index)))
         ]
+        if device.heard_at is not None:
+            seen.append((to_ms(device.heard_at), LIVE_CADENCE_MS))
         at = max((at for at, _ in seen), default=None)
         cadence = min((cadence for _, cadence in seen), default=None)
         return DeviceStatus(
@@ -109,6 +111,11 @@ async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
         )
 
     return [status(device) for device in devices]
+
+
+async def network_states(rows: Rows, devices: Sequence[Device]) -> list[NetworkState | None]:
+    """What each device has said of itself, None where it never did."""
+    return [device.network_state for device in devices]
 
 
 def activity(last_ms: int | None, cadence_ms: int | None, now_ms: int) -> DeviceActivity:

@@ -84,7 +84,7 @@ class DeviceStatus:
     device_id: strawberry.ID
     hardware_id: str
     last_packet_at: datetime | None = strawberry.field(
-        description="The instant of the newest reading of its sensors' resources."
+        description="The instant of the newest reading of its sensors' resources, or of what it said of itself."
     )
     expected_every: int | None = strawberry.field(
         description="Seconds between two packets, by the finest sampling among what it has sent."
@@ -92,6 +92,17 @@ class DeviceStatus:
     status: DeviceActivity = strawberry.field(
         description="LIVE up to 3 and STALE up to 48 times expectedEvery after the last packet, then OFFLINE."
     )
+
+
+@strawberry.type(description="What a display says of itself and of its place on the home's meter network.")
+class NetworkState:
+    at: datetime = strawberry.field(description="When it said so.")
+    software: str | None = strawberry.field(description="The version of the software that it runs.")
+    hardware: str | None = strawberry.field(description="The model of its hardware.")
+    smets_version: str | None = strawberry.field(description="The generation of the meters: SMETS1 or SMETS2.")
+    rssi: int | None = strawberry.field(description="The strength of the signal, in dBm.")
+    lqi: int | None = strawberry.field(description="The quality of the link, from 0 to 255.")
+    status: str | None = strawberry.field(description="Such as joined.")
 
 
 @strawberry.input(description="The numbers that stand on a device or on what it is connected to.")

@@ -10,7 +10,7 @@ from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
 from wattgate.graphql.fields import edge
-from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds
+from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.readings import Bucket, BucketColumns, SeriesPart
 from wattgate.graphql.types.scalars import Json
 from wattgate.names import Baseline, BucketQuality, Function, Period, ReadingQuality
@@ -243,6 +243,11 @@ class Device:
     )
     status: DeviceStatus = edge(
         device_queries.statuses, needs=Permission.DEVICE_READ, description="Whether it sends packets."
+    )
+    network_state: NetworkState | None = edge(
+        device_queries.network_states,
+        needs=Permission.DEVICE_READ,
+        description="What it said of itself, where it ever did.",
     )
     resources: list[Resource] = edge(
         device_queries.resources, needs=Permission.RESOURCE_READ, description="The resources that its sensors feed."
