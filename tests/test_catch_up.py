@@ -17,6 +17,7 @@ from tests.support.servers import database_on
 from wattgate.app.catch_ups import run_catch_ups, work_once
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
+from wattgate.clock import iso
 from wattgate.db.migrate import upgrade
 from wattgate.db.network import RegistryNetwork, Value
 from wattgate.errors import Unavailable
@@ -122,7 +123,7 @@ async def test_the_call_answers_at_once_and_the_readings_come_by_themselves(serv
     assert done["createdAt"] <= done["startedAt"] <= done["finishedAt"]
     raw = await served.one.run("raw_readings", resource_id=point.resource_id)
     assert raw.value == [0.125, 0.25, 0.123]  # as many decimals as the resource stores
-    assert raw.at == [START + n * HALF_HOUR for n in range(3)]
+    assert raw.at == [iso(START + n * HALF_HOUR) for n in range(3)]
 
 
 async def test_every_change_of_state_reaches_a_subscriber_and_so_do_the_readings(served: House) -> None:

@@ -41,12 +41,12 @@ class Weekday(Enum):
 
 
 class ReadingQuality(Enum):
-    """What is known of a reading, in the words of the meter network. The value is what is stored."""
+    """What is known of a reading, in the words of the meter network. Their order is what is stored: only append."""
 
-    ACTUAL = 0
-    ESTIMATED = 1
-    SUBSTITUTED = 2
-    QUESTIONABLE = 3
+    ACTUAL = "ACTUAL"
+    ESTIMATED = "ESTIMATED"
+    SUBSTITUTED = "SUBSTITUTED"
+    QUESTIONABLE = "QUESTIONABLE"
 
 
 class BucketQuality(Enum):

@@ -140,7 +140,12 @@ def _catch_up(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _columns(told: dict[str, Any]) -> dict[str, Any]:
-    return {"timestamp": told["at"], "value": told["value"], "field": [told["field"]] * len(told["at"])}
+    return {
+        "timestamp": told["at"],
+        "value": told["value"],
+        "field": [told["field"]] * len(told["at"]),
+        "quality": told["quality"],
+    }
 
 
 REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {

@@ -21,7 +21,7 @@ from wattgate.db.rowset import Rowset
 
 
 class Stored(NamedTuple):
-    """A stored reading; `quality` is a `ReadingQuality`'s value."""
+    """A stored reading; `quality` is a `ReadingQuality`'s code."""
 
     at: int
     value: int

@@ -8,11 +8,17 @@ from functools import lru_cache
 
 from wattgate.clock import EPOCH, from_ms, iso, to_ms
 from wattgate.db.models import StorageDefinition
+from wattgate.names import ReadingQuality
 
 MAX_SCALED = 10**15 - 1
 """The largest stored integer: a JSON number of up to 15 digits comes back as it was written."""
 
 MAX_DECIMALS = 9
+
+QUALITIES = tuple(ReadingQuality)
+QUALITY_CODES = {quality: code for code, quality in enumerate(QUALITIES)}
+"""What is stored for a quality; 0 is ACTUAL."""
+
 AHEAD_MS = 5 * 60 * 1000
 """How far a reading's time may lie ahead of the gateway's clock: meters' clocks are not exact."""
 

@@ -131,6 +131,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "resourceTypeId": "The kind of resource.",
         "resources": "The resources that belong to it.",
         "revisedSince": "Only buckets in which something was received, or replaced, after this instant.",
+        "retentionDays": "After how many days readings are deleted; null keeps them for good.",
         "revokedAt": "When it was revoked; null while it holds.",
         "sampling": "regular (on a grid) or irregular (at any time).",
         "scope": "What is asked for, in words separated by spaces: read, write.",

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 from starlette.requests import ClientDisconnect
 
-from wattgate.errors import MAX_TOLD, BadInput, Problem
+from wattgate.errors import MAX_TOLD, Problem
 from wattgate.graphql.bulk import BadLine, Bulk, Run, Unreadable, quality_named
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.rest_compat import arrow
@@ -90,7 +90,7 @@ async def record_stream(take: Take, chunks: Chunks, run: Run) -> dict[str, Any]:
     except Unreadable as error:
         report = await bulk.finish()
         message = f"{error.message}; of what came before it {report.recorded:,} readings are recorded"
-        raise BadInput(message, problems=refused) from None
+        raise Unreadable(message, problems=refused) from None
     except ClientDisconnect:
         log.info("a client left before its readings were all here; those that were are recorded")
     report = await bulk.finish()

@@ -10,18 +10,15 @@ from wattgate.db import meter_points, models
 from wattgate.db.column import Column
 from wattgate.db.queries.consent import withheld
 from wattgate.db.series import Stored
-from wattgate.db.storage import Field, field_named, fields_of
+from wattgate.db.storage import QUALITIES, Field, field_named, fields_of
 from wattgate.errors import BadInput, NotSupported, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import resources as types
-from wattgate.names import ReadingQuality
 from wattgate.principal import Permission
 
 ARROW = "application/vnd.apache.arrow.stream"
 PAGE = 10_000
 """How many readings one page holds at most."""
-
-_QUALITIES = {quality.value: quality.name for quality in ReadingQuality}
 
 FOREVER = 2**62
 """Milliseconds since 1970 beyond every reading."""
@@ -54,7 +51,7 @@ class RawReadings:
 
     @property
     def quality(self) -> Column[str]:
-        return Column(_QUALITIES[one.quality] for one in self.stored)
+        return Column(QUALITIES[one.quality].value for one in self.stored)
 
 
 @dataclass(frozen=True, slots=True)

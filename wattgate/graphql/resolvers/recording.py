@@ -9,7 +9,7 @@ from typing import NamedTuple
 from wattgate.clock import from_ms, iso, to_ms
 from wattgate.db import models
 from wattgate.db.recording import Incoming
-from wattgate.db.storage import Field, Refused, field_named, fields_of
+from wattgate.db.storage import QUALITIES, QUALITY_CODES, Field, Refused, field_named, fields_of
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import readings as types
@@ -167,7 +167,7 @@ class Batch:
         if ms < target.oldest:
             raise Refused(f"{iso(at)} is longer ago than the {target.keeps} days for which readings are kept")
         key = (target.number, field.index, ms)
-        reading = Incoming(*key, scaled, quality.value, field.hourly)
+        reading = Incoming(*key, scaled, QUALITY_CODES[quality], field.hourly)
         if self.readings.setdefault(key, reading) != reading:
             raise Refused("the same instant is given twice with different values")
 
@@ -195,7 +195,7 @@ class Batch:
             unit=target.field.unit,
             at=from_ms(one.at),
             value=target.field.number(one.value),
-            quality=ReadingQuality(one.quality),
+            quality=QUALITIES[one.quality],
         )
         return Event(topics.readings(target.resource.resource_id), target.field.name, payload)
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from wattgate.clock import to_ms
 from wattgate.db.models import Tariff
+from wattgate.errors import GatewayError
+from wattgate.graphql.bulk import Unreadable
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.rest_compat import arrow, legacy
 from wattgate.rest_compat.exchange import Answer
@@ -87,6 +89,11 @@ def _catch_up(answer: Answer) -> Any:
     return legacy.envelope(answer.result.resource, told)
 
 
+def _unreadable(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
+    """A stream that breaks off says so; the lines before that were refused are no elements that are incorrect."""
+    return {**body, "error": error.message} if isinstance(error, Unreadable) else body
+
+
 _STREAM = Shape(given=legacy.raw_given, places=legacy.READINGS_PLACES, stream=arrow.stream)
 
 
@@ -107,7 +114,7 @@ RESOURCES: Mapping[str, Shape] = {
         places=legacy.POSTED_PLACES,
         body=lambda answer: {"status": "OK", **answer.told},
     ),
-    "POST /readings": Shape(streams=TAKES, error=lambda error, body: {**body, "error": error.message}),
+    "POST /readings": Shape(streams=TAKES, error=_unreadable),
     "GET /resource/{resourceId}/current": Shape(body=_current),
     "GET /resource/{resourceId}/first-time": Shape(body=_time("firstTs", "firstTime")),
     "GET /resource/{resourceId}/last-time": Shape(body=_time("lastTs", "lastTime")),
