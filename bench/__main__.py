@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-BENCHMARKS: tuple[Callable[[], Awaitable[None]], ...] = ()
+from bench.readings import bench_readings
+
+BENCHMARKS: tuple[Callable[[], Awaitable[None]], ...] = (bench_readings,)
 
 
 async def main() -> None:
-    if not BENCHMARKS:
-        print("There are no benchmarks yet.")
     for benchmark in BENCHMARKS:
         await benchmark()
 

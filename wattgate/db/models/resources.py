@@ -94,9 +94,10 @@ class Reading(SQLModel, table=True):
     """One value: `value` is the fixed-point number times ten to the decimals of its storage field.
 
     `field` is the position of the storage field in the resource; `at` and `received_at` (since when the value stands
-    as it is) are in milliseconds since 1970, UTC. `quality` is a `ReadingQuality`'s code (`storage.QUALITY_CODES`); `revision` counts how often another
-    value replaced it. PostgreSQL keeps a partition for each month (`db.partitions`). There is no foreign key, which
-    would be checked row by row: whoever records has the resource from `Rows`, and resources are not deleted.
+    as it is) are in milliseconds since 1970, UTC. `quality` is a `ReadingQuality`, by its place among them (0 is
+    ACTUAL); `revision` counts how often another value replaced it. PostgreSQL keeps a partition for each month
+    (`db.partitions`). There is no foreign key, which would be checked row by row: whoever records has the resource
+    from `Rows`, and resources are not deleted.
     """
 
     __table_args__ = {"sqlite_with_rowid": False, "postgresql_partition_by": "RANGE (at)"}

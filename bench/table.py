@@ -1,0 +1,17 @@
+"""How benchmarks print: a table of ratios, each with what it was measured against."""
+
+from rich.console import Console
+from rich.table import Table
+
+console = Console(width=140)
+
+
+def show(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Print a table; the first column is text, the others are numbers."""
+    table = Table(title=title, title_justify="left", box=None, header_style="bold")
+    for position, column in enumerate(columns):
+        table.add_column(column, justify="left" if position == 0 else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print()
