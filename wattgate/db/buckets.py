@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from wattgate.clock import from_ms, to_ms
+from wattgate.clock import from_ms, iso_ms, to_ms
 from wattgate.names import Period, Weekday
 
 MINUTE = 60 * 1000
@@ -49,6 +49,11 @@ class Grid:
         """Where each bucket begins, and where the last one ends."""
         starts = [edge for run in self.runs for edge in range(run.start, run.stop, run.step)]
         return [*starts, self.stop]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The edges as texts (`clock.iso`)."""
+        return [iso_ms(edge) for edge in self.edges]
 
     @property
     def start(self) -> int:

@@ -1,12 +1,16 @@
 """The database: one engine for SQLite or PostgreSQL, and the sessions on it."""
 
+import math
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import orjson
 from sqlalchemy import event
-from sqlalchemy.engine import Connection, make_url
+from sqlalchemy.engine import Connection, Dialect, make_url
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
@@ -19,6 +23,9 @@ SQLITE_PRAGMAS = (
     "PRAGMA busy_timeout=10000",
     "PRAGMA cache_size=-65536",
 )
+
+RESTED = 1.0
+"""Seconds after which a connection is asked whether it is still there."""
 
 _DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
@@ -43,21 +50,25 @@ class Database:
             json_serializer=lambda value: orjson.dumps(value).decode(),
             json_deserializer=_json,
             pool_size=pool_size,
-            pool_pre_ping=not self.sqlite,
         )
+        sync = self.engine.sync_engine
         if self.sqlite:
-            event.listen(self.engine.sync_engine, "connect", _prepare_sqlite)
-            event.listen(self.engine.sync_engine, "begin", _begin_sqlite)
+            event.listen(sync, "connect", _prepare_sqlite)
+            event.listen(sync, "begin", _begin_sqlite)
+        else:
+            event.listen(sync, "checkin", _rested)
+            event.listen(sync, "checkout", partial(_ping, sync.dialect))
 
     @asynccontextmanager
     async def session(self, *, write: bool) -> AsyncIterator[AsyncSession]:
         """A session that ends with a rollback unless it was committed. Only `Runner` and `db` open one.
 
-        On SQLite a writing session takes the write lock at once: two that began as readers could not both
-        become writers.
+        Where nothing is written there is no transaction: each statement sees what is committed, as it would within one
+        (READ COMMITTED), and two ways to the server and back are saved. On SQLite a writing session takes the write
+        lock at once: two that began as readers could not both become writers.
         """
         async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_Session) as session:
-            await session.connection(execution_options={"write": write})
+            await session.connection(execution_options={} if write else {"isolation_level": "AUTOCOMMIT"})
             yield session
 
     async def close(self) -> None:
@@ -85,5 +96,24 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    write = connection.get_execution_options().get("write", True)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _rested(connection: Any, record: Any) -> None:
+    record.info["since"] = time.monotonic()
+
+
+def _ping(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:
+    """Make sure of a connection that has not been used for a while; the pool replaces one that is dead.
+
+    Under load connections rest for milliseconds, so that no question goes twice to the server.
+    """
+    if time.monotonic() - record.info.get("since", math.inf) < RESTED:
+        return
+    try:
+        alive = dialect.do_ping(connection)
+    except dialect.loaded_dbapi.Error as error:
+        raise DisconnectionError from error
+    if not alive:
+        raise DisconnectionError

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from wattgate.clock import from_ms, iso_ms
+from wattgate.clock import from_ms
 from wattgate.db.aggregates import Aggregates
 from wattgate.db.buckets import Grid, instead
 from wattgate.db.column import Column
@@ -162,6 +162,8 @@ class ReadingSeries:
         interval, start = self.storage.interval_ms, self.storage.start_ms
         if interval is None:
             return None
+        if all(run.step % interval == 0 for run in self.grid.runs):
+            return [count for run in self.grid.runs for count in [run.step // interval] * run.count]
         before = [(start - edge) // interval for edge in self.grid.edges]
         return [one - other for one, other in pairwise(before)]
 
@@ -209,11 +211,11 @@ class BucketColumns:
 
     @property
     def start(self) -> Column[str]:
-        return Column(iso_ms(self.series.grid.edges[position]) for position in self.series.told)
+        return Column(self._of(self.series.grid.labels[:-1]))
 
     @property
     def end(self) -> Column[str]:
-        return Column(iso_ms(self.series.grid.edges[position + 1]) for position in self.series.told)
+        return Column(self._of(self.series.grid.labels[1:]))
 
     @property
     def value(self) -> Column[float | None]:
@@ -234,6 +236,8 @@ class BucketColumns:
     @property
     def quality(self) -> Column[str]:
         amounts = self.series.amounts
+        if amounts.count == self.series.expected and all(amounts.count) and not any(amounts.estimated):
+            return Column(self._of([BucketQuality.ACTUAL.value] * len(amounts.count)))
         columns = zip(amounts.count, self._expected, amounts.estimated, strict=True)
         return Column(self._of([quality(*bucket).value for bucket in columns]))
 

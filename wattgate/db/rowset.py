@@ -18,7 +18,8 @@ class Rowset:
         """What stands for the relation in FROM."""
         if dialect == "sqlite":
             columns = ", ".join(f"value ->> {place} AS {name}" for place, name in enumerate(self.columns))
-            return f"(SELECT {columns} FROM json_each(:{self.name}))"
+            # with a limit SQLite makes the rows once, instead of reading the JSON wherever a column is used
+            return f"(SELECT {columns} FROM json_each(:{self.name}) LIMIT -1)"
         arrays = ", ".join(f"CAST(:{self.name}_{name} AS {type_}[])" for name, type_ in self.columns.items())
         return f"(SELECT * FROM unnest({arrays}) AS u({', '.join(self.columns)}))"
 

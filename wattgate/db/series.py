@@ -88,9 +88,11 @@ class Series:
             await partitions.ahead(connection, now)
             await partitions.drop_empty(connection, unused_since)
 
-    async def aggregates(self, series: Sequence[SeriesKey], grid: Grid, *, hourly: bool) -> dict[SeriesKey, Aggregates]:
-        """What the readings of each series amount to in each bucket. `hourly` is their fields' (`Field.hourly`)."""
-        return await aggregates.read(await self._session.connection(), series, grid, hourly=hourly)
+    async def aggregates(
+        self, series: Sequence[SeriesKey], grid: Grid, interval_ms: int | None
+    ) -> dict[SeriesKey, Aggregates]:
+        """What the readings of each series amount to in each bucket; `interval_ms` is their fields'."""
+        return await aggregates.read(await self._session.connection(), series, grid, interval_ms)
 
     async def raw(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[Stored]:
         """At most so many readings of a series from start to before stop, oldest first."""

@@ -76,8 +76,8 @@ class Field:
 
     @property
     def hourly(self) -> bool:
-        """Whether hours are rolled up: an hour of up to four samples is read as fast from the samples."""
-        return self.interval_ms is None or self.interval_ms * 4 < _HOUR_MS
+        """Whether the field's hours are rolled up."""
+        return hourly(self.interval_ms)
 
     def expected(self, start_ms: int, stop_ms: int) -> int | None:
         """How many samples regular sampling takes from start to before stop; None where sampling is not regular."""
@@ -89,6 +89,11 @@ class Field:
     def number(self, scaled: int) -> float:
         """The value of a stored integer, as the nearest double: prints as the decimal that was stored."""
         return float(scaled / 10**self.decimals)
+
+
+def hourly(interval_ms: int | None) -> bool:
+    """Whether hours are rolled up: an hour of up to four samples is read as fast from the samples."""
+    return interval_ms is None or interval_ms * 4 < _HOUR_MS
 
 
 def fields_of(storage: list[StorageDefinition]) -> tuple[Field, ...]:

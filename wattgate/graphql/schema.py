@@ -10,6 +10,7 @@ from strawberry.tools import create_type
 from strawberry.types import ExecutionContext
 
 from wattgate.errors import GatewayError, Internal
+from wattgate.graphql.documents import Documents
 from wattgate.graphql.executor import Executor
 from wattgate.graphql.fields import field_of
 from wattgate.graphql.glossary import VALUES, described
@@ -57,6 +58,7 @@ def build(operations: Iterable[Operation]) -> Schema:
         subscription=_root(Kind.SUBSCRIPTION, roots[Kind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
         execution_context_class=Executor,
+        extensions=[Documents],
     )
     _describe(schema)
     return schema

@@ -69,9 +69,9 @@ async def amounts(rows: Rows, resources: Sequence[Resource], fields: Sequence[Fi
     """What the readings of one field of each resource amount to in each bucket."""
     keys = [(number_of(resource), known.index) for resource, known in zip(resources, fields, strict=True)]
     found: dict[SeriesKey, Aggregates] = {}
-    for hourly in {known.hourly for known in fields}:
-        wanted = [key for key, known in zip(keys, fields, strict=True) if known.hourly is hourly]
-        found |= await rows.series.aggregates(list(dict.fromkeys(wanted)), grid, hourly=hourly)
+    for interval in {known.interval_ms for known in fields}:
+        wanted = [key for key, known in zip(keys, fields, strict=True) if known.interval_ms == interval]
+        found |= await rows.series.aggregates(list(dict.fromkeys(wanted)), grid, interval)
     return [found[key] for key in keys]
 
 
