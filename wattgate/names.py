@@ -25,6 +25,34 @@ class Function(Enum):
     MAX = "max"
 
 
+class Weekday(Enum):
+    """A day of the week; the value counts from Monday, as `datetime.weekday` does."""
+
+    MONDAY = 0
+    TUESDAY = 1
+    WEDNESDAY = 2
+    THURSDAY = 3
+    FRIDAY = 4
+    SATURDAY = 5
+    SUNDAY = 6
+
+
+class TariffKind(Enum):
+    """What the rate of a tariff depends on."""
+
+    FLAT = "FLAT"
+    TIME_OF_USE = "TIME_OF_USE"
+    BLOCK = "BLOCK"
+    DYNAMIC = "DYNAMIC"
+
+
+class CostLineKind(Enum):
+    """What a line of a cost explanation is for."""
+
+    ENERGY = "ENERGY"
+    STANDING_CHARGE = "STANDING_CHARGE"
+
+
 class CatchUpState(Enum):
     """How far a retrieval of readings from the meter network has come."""
 
