@@ -84,7 +84,8 @@ def some_tariff(draw: st.DrawFn, number: int, valid_from: datetime) -> Tariff:
     if kind is TariffKind.BLOCK:
         limits = sorted(draw(st.sets(st.integers(1, 400), min_size=1, max_size=3)))
         values["blocks"] = blocks(
-            *((str(Decimal(limit).scaleb(-3)), str(draw(MILLIPENCE))) for limit in limits), (None, str(draw(MILLIPENCE)))
+            *((str(Decimal(limit).scaleb(-3)), str(draw(MILLIPENCE))) for limit in limits),
+            (None, str(draw(MILLIPENCE))),
         )
         values["block_period"] = draw(st.sampled_from([Period.P1D, Period.P1W, Period.P1M]))
     return tariff(kind, **values)
@@ -94,7 +95,11 @@ def some_tariff(draw: st.DrawFn, number: int, valid_from: datetime) -> Tariff:
 def some_case(draw: st.DrawFn) -> tuple[list[Sample], list[Tariff], Prices, int, int]:
     """Half hours with holes around some clock change, priced by up to four tariffs one after another."""
     changes = [datetime(year, month, day, tzinfo=UTC) for year in (2010, 2026) for month, day in ((3, 14), (3, 29))]
-    changes += [datetime(2023, 4, 28, tzinfo=UTC), datetime(2026, 10, 4, tzinfo=UTC), datetime(2026, 10, 25, tzinfo=UTC)]
+    changes += [
+        datetime(2023, 4, 28, tzinfo=UTC),
+        datetime(2026, 10, 4, tzinfo=UTC),
+        datetime(2026, 10, 25, tzinfo=UTC),
+    ]
     first = draw(st.sampled_from(changes)) - draw(st.integers(0, 5 * 48)) * HALF_HOUR
     count = draw(st.integers(1, 9 * 48))
     watt_hours = draw(st.lists(st.integers(-20, 60), min_size=1, max_size=30))
@@ -109,7 +114,9 @@ def some_case(draw: st.DrawFn) -> tuple[list[Sample], list[Tariff], Prices, int,
         draw(some_tariff(number, first + timedelta(minutes=minute))) for number, minute in enumerate(sorted(minutes))
     ]
     unpriced = draw(st.sets(st.integers(0, count), max_size=30))
-    grid = [Price(to_ms(first) + n * 1_800_000, 7_000 * n % 400_000 - 90_000) for n in range(count) if n not in unpriced]
+    grid = [
+        Price(to_ms(first) + n * 1_800_000, 7_000 * n % 400_000 - 90_000) for n in range(count) if n not in unpriced
+    ]
     prices = {one.tariff_id: grid for one in tariffs if one.kind is TariffKind.DYNAMIC}
     start = to_ms(first + draw(st.integers(0, count)) * HALF_HOUR)
     return samples, tariffs, prices, start, to_ms(first + count * HALF_HOUR) + 1

@@ -26,9 +26,12 @@ from wattgate.graphql.types import alerts, content
 from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import identity as identity_types
 from wattgate.graphql.types import resources as resource_types
+from wattgate.graphql.types import tariffs as tariff_types
+from wattgate.names import TariffKind
 from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"
+TARIFF_START = datetime(2024, 1, 1, tzinfo=UTC)
 STORAGE = [
     resource_types.NewStorageDefinition(
         type="timeseries",
@@ -107,6 +110,16 @@ class Tenant:
         issued = await self.gateway.runner.run(identity.new_token, self.account, {})
         return str(issued.token)
 
+    async def set_tariff(
+        self, resource_id: str, name: str = "Standard", valid_from: datetime = TARIFF_START, **values: Any
+    ) -> Any:
+        """Set a tariff of a resource: flat at 24.5 pence unless told otherwise; the record."""
+        terms = {"kind": TariffKind.FLAT, "rate": Decimal("24.5")} if "kind" not in values else {}
+        given = tariff_types.NewTariff(
+            resource_id=ID(resource_id), name=name, valid_from=valid_from, **{**terms, **values}
+        )
+        return await self.run("set_tariff", input=given)
+
     async def record(self, resource_id: str, *values: tuple[datetime, str], field: str | None = None) -> None:
         given = resource_types.NewReadings(
             resource_id=ID(resource_id),
@@ -175,17 +188,7 @@ async def _furnish(tenant: Tenant) -> None:
         data=[content.NewQuestionAndReply(question="Why?", reply="Because.")],
     )
     ids["faq"] = (await tenant.run("add_faq", input=faq)).faq_id
-    await tenant.gateway.runner.run(
-        provisioning.set_tariff,
-        tenant.system,
-        {
-            "resource_id": ids["resource"],
-            "name": "Standard",
-            "rate": Decimal("24.5"),
-            "standing_charge": Decimal("53.8"),
-            "valid_from": datetime(2024, 1, 1, tzinfo=UTC),
-        },
-    )
+    await tenant.set_tariff(ids["resource"], "Standard", standing_charge=Decimal("53.8"))
     await tenant.record(
         ids["resource"],
         (datetime(2026, 1, 5, 0, 0, tzinfo=UTC), "0.125"),

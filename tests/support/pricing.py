@@ -89,7 +89,9 @@ def _cost(sample: Sample, one: Tariff, samples: Sequence[Sample], prices: Prices
             found = band_at(one.bands, local)
             return kwh * Fraction(found.rate if found else one.rate or 0)
         case TariffKind.DYNAMIC:
-            known = [price.rate for price in prices.get(one.tariff_id, ()) if 0 <= sample.at - price.at < 30 * 60 * 1000]
+            known = [
+                price.rate for price in prices.get(one.tariff_id, ()) if 0 <= sample.at - price.at < 30 * 60 * 1000
+            ]
             return kwh * Fraction(known[0], 10**6) if known else None
         case TariffKind.BLOCK:
             assert one.block_period

@@ -100,6 +100,11 @@ class BucketCost:
         """The amount, exactly."""
         return exactly(self.amount, VAT_DECIMALS)
 
+    @property
+    def unpriced_kwh(self) -> Decimal:
+        """The energy that has no price."""
+        return exactly(self.unpriced_energy, ENERGY_DECIMALS)
+
 
 def priced(samples: Sequence[Sample], spans: Sequence[Span], start: int) -> Iterator[Piece]:
     """The samples from `start` on, each with the rate that holds when it begins.

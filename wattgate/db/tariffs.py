@@ -56,6 +56,18 @@ def problems_of(tariff: Tariff, now: datetime) -> list[Problem]:
     ]
 
 
+def settle(tariff: Tariff) -> None:
+    """Bring the numbers of a tariff without problems to the form in which they are kept and read again."""
+    tariff.rate = None if tariff.rate is None else round(tariff.rate, RATE_DECIMALS)
+    tariff.standing_charge = round(tariff.standing_charge, RATE_DECIMALS)
+    tariff.vat_rate = round(tariff.vat_rate, RATE_DECIMALS)
+    for band in tariff.bands:
+        band.rate = round(band.rate, RATE_DECIMALS)
+    for block in tariff.blocks:
+        block.rate = round(block.rate, RATE_DECIMALS)
+        block.up_to = None if block.up_to is None else round(block.up_to, RATE_DECIMALS)
+
+
 def problem_of_rate(rate: Decimal, *path: str | int) -> Iterator[Problem]:
     """The problem, if there is one, of a number that is to be kept as a rate."""
     if not rate.is_finite():

@@ -6,6 +6,7 @@ percent, energy in billionths of a unit (kWh). Of a timeline of tariffs, each ho
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
@@ -116,7 +117,7 @@ def reach(tariffs: Sequence[Tariff], start: int, stop: int) -> int:
     return found
 
 
-def calendar(start: int, stop: int, period: Period, zone: ZoneInfo) -> list[int]:
+def calendar(start: int, stop: int, period: Period, zone: tzinfo) -> list[int]:
     """The edges of all buckets of a period that share time with [start, stop)."""
     return [to_ms(edge) for edge in buckets.edges(from_ms(start), from_ms(stop), period, zone)]
 
@@ -124,6 +125,11 @@ def calendar(start: int, stop: int, period: Period, zone: ZoneInfo) -> list[int]
 def scaled(number: Decimal, decimals: int = RATE_DECIMALS) -> int:
     """A decimal as a whole number of its last place."""
     return int(number.scaleb(decimals))
+
+
+def unscaled(rate: int) -> Decimal:
+    """The decimal of a rate."""
+    return Decimal(rate).scaleb(-RATE_DECIMALS)
 
 
 def _flat(tariff: Tariff, begin: int, end: int) -> Iterator[Span]:

@@ -26,6 +26,7 @@ from wattgate.graphql.resolvers import (
     readings,
     registration,
     resources,
+    tariffs,
     users,
     webhooks,
 )
@@ -104,6 +105,10 @@ OPERATIONS: tuple[Operation, ...] = (
     catch_up.catch_ups,
     catch_up.catch_up_state,
     live.readings,
+    # Tariffs
+    tariffs.set_tariff,
+    tariffs.withdraw_tariff,
+    tariffs.set_tariff_prices,
     # Consent
     consent.consents,
     consent.verify_meter_point,
@@ -189,7 +194,6 @@ OPERATIONS: tuple[Operation, ...] = (
 SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     provisioning.create_application,
     provisioning.create_user,
-    provisioning.set_tariff,
     oauth.create_oauth_client,
     network_registry.record_in_registry,
     catch_up.applications_catching_up,

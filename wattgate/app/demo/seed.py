@@ -3,24 +3,28 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 
 from strawberry import ID
 
 from wattgate.app.demo import network
+from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, half_hour
 from wattgate.clock import EPOCH
+from wattgate.db.models import Resource
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.operation import Operation
-from wattgate.graphql.resolvers import homes, provisioning, readings, resources
+from wattgate.graphql.resolvers import homes, provisioning, readings, resources, tariffs
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import alerts, content
 from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import resources as types
 from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.types.tariffs import NewTariff
+from wattgate.names import TariffKind
 from wattgate.principal import Principal, Role
 
 log = logging.getLogger(__name__)
@@ -197,7 +201,16 @@ async def fill(runner: Runner, present: list[Installed], now: datetime, history:
                 given = types.NewReadings(resource_id=row.resource_id, readings=batch)
                 done = await runner.run(readings.record_readings, SYSTEM, {"series": [given]})
                 recorded += done.recorded
+        await _fill_prices(runner, rows, min(starts), now)
     return recorded
+
+
+async def _fill_prices(runner: Runner, rows: list[Resource], start: datetime, now: datetime) -> None:
+    """Set the prices of half-hourly tariffs from an instant on for as long as the demonstration may run."""
+    for tariff in await runner.load(edge_named(types.Resource, "tariff"), SYSTEM, rows, {}):
+        if tariff and tariff.kind is TariffKind.DYNAMIC:
+            stop = now + demo_tariffs.PRICES_AHEAD
+            await demo_tariffs.fill_prices(runner, SYSTEM, tariff.tariff_id, start, stop)
 
 
 def ended(now: datetime) -> datetime:
@@ -261,11 +274,13 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
                     name=series.name,
                     description=f"{series.name} DCC SM profile reads",
                     mpxn=(network.mprn if series.source == "GAS" else network.mpan)(home.habits.seed),
+                    cost_of=None,
                 )
             },
         )
         owned.append(home_types.OwnedResource(resource_id=added.resource_id))
-        await runner.run(provisioning.set_tariff, SYSTEM, _tariff(added.resource_id, series))
+        for given in _tariffs(home, series, added.resource_id):
+            await runner.run(tariffs.set_tariff, SYSTEM, {"input": given})
     entity = await runner.run(
         homes.add_virtual_entity,
         owner,
@@ -289,14 +304,14 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
     )
 
 
-def _tariff(resource_id: str, series: DemoResource) -> dict[str, object]:
-    return {
-        "resource_id": resource_id,
-        "name": "Demo Standard Variable",
-        "rate": series.price.rate,
-        "standing_charge": series.price.standing,
-        "valid_from": datetime(2025, 10, 1, tzinfo=UTC),
-    }
+def _tariffs(home: DemoHome, series: DemoResource, resource_id: str) -> list[NewTariff]:
+    match series.source:
+        case "GAS":
+            return demo_tariffs.gas(resource_id)
+        case "PWER_AEXP":
+            return demo_tariffs.exported(resource_id)
+        case _:
+            return demo_tariffs.electricity(home.name, resource_id)
 
 
 async def _add_content(runner: Runner) -> None:

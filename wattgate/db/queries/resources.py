@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
 import msgspec
-from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import buckets
-from wattgate.db.models import Resource, ResourceType, Tariff
+from wattgate.db.models import Resource, ResourceType
 from wattgate.db.queries.consent import either, withheld
 from wattgate.db.rows import Rows
 from wattgate.db.series import Aggregate, Stored
@@ -57,29 +56,6 @@ async def types(rows: Rows, resources: Sequence[Resource]) -> list[ResourceType]
     """The type of each resource."""
     found = await rows.many(ResourceType, (resource.resource_type_id for resource in resources))
     return [found[resource.resource_type_id] for resource in resources]
-
-
-async def tariffs(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | None]:
-    """The tariff that applies to each resource now, or None."""
-    found = await rows.all(
-        Tariff,
-        col(Tariff.resource_id).in_({resource.resource_id for resource in resources}),
-        col(Tariff.valid_from) <= rows.now,
-        order_by=[Tariff.valid_from],
-    )
-    latest = {tariff.resource_id: tariff for tariff in found}
-    return [latest.get(resource.resource_id) for resource in resources]
-
-
-async def tariff_histories(rows: Rows, resources: Sequence[Resource]) -> list[list[Tariff]]:
-    """Every tariff that applied to each resource until now, newest first."""
-    found = await rows.all(
-        Tariff,
-        col(Tariff.resource_id).in_({resource.resource_id for resource in resources}),
-        col(Tariff.valid_from) <= rows.now,
-        order_by=[col(Tariff.valid_from).desc(), Tariff.tariff_id],
-    )
-    return [[one for one in found if one.resource_id == resource.resource_id] for resource in resources]
 
 
 async def current(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReading | None]:

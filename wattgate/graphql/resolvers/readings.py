@@ -102,6 +102,10 @@ class _Batch:
         if resource is None or resource.number is None:
             self.problems.append(Problem((*path, "resourceId"), f"{given.resource_id} does not exist"))
             return
+        if resource.cost_of:
+            reason = "is computed from its consumption; record that"
+            self.problems.append(Problem((*path, "resourceId"), reason))
+            return
         field = field_named(fields_of(resource.storage), given.field)
         if field is None:
             self.problems.append(Problem((*path, "field"), f"the resource has no field {given.field}"))

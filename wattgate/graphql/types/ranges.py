@@ -1,8 +1,13 @@
-"""A span of time that is asked for."""
+"""Spans of time that are asked for, and the periods and days by which they are divided."""
 
 from datetime import datetime
 
 import strawberry
+
+from wattgate.names import Period, Weekday
+
+strawberry.enum(Period, description="The length of a bucket, as an ISO 8601 duration.")
+strawberry.enum(Weekday, description="A day of the week.")
 
 
 @strawberry.input(description="A span of time: from start to before end.")

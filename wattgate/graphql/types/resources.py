@@ -1,19 +1,26 @@
 """Resources (metered data series), their types and readings."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
+from typing import Any
 
 import strawberry
 
+from wattgate.db import models
+from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import resources as queries
+from wattgate.db.queries import tariffs as tariff_queries
+from wattgate.db.rows import Rows
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds
+from wattgate.graphql.types.ranges import TimeRange
 from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.names import Function, Period
 from wattgate.principal import Permission
 
-strawberry.enum(Period, description="The length of a bucket, as an ISO 8601 duration.")
 strawberry.enum(Function, description="How the readings of a bucket become one value.")
 
 
@@ -81,15 +88,6 @@ class NewResourceType:
     )
 
 
-@strawberry.type(description="What a resource's energy costs now.")
-class Tariff:
-    tariff_id: strawberry.ID
-    name: str
-    rate: Decimal = strawberry.field(description="Pence per unit of energy.")
-    standing_charge: Decimal = strawberry.field(description="Pence per day.")
-    valid_from: datetime
-
-
 @strawberry.type(description="The newest value of a resource, and what it measures.")
 class CurrentReading:
     resource_id: strawberry.ID
@@ -119,6 +117,30 @@ class ReadingSeries:
     )
 
 
+# The edges of costs take a range as it is asked for; an open one ends at the present instant.
+async def _cost(rows: Rows, resources: Sequence[models.Resource], *, range: TimeRange) -> list[Any]:
+    return list(await cost_queries.explained(rows, resources, start=range.start, end=range.end or rows.now))
+
+
+async def _costs(
+    rows: Rows, resources: Sequence[models.Resource], *, range: TimeRange, period: Period, time_zone: tzinfo = UTC
+) -> list[Any]:
+    end = range.end or rows.now
+    return list(
+        await cost_queries.series(rows, resources, start=range.start, end=end, period=period, time_zone=time_zone)
+    )
+
+
+@strawberry.type(description="What a resource's energy costs, in buckets of one period. Amounts are in pence with VAT.")
+class CostSeries:
+    resource: "Resource"
+    period: Period
+    currency: str
+    buckets: list[CostBucket] = strawberry.field(
+        description="Every bucket that shares time with the range, empty ones too."
+    )
+
+
 @strawberry.type(description="A metered data series of one owner.")
 class Resource:
     resource_id: strawberry.ID
@@ -133,6 +155,9 @@ class Resource:
     data_source_resource_type_info: Json | None
     data_source_unit_info: Json | None
     mpxn: str | None = strawberry.field(description="The meter point it is measured at: an MPAN or MPRN, if known.")
+    cost_of: strawberry.ID | None = strawberry.field(
+        description="The resource whose energy's cost this one tells: computed from its readings and its tariff."
+    )
     active: bool
     created_at: datetime
     updated_at: datetime
@@ -151,7 +176,12 @@ class Resource:
         queries.last_times, needs=Permission.READINGS_READ, description="When the last reading was taken."
     )
     tariff: Tariff | None = edge(
-        queries.tariffs, needs=Permission.RESOURCE_READ, description="The tariff that applies now, if known."
+        tariff_queries.in_force, needs=Permission.RESOURCE_READ, description="The tariff that applies now, if known."
+    )
+    current_rates: CurrentRates | None = edge(
+        cost_queries.current_rates,
+        needs=Permission.RESOURCE_READ,
+        description="What its energy costs at this moment, with VAT; null where no tariff is known.",
     )
     readings: ReadingSeries = edge(
         queries.readings,
@@ -159,9 +189,19 @@ class Resource:
         description="Readings from start to before end, in buckets of the zone's wall clock.",
     )
     tariffs: list[Tariff] = edge(
-        queries.tariff_histories,
+        tariff_queries.histories,
         needs=Permission.RESOURCE_READ,
         description="Every tariff that applied until now, newest first.",
+    )
+    cost: CostExplanation | None = edge(
+        _cost,
+        needs=Permission.READINGS_READ,
+        description="What its energy in a range costs, line by line; null where no tariff is known for the range.",
+    )
+    costs: "CostSeries | None" = edge(
+        _costs,
+        needs=Permission.READINGS_READ,
+        description="What its energy costs in buckets of the zone's wall clock; null where no tariff is known.",
     )
     device: "Device | None" = edge(
         device_queries.of_resources, needs=Permission.DEVICE_READ, description="The device that feeds it, if known."
@@ -243,6 +283,12 @@ class NewResource:
     data_source_resource_type_info: Json | None = None
     data_source_unit_info: Json | None = None
     mpxn: str | None = strawberry.field(default=None, description="The meter point: an MPAN (13 digits) or MPRN.")
+    cost_of: strawberry.ID | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="The resource whose energy's cost it tells. Where it is left out and the classifier ends in "
+        ".cost, the user's only active resource of the classifier before that, at the same meter point. null where "
+        "costs are to be recorded.",
+    )
 
 
 @strawberry.input(description="One value of a series.")

@@ -1,0 +1,301 @@
+"""Set-wise loaders of what resources' energy costs: computed from their readings and the tariffs in force."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from wattgate.clock import from_ms, to_ms
+from wattgate.db import buckets, timeline
+from wattgate.db.models import Resource, Tariff
+from wattgate.db.pricing import (
+    BUCKET_DECIMALS,
+    Bill,
+    BucketCost,
+    Piece,
+    Sample,
+    by_bucket,
+    explain,
+    priced,
+    reached,
+    rounded,
+    with_vat,
+)
+from wattgate.db.queries.consent import withheld
+from wattgate.db.queries.tariffs import in_force, source_id, timelines
+from wattgate.db.rows import Rows
+from wattgate.db.storage import Field, fields_of
+from wattgate.db.tariffs import HALF_HOUR_MS
+from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
+from wattgate.names import Period, TariffKind
+
+MAX_BUCKETS = 20_000
+MAX_SAMPLES = 100_000
+MAX_RANGE = timedelta(days=2_000)
+"""100,000 half hours are 2,083 days."""
+
+
+class CostExplanation(Bill, gc=False, kw_only=True):
+    """The bill of a resource's energy for a range, and how much of the range's samples is stored (0 to 1)."""
+
+    start: datetime
+    end: datetime
+    completeness: float | None
+    currency: str = "GBP"
+
+
+class CostBucket(msgspec.Struct, gc=False):
+    """What one span costs, in pence with VAT; `energy` and `total` are None where no energy of it could be priced."""
+
+    start: datetime
+    end: datetime
+    energy: Decimal | None
+    standing_charge: Decimal
+    total: Decimal | None
+    unpriced: Decimal
+    estimated: bool
+
+
+class CostSeries(msgspec.Struct, gc=False):
+    """What a resource's energy costs, in buckets of one period."""
+
+    resource: Resource
+    period: Period
+    buckets: list[CostBucket]
+    currency: str = "GBP"
+
+
+class CurrentRates(msgspec.Struct, gc=False):
+    """What energy costs at present, in pence with VAT; `rate` is None where no price is known."""
+
+    rate: Decimal | None
+    standing_charge: Decimal
+    band: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """The energy of a resource in a range, priced by its tariffs there (none where there are none)."""
+
+    source: Resource
+    field: Field
+    tariffs: list[Tariff]
+    pieces: list[Piece]
+
+
+async def explained(
+    rows: Rows, resources: Sequence[Resource], *, start: datetime, end: datetime
+) -> list[CostExplanation | GatewayError | None]:
+    """For each resource what its energy from start to before end costs; None where no tariff holds in the range."""
+    _check_range(start, end)
+    found = await _priced_of(rows, resources, to_ms(start), to_ms(end))
+    return [
+        one if isinstance(one, GatewayError) else _explanation(one, to_ms(start), to_ms(end))
+        for one in (found[source_id(resource)] for resource in resources)
+    ]
+
+
+async def series(
+    rows: Rows,
+    resources: Sequence[Resource],
+    *,
+    start: datetime,
+    end: datetime,
+    period: Period,
+    time_zone: tzinfo = UTC,
+) -> list[CostSeries | GatewayError | None]:
+    """For each resource what its energy costs in the buckets from start to before end; None where no tariff holds.
+
+    Buckets are whole ones of the zone's wall clock. Energy is in the bucket in which its sample begins, the charge of
+    a day in the bucket that holds its midnight.
+    """
+    _check_range(start, end)
+    if buckets.at_most(start, end, period) > MAX_BUCKETS:
+        problem = Problem(("period",), f"gives more than {MAX_BUCKETS:,} buckets")
+        raise BadInput("that are too many buckets: ask a shorter range or a longer period", problems=[problem])
+    edges = timeline.calendar(to_ms(start), to_ms(end), period, time_zone)
+    found = await _priced_of(rows, resources, edges[0], edges[-1])
+    made: list[CostSeries | GatewayError | None] = []
+    for resource in resources:
+        one = found[source_id(resource)]
+        if isinstance(one, GatewayError):
+            made.append(one)
+        else:
+            made.append(CostSeries(resource, period, _buckets(one, edges)) if one.tariffs else None)
+    return made
+
+
+async def computed(
+    rows: Rows, resources: Sequence[Resource], edges: Sequence[int]
+) -> dict[str, dict[int, BucketCost] | GatewayError]:
+    """By resource id, and by position of the bucket between consecutive edges (ms), what the energy in it costs.
+
+    That is with VAT and without standing charge: the readings of a resource that tells a cost. Buckets without samples
+    are left out.
+    """
+    found = await _priced_of(rows, resources, edges[0], edges[-1])
+    result: dict[str, dict[int, BucketCost] | GatewayError] = {}
+    for resource in resources:
+        one = found[source_id(resource)]
+        result[resource.resource_id] = one if isinstance(one, GatewayError) else by_bucket(one.pieces, edges)
+    return result
+
+
+async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[CurrentRates | None]:
+    """What energy costs each resource at this moment; None where no tariff holds."""
+    tariffs = await in_force(rows, resources)
+    now = to_ms(rows.now)
+    prices = await rows.prices.between(_dynamic(filter(None, tariffs)), now - HALF_HOUR_MS + 1, now + 1)
+    sources = await _sources(rows, resources)
+    refused = await withheld(rows, list(sources.values()))
+    found: list[CurrentRates | None] = []
+    for resource, tariff in zip(resources, tariffs, strict=True):
+        if tariff is None:
+            found.append(None)
+            continue
+        rule = timeline.spans([tariff], prices, now, now + 1)[-1].rule
+        if isinstance(rule, timeline.Blocks):
+            rule = None if source_id(resource) in refused else await _reached(rows, sources[source_id(resource)], rule)
+        standing = with_vat(tariff, tariff.standing_charge)
+        found.append(
+            CurrentRates(None, standing, None)
+            if rule is None
+            else CurrentRates(with_vat(tariff, timeline.unscaled(rule.rate)), standing, rule.charge.band)
+        )
+    return found
+
+
+async def samples(rows: Rows, resource: Resource, field: Field, start: int, stop: int) -> list[Sample]:
+    """A resource's readings of a field from start to before stop, as energy to be priced. BadInput where too many."""
+    assert resource.number is not None  # set by the database when the resource was added
+    found = await rows.series.raw((resource.number, field.index), start, stop, limit=MAX_SAMPLES + 1)
+    if len(found) > MAX_SAMPLES:
+        raise BadInput(f"that are more than {MAX_SAMPLES:,} readings: ask a shorter range")
+    scale = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
+    return [Sample(one.at, one.value * scale, False) for one in found]
+
+
+async def _priced_of(
+    rows: Rows, resources: Sequence[Resource], start: int, stop: int
+) -> dict[str, _Priced | GatewayError]:
+    """By id of the resource whose energy is meant, that energy priced, or why that cannot be had."""
+    sources = await _sources(rows, resources)
+    refused = await _refusals(rows, resources, sources)
+    histories = await timelines(rows, sources, from_ms(stop - 1))
+    held = {key: [one for one, _, _ in timeline.in_force(some, start, stop)] for key, some in histories.items()}
+    dynamic = _dynamic(tariff for some in held.values() for tariff in some)
+    prices = await rows.prices.between(dynamic, start - HALF_HOUR_MS + 1, stop)
+    found: dict[str, _Priced | GatewayError] = {**refused}
+    for key, source in sources.items():
+        if key in refused:
+            continue
+        field, tariffs = fields_of(source.storage)[0], held[key]
+        try:
+            known = await samples(rows, source, field, timeline.reach(tariffs, start, stop), stop) if tariffs else []
+        except BadInput as error:
+            found[key] = error
+            continue
+        pieces = priced(known, timeline.spans(tariffs, prices, start, stop), start)
+        found[key] = _Priced(source, field, tariffs, list(pieces))
+    return found
+
+
+async def _sources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
+    """By id, the resources whose energy is meant."""
+    known = {resource.resource_id: resource for resource in resources if not resource.cost_of}
+    others = {resource.cost_of for resource in resources if resource.cost_of} - set(known)
+    return known | (await rows.many(Resource, others) if others else {})
+
+
+async def _refusals(
+    rows: Rows, resources: Sequence[Resource], sources: dict[str, Resource]
+) -> dict[str, ConsentRevoked]:
+    """By id of the resource whose energy is meant, the refusal where consent to it, or to its cost, holds no longer."""
+    gone = await withheld(rows, [*sources.values(), *resources])
+    return {
+        source_id(resource): refusal for resource in resources if (refusal := _either_of(gone, resource)) is not None
+    }
+
+
+def _either_of(gone: dict[str, ConsentRevoked], resource: Resource) -> ConsentRevoked | None:
+    return gone.get(source_id(resource)) or gone.get(resource.resource_id)
+
+
+def _dynamic(tariffs: Iterable[Any]) -> set[str]:
+    return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
+
+
+async def _reached(rows: Rows, source: Resource, blocks: timeline.Blocks) -> timeline.Rate:
+    """The rate of the block that the energy of the period has reached."""
+    known = await samples(rows, source, fields_of(source.storage)[0], blocks.since, to_ms(rows.now) + 1)
+    return reached(sum(one.energy for one in known), blocks)
+
+
+def _explanation(one: _Priced, start: int, stop: int) -> CostExplanation | None:
+    if not one.tariffs:
+        return None
+    days = (tariff for _, tariff in timeline.standing(one.tariffs, start, stop))
+    return CostExplanation(
+        **msgspec.structs.asdict(explain(one.pieces, days, one.field.unit)),
+        start=from_ms(start),
+        end=from_ms(stop),
+        completeness=_completeness(one, start, stop),
+    )
+
+
+def _completeness(one: _Priced, start: int, stop: int) -> float | None:
+    """The share of a range's samples that is stored; None without a sampling grid, or where no sample is expected."""
+    if one.field.interval_ms is None:
+        return None
+    first, last = (
+        -((one.field.start_ms - at) // one.field.interval_ms) for at in (max(start, one.field.start_ms), stop)
+    )
+    expected = last - first
+    return len({piece.at for piece in one.pieces}) / expected if expected > 0 else None
+
+
+def _buckets(one: _Priced, edges: Sequence[int]) -> list[CostBucket]:
+    found = by_bucket(one.pieces, edges)
+    days = _days(one.tariffs, edges)
+    made = []
+    for position, (start, end) in enumerate(pairwise(edges)):
+        inside = found.get(position, BucketCost())
+        known = inside.count > inside.unpriced
+        energy = rounded(inside.pence, BUCKET_DECIMALS) if known else None
+        standing = rounded(days.get(position, Decimal(0)), BUCKET_DECIMALS)
+        made.append(
+            CostBucket(
+                start=from_ms(start),
+                end=from_ms(end),
+                energy=energy,
+                standing_charge=standing,
+                total=None if energy is None else energy + standing,
+                unpriced=inside.unpriced_kwh,
+                estimated=inside.estimated > 0,
+            )
+        )
+    return made
+
+
+def _days(tariffs: Sequence[Tariff], edges: Sequence[int]) -> dict[int, Decimal]:
+    """By position of the bucket, the standing charges of the days that begin in it, with VAT."""
+    found: dict[int, Decimal] = {}
+    position = 0
+    for midnight, tariff in timeline.standing(tariffs, edges[0], edges[-1]):
+        while midnight >= edges[position + 1]:
+            position += 1
+        found[position] = found.get(position, Decimal(0)) + with_vat(tariff, tariff.standing_charge)
+    return found
+
+
+def _check_range(start: datetime, end: datetime) -> None:
+    if end <= start:
+        problem = Problem(("range", "end"), "is not after the start")
+        raise BadInput("the range is empty: its end is not after its start", problems=[problem])
+    if end - start > MAX_RANGE:
+        problem = Problem(("range",), f"is longer than {MAX_RANGE.days:,} days")
+        raise BadInput(f"the range is too long: ask at most {MAX_RANGE.days:,} days", problems=[problem])
