@@ -88,8 +88,8 @@ class Tenant:
         """What an edge of a type leads to from each parent."""
         return await self.gateway.runner.load(edge_named(shape, name), self.system, parents, {})
 
-    async def add_resource(self, name: str = "electricity consumption") -> str:
-        given = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name)
+    async def add_resource(self, name: str = "electricity consumption", **values: Any) -> str:
+        given = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name, **values)
         return str((await self.run("add_resource", input=given)).resource_id)
 
     async def add_home(self, *resource_ids: str) -> str:

@@ -35,9 +35,9 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     resource that tells a cost, the tariff is set for the resource whose cost it tells.
     """
     resource = await call.rows.get(models.Resource, input.resource_id)
-    tariff = models.Tariff(**values_of(input, models.Tariff))
-    tariff.resource_id = source_id(resource)
-    tariff.valid_from = from_ms(to_ms(tariff.valid_from))
+    tariff = models.Tariff(**values_of(input, models.Tariff, leave_out=("bands",)))
+    tariff.bands = [models.TariffBand(**vars(band)) for band in input.bands]
+    tariff.resource_id, tariff.valid_from = source_id(resource), from_ms(to_ms(input.valid_from))
     if problems := problems_of(tariff, call.rows.now):
         told = [replace(problem, path=("input", *problem.path)) for problem in problems]
         raise BadInput("the tariff cannot be set as it is", problems=told)
