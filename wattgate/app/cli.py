@@ -25,6 +25,7 @@ from wattgate.app.factory import Gateway, assemble, create_app
 from wattgate.app.network_import import import_network
 from wattgate.app.readings_import import Refuse, Report, import_csv
 from wattgate.app.settings import Settings, demo_settings
+from wattgate.app.tariff_import import import_tariffs
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.errors import GatewayError
@@ -45,6 +46,7 @@ app_app = typer.Typer(no_args_is_help=True, help="Applications, to which every r
 user_app = typer.Typer(no_args_is_help=True, help="Users and their accounts.")
 oauth_app = typer.Typer(no_args_is_help=True, help="Software that asks users of an application for access (OAuth 2.0).")
 readings_app = typer.Typer(no_args_is_help=True, help="Readings.")
+tariff_app = typer.Typer(no_args_is_help=True, help="Tariffs and prices.")
 network_app = typer.Typer(no_args_is_help=True, help="The registry of the local meter network.")
 for name, commands in (
     ("db", db_app),
@@ -52,6 +54,7 @@ for name, commands in (
     ("user", user_app),
     ("oauth-client", oauth_app),
     ("readings", readings_app),
+    ("tariff", tariff_app),
     ("network", network_app),
 ):
     app.add_typer(commands, name=name)
@@ -209,6 +212,38 @@ def readings_import(
         )
     )
     out.print(f"{report.recorded:,} readings recorded from {report.lines:,} lines, {report.refused:,} refused")
+    raise typer.Exit(1 if report.refused else 0)
+
+
+@tariff_app.command("import")
+def tariff_import(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, one object a line.")],
+    application: Annotated[str, typer.Option(help="The application whose resources these are.")],
+    resource: Annotated[str | None, typer.Option(help="The one resource of a file without resourceId.")] = None,
+    refused: Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")] = None,
+) -> None:
+    """Set the tariffs, and the prices of dynamic tariffs, of a JSON Lines file of any size.
+
+    A line with `kind` is a tariff, with the members of the GraphQL input NewTariff; a line with at, rate and
+    resourceId is the price of a half hour. Lines that cannot be set are refused and reported; the others are set. The
+    exit status is 1 where a line was refused.
+    """
+    principal = Principal(Role.SYSTEM, application_id=application)
+    report = _run(
+        _import(
+            file,
+            refused,
+            lambda lines, gateway, refuse, progress: import_tariffs(
+                lines,
+                runner=gateway.runner,
+                principal=principal,
+                resource_id=resource,
+                refuse=refuse,
+                progress=progress,
+            ),
+        )
+    )
+    out.print(f"{report.recorded:,} tariffs and prices set from {report.lines:,} lines, {report.refused:,} refused")
     raise typer.Exit(1 if report.refused else 0)
 
 
