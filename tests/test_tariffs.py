@@ -19,6 +19,7 @@ from wattgate.clock import iso, utc_now
 from wattgate.db.models import Tariff, TariffBand
 from wattgate.db.tariffs import problems_of
 from wattgate.errors import NotFound
+from wattgate.graphql.resolvers.catch_up import network_readings
 from wattgate.graphql.resolvers.tariffs import withdraw_tariff
 from wattgate.graphql.types.tariffs import NewTariffBlock
 from wattgate.names import Period, TariffKind, Weekday
@@ -413,3 +414,8 @@ async def test_nothing_is_recorded_for_a_resource_that_is_computed(served: House
     assert refused["problems"] == [
         {"path": ["series", 0, "resourceId"], "message": "is computed from its consumption; record that"}
     ]
+
+
+async def test_a_catch_up_of_a_resource_that_is_computed_has_nothing_to_bring(served: House) -> None:
+    _, cost = await priced_pair(served.one)
+    assert await served.gateway.runner.run(network_readings, served.one.system, {"resource_id": cost}) is None

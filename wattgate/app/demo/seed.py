@@ -274,12 +274,12 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
                     name=series.name,
                     description=f"{series.name} DCC SM profile reads",
                     mpxn=(network.mprn if series.source == "GAS" else network.mpan)(home.habits.seed),
-                    cost_of=None,
+                    cost_of=None,  # its costs are recorded
                 )
             },
         )
         owned.append(home_types.OwnedResource(resource_id=added.resource_id))
-        for given in _tariffs(home, series, added.resource_id):
+        for given in [] if series.cost else _tariffs(home, series, added.resource_id):
             await runner.run(tariffs.set_tariff, SYSTEM, {"input": given})
     entity = await runner.run(
         homes.add_virtual_entity,

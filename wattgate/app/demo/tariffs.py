@@ -68,7 +68,7 @@ def price(at: datetime) -> Decimal:
     hour, day = local.hour + local.minute / 60, (at - EPOCH).days
     wind = cos(2 * pi * day / 9) * cos(2 * pi * day / 31)
     evening = 16 if 16 <= hour < 19 else 0
-    return round(Decimal(19 - 6 * cos(2 * pi * (hour - 14) / 24 + pi) - 13 * wind + evening), 2)
+    return round(Decimal(17 - 6 * cos(2 * pi * (hour - 2) / 24) - 14 * wind + evening), 2)
 
 
 def _prices(start: datetime, stop: datetime) -> Iterator[types.NewTariffPrice]:
