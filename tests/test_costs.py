@@ -226,6 +226,7 @@ async def test_a_resource_that_tells_a_cost_answers_for_its_consumption(served: 
         resources = [await rows.get(Resource, one) for one in (cost, energy)]
         edges = [to_ms(DAY + timedelta(hours=hours)) for hours in (-12, 0, 12, 24)]
         found = await costs.computed(rows, resources, edges)
+        always = await costs.computed(rows, resources, [0, to_ms(datetime(9000, 1, 1, tzinfo=UTC))])
     assert found[cost] == found[energy]
     halves = found[cost]
     assert isinstance(halves, dict)
@@ -233,6 +234,9 @@ async def test_a_resource_that_tells_a_cost_answers_for_its_consumption(served: 
         1: (Decimal("352.8"), 24, 0, 0),
         2: (Decimal("352.8"), 24, 0, 0),
     }
+    whole = always[cost]
+    assert isinstance(whole, dict)
+    assert {position: one.pence for position, one in whole.items()} == {0: Decimal("705.6")}
 
 
 async def test_a_home_tells_the_costs_of_all_its_resources_at_once(served: House) -> None:

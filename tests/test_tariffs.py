@@ -5,21 +5,18 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strawberry import ID
 
-from tests.support.costs import cost_resource, told
-from tests.support.house import House, Tenant
+from tests.support.costs import told
+from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
 from wattgate.clock import iso, utc_now
 from wattgate.db.models import Tariff, TariffBand
 from wattgate.db.tariffs import problems_of
 from wattgate.errors import NotFound
-from wattgate.graphql.resolvers.catch_up import network_readings
 from wattgate.graphql.resolvers.tariffs import withdraw_tariff
 from wattgate.graphql.types.tariffs import NewTariffBlock
 from wattgate.names import Period, TariffKind, Weekday
@@ -364,58 +361,3 @@ async def test_a_block_tariff_costs_now_what_the_block_does_that_the_period_has_
         {"rate": "10.5", "standingCharge": "0", "band": "block 1"},
         {"rate": "21", "standingCharge": "0", "band": "block 2"},
     ]
-
-
-async def test_a_resource_that_tells_a_cost_has_the_tariff_of_its_consumption(served: House) -> None:
-    energy, cost = await priced_pair(served.one)
-    await told(served, served.one, SET, input=new(cost, name="Set for the cost"))
-    for resource_id in (energy, cost):
-        assert (await told(served, served.one, TARIFFS, id=resource_id))["tariff"]["name"] == "Set for the cost"
-        legacy = await served.call("GET", f"/resource/{resource_id}/tariff", served.one.headers["account"])
-        assert [one["name"] for one in legacy.json()["data"]] == ["Set for the cost"]
-
-
-async def priced_pair(tenant: Tenant) -> tuple[str, str]:
-    """A new resource, and one that tells its cost."""
-    energy = await tenant.add_resource()
-    return energy, await cost_resource(tenant, cost_of=ID(energy))
-
-
-async def test_a_resource_that_tells_a_cost_finds_its_consumption_at_the_same_meter_point(served: House) -> None:
-    number = str(uuid4().int)[:13]
-    made = [(await cost_resource(served.one, mpxn=number), None)]
-    energy = await served.one.add_resource(mpxn=number)
-    made.append((await cost_resource(served.one, mpxn=number), energy))
-    made.append((await cost_resource(served.one, mpxn=number, cost_of=None), None))
-    made.append((await cost_resource(served.one), None))
-    await served.one.add_resource(mpxn=number)
-    made.append((await cost_resource(served.one, mpxn=number), None))
-    query = "query ($id: ID!) { resource(resourceId: $id) { costOf } }"
-    assert [(await told(served, served.one, query, id=one))["costOf"] for one, _ in made] == [of for _, of in made]
-
-
-async def test_what_a_cost_is_of_must_be_ones_own_and_no_cost_itself(served: House) -> None:
-    _, cost = await priced_pair(served.one)
-    add = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId } }"
-    for of, reason in (
-        (cost, "tells a cost itself"),
-        (served.other.ids["resource"], f"{served.other.ids['resource']} does not exist"),
-    ):
-        wish = {"resourceTypeId": served.one.ids["resource_type"], "name": "cost", "costOf": of}
-        refused = await told(served, served.one, add, input=wish)
-        assert refused["problems"] == [{"path": ["input", "costOf"], "message": reason}]
-
-
-async def test_nothing_is_recorded_for_a_resource_that_is_computed(served: House) -> None:
-    _, cost = await priced_pair(served.one)
-    record = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
-    series = [{"resourceId": cost, "readings": [{"at": "2026-01-05T00:00:00Z", "value": 1}]}]
-    refused = await told(served, served.one, record, series=series)
-    assert refused["problems"] == [
-        {"path": ["series", 0, "resourceId"], "message": "is computed from its consumption; record that"}
-    ]
-
-
-async def test_a_catch_up_of_a_resource_that_is_computed_has_nothing_to_bring(served: House) -> None:
-    _, cost = await priced_pair(served.one)
-    assert await served.gateway.runner.run(network_readings, served.one.system, {"resource_id": cost}) is None

@@ -136,8 +136,12 @@ def priced(samples: Sequence[Sample], spans: Sequence[Span], start: int) -> Iter
 def split(energy: int, counted: int, blocks: Blocks) -> list[tuple[int, Rate]]:
     """Energy on top of what was counted before, block by block. Negative energy goes back down through the blocks."""
     after = counted + energy
+    low, high = min(counted, after), max(counted, after)
+    for block in blocks.blocks:
+        if (block.floor is None or block.floor <= low) and (block.ceiling is None or high <= block.ceiling):
+            return [(energy, block.rate)]
     parts = [(_within(block, after) - _within(block, counted), block.rate) for block in blocks.blocks]
-    return [part for part in parts if part[0]] or [(0, reached(counted, blocks))]
+    return [part for part in parts if part[0]]
 
 
 def reached(counted: int, blocks: Blocks) -> Rate:

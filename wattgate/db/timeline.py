@@ -110,9 +110,9 @@ def standing(tariffs: Sequence[Tariff], start: int, stop: int) -> Iterator[tuple
 def reach(tariffs: Sequence[Tariff], start: int, stop: int) -> int:
     """From when on the energy must be known to price what comes between two instants: blocks count from earlier on."""
     found = start
-    for tariff, begin, end in in_force(tariffs, start, stop):
+    for tariff, begin, _ in in_force(tariffs, start, stop):
         if tariff.kind is TariffKind.BLOCK and tariff.block_period:
-            first, *_ = calendar(begin, end, tariff.block_period, ZoneInfo(tariff.time_zone))
+            first, *_ = calendar(begin, begin + 1, tariff.block_period, ZoneInfo(tariff.time_zone))
             found = min(found, first)
     return found
 

@@ -1,7 +1,7 @@
 """Fills a database with the demonstration: an application, its people, their homes and 13 months of readings."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -94,6 +94,7 @@ class DemoHome:
     postal_code: str
     habits: Habits
     classifiers: tuple[str, ...]
+    electricity: Callable[[str], list[NewTariff]]
 
 
 HOMES = (
@@ -105,6 +106,7 @@ HOMES = (
         "LS6 3QT",
         Habits(seed=11, electricity=8.4, gas_heating=7.5, hot_water=5.5),
         ELECTRICITY + GAS,
+        demo_tariffs.night_saver,
     ),
     DemoHome(
         "Harbour Cottage",
@@ -114,6 +116,7 @@ HOMES = (
         "YO21 3PU",
         Habits(seed=23, electricity=10.6, solar=4.2),
         (*ELECTRICITY, "electricity.export"),
+        demo_tariffs.standard,
     ),
     DemoHome(
         "Flat 5, Mill Court",
@@ -123,6 +126,7 @@ HOMES = (
         "LS1 4AP",
         Habits(seed=37, electricity=5.1),
         ELECTRICITY,
+        demo_tariffs.half_hourly,
     ),
 )
 
@@ -210,7 +214,8 @@ async def _fill_prices(runner: Runner, rows: list[Resource], start: datetime, no
     for tariff in await runner.load(edge_named(types.Resource, "tariff"), SYSTEM, rows, {}):
         if tariff and tariff.kind is TariffKind.DYNAMIC:
             stop = now + demo_tariffs.PRICES_AHEAD
-            await demo_tariffs.fill_prices(runner, SYSTEM, tariff.tariff_id, start, stop)
+            since = max(start, tariff.valid_from)
+            await demo_tariffs.fill_prices(runner, SYSTEM, tariff.tariff_id, since, stop)
 
 
 def ended(now: datetime) -> datetime:
@@ -311,7 +316,7 @@ def _tariffs(home: DemoHome, series: DemoResource, resource_id: str) -> list[New
         case "PWER_AEXP":
             return demo_tariffs.exported(resource_id)
         case _:
-            return demo_tariffs.electricity(home.name, resource_id)
+            return home.electricity(resource_id)
 
 
 async def _add_content(runner: Runner) -> None:

@@ -19,7 +19,7 @@ from wattgate.names import TariffKind, Weekday
 from wattgate.principal import Principal
 
 LONDON = ZoneInfo("Europe/London")
-SINCE = datetime(2025, 10, 1, tzinfo=LONDON).astimezone(UTC)
+SINCE = datetime(2024, 4, 1, tzinfo=LONDON).astimezone(UTC)
 CHANGED = datetime(2026, 4, 1, tzinfo=LONDON).astimezone(UTC)
 VAT = Decimal(5)
 PRICES_AHEAD = timedelta(days=31)
@@ -28,21 +28,25 @@ PRICES_AHEAD = timedelta(days=31)
 _NIGHT, _PEAK = ("night", "23:30", "05:30", list(Weekday)), ("peak", "16:00", "19:00", list(Weekday)[:5])
 
 
-def electricity(home: str, resource_id: str) -> list[types.NewTariff]:
-    """The tariffs of a home's electricity, one after another."""
-    match home:
-        case "12 Alder Road":
-            return [
-                _tariff(resource_id, "Demo Night Saver", SINCE, "47.85", rate="26.19", bands=("7.62", "33.33")),
-                _tariff(resource_id, "Demo Night Saver", CHANGED, "51.24", rate="27.04", bands=("8.09", "35.71")),
-            ]
-        case "Flat 5, Mill Court":
-            return [_tariff(resource_id, "Demo Half-Hourly", SINCE, "46.36", kind=TariffKind.DYNAMIC)]
-        case _:
-            return [
-                _tariff(resource_id, "Demo Standard Variable", SINCE, "51.24", rate="25.06"),
-                _tariff(resource_id, "Demo Standard Variable", CHANGED, "54.75", rate="23.50"),
-            ]
+def night_saver(resource_id: str) -> list[types.NewTariff]:
+    """Cheap at night and dear in the early evening of working days; the rates changed once."""
+    return [
+        _tariff(resource_id, "Demo Night Saver", SINCE, "47.85", rate="26.19", bands=("7.62", "33.33")),
+        _tariff(resource_id, "Demo Night Saver", CHANGED, "51.24", rate="27.04", bands=("8.09", "35.71")),
+    ]
+
+
+def standard(resource_id: str) -> list[types.NewTariff]:
+    """The same at all times; the rate changed once."""
+    return [
+        _tariff(resource_id, "Demo Standard Variable", SINCE, "51.24", rate="25.06"),
+        _tariff(resource_id, "Demo Standard Variable", CHANGED, "54.75", rate="23.50"),
+    ]
+
+
+def half_hourly(resource_id: str) -> list[types.NewTariff]:
+    """A price for each half hour."""
+    return [_tariff(resource_id, "Demo Half-Hourly", SINCE, "46.36", kind=TariffKind.DYNAMIC)]
 
 
 def gas(resource_id: str) -> list[types.NewTariff]:

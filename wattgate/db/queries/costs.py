@@ -179,6 +179,15 @@ async def samples(rows: Rows, resource: Resource, field: Field, start: int, stop
     return [Sample(one.at, one.value * scale, False) for one in found]
 
 
+async def counted(rows: Rows, resource: Resource, field: Field, start: int, stop: int) -> int:
+    """All energy of a resource from start to before stop."""
+    assert resource.number is not None  # set by the database when the resource was added
+    key = (resource.number, field.index)
+    found = (await rows.series.buckets([key], [start, stop]))[key]
+    scale: int = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
+    return sum(one.sum for one in found.values()) * scale
+
+
 async def _priced_of(
     rows: Rows, resources: Sequence[Resource], start: int, stop: int
 ) -> dict[str, _Priced | GatewayError]:
@@ -199,9 +208,16 @@ async def _priced_of(
         except BadInput as error:
             found[key] = error
             continue
-        pieces = priced(known, timeline.spans(tariffs, prices, start, stop), start)
-        found[key] = _Priced(source, field, tariffs, list(pieces))
+        found[key] = _Priced(source, field, tariffs, _pieces(known, tariffs, prices, start))
     return found
+
+
+def _pieces(known: list[Sample], tariffs: list[Tariff], prices: timeline.Prices, start: int) -> list[Piece]:
+    """The samples from start on, priced. A range may be far longer than what is stored of it: that is left out."""
+    if not known:
+        return []
+    since = max(start, known[0].at)
+    return list(priced(known, timeline.spans(tariffs, prices, since, known[-1].at + 1), since))
 
 
 async def _sources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
@@ -231,8 +247,8 @@ def _dynamic(tariffs: Iterable[Any]) -> set[str]:
 
 async def _reached(rows: Rows, source: Resource, blocks: timeline.Blocks) -> timeline.Rate:
     """The rate of the block that the energy of the period has reached."""
-    known = await samples(rows, source, fields_of(source.storage)[0], blocks.since, to_ms(rows.now) + 1)
-    return reached(sum(one.energy for one in known), blocks)
+    field = fields_of(source.storage)[0]
+    return reached(await counted(rows, source, field, blocks.since, to_ms(rows.now) + 1), blocks)
 
 
 def _explanation(one: _Priced, start: int, stop: int) -> CostExplanation | None:
