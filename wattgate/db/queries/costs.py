@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 
@@ -157,15 +156,11 @@ async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[Curre
         if tariff is None:
             found.append(None)
             continue
+        key = source_id(resource)
         rule = timeline.spans([tariff], prices, now, now + 1)[-1].rule
-        if isinstance(rule, timeline.Blocks):
-            rule = None if source_id(resource) in refused else await _reached(rows, sources[source_id(resource)], rule)
-        standing = with_vat(tariff, tariff.standing_charge)
-        found.append(
-            CurrentRates(None, standing, None)
-            if rule is None
-            else CurrentRates(with_vat(tariff, timeline.unscaled(rule.rate)), standing, rule.charge.band)
-        )
+        if isinstance(rule, timeline.Blocks):  # which one holds tells of consumption
+            rule = None if key in refused else await _reached(rows, sources[key], rule)
+        found.append(_current(tariff, rule))
     return found
 
 
@@ -241,8 +236,16 @@ def _either_of(gone: dict[str, ConsentRevoked], resource: Resource) -> ConsentRe
     return gone.get(source_id(resource)) or gone.get(resource.resource_id)
 
 
-def _dynamic(tariffs: Iterable[Any]) -> set[str]:
+def _dynamic(tariffs: Iterable[Tariff]) -> set[str]:
+    """The ids of those that have prices."""
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
+
+
+def _current(tariff: Tariff, rate: timeline.Rate | None) -> CurrentRates:
+    standing = with_vat(tariff, tariff.standing_charge)
+    if rate is None:
+        return CurrentRates(None, standing, None)
+    return CurrentRates(with_vat(tariff, timeline.unscaled(rate.rate)), standing, rate.charge.band)
 
 
 async def _reached(rows: Rows, source: Resource, blocks: timeline.Blocks) -> timeline.Rate:
