@@ -1,12 +1,17 @@
 """Both databases: migrations, tenancy below the operations, what is told when the database is away."""
 
 import asyncio
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import delete, select, text, update
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, MetaData, Table, delete, select, text, update
 from sqlmodel import SQLModel
 
 from tests.support.house import House, settle
@@ -15,11 +20,12 @@ from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.engine import Database
 from wattgate.db.guard import UnscopedStatement
-from wattgate.db.migrate import is_current, upgrade
-from wattgate.db.models import AlertType, Resource
+from wattgate.db.migrate import _config, is_current, upgrade
+from wattgate.db.models import AlertType, Resource, Tariff
 from wattgate.db.rows import Rows
 from wattgate.errors import Conflict, NotFound, Unavailable
 from wattgate.graphql.resolvers import homes, provisioning
+from wattgate.names import TariffKind
 from wattgate.principal import Principal, Role
 
 
@@ -120,3 +126,60 @@ async def test_a_server_that_is_not_well_is_told_as_unavailable(postgresql_url: 
         async with gateway.runner._session(write=False) as session:
             await session.execute(text(fault))
     await gateway.database.close()
+
+
+async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validity_the_last_stands(
+    database_url: str,
+) -> None:
+    def before(connection: Connection) -> None:
+        revision = ScriptDirectory.from_config(_config()).get_revision("0004").down_revision
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, str(revision))
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "resource_type", application_id="a", resource_type_id="t")
+        put(connection, "resource", application_id="a", resource_id="r", owner_id="u", resource_type_id="t", number=1)
+        for minute, (tariff_id, year) in enumerate((("first", 2024), ("later", 2025), ("corrected", 2024))):
+            made = datetime(2025, 6, 1, 12, minute)
+            put(
+                connection,
+                "tariff",
+                application_id="a",
+                resource_id="r",
+                tariff_id=tariff_id,
+                rate=24_500_000,
+                valid_from=datetime(year, 1, 1),
+                created_at=made,
+            )
+
+    database = Database(database_url)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(before)
+    await upgrade(database)
+    async with database.session(write=False) as session:
+        rows = Rows(session, "a", now=utc_now())
+        found = await rows.all(Tariff, order_by=[Tariff.version])
+        (resource,) = await rows.all(Resource)
+    await database.close()
+    assert resource.cost_of is None
+    assert [(one.tariff_id, one.version, one.superseded_at is None) for one in found] == [
+        ("first", 1, False),
+        ("later", 2, True),
+        ("corrected", 3, True),
+    ]
+    assert {(one.kind, one.rate, one.vat_rate, one.time_zone) for one in found} == {
+        (TariffKind.FLAT, Decimal("24.5"), Decimal(0), "Europe/London")
+    }
+
+
+def put(connection: Connection, name: str, **values: Any) -> None:
+    """Insert a row into a table as it is at the moment; what it needs and is not given is of no matter."""
+    table = Table(name, MetaData(), autoload_with=connection)
+    anything = {str: "x", bool: True, int: 1, datetime: datetime(2025, 1, 1)}
+    needed = {
+        column.name: anything.get(column.type.python_type, [])
+        for column in table.columns
+        if not column.nullable and column.server_default is None
+    }
+    connection.execute(table.insert().values({**needed, **values}))

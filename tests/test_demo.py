@@ -8,6 +8,7 @@ import httpx
 
 from wattgate.app.catch_ups import work_once
 from wattgate.app.demo import seed
+from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.simulated_network import SimulatedNetwork
 from wattgate.app.demo.simulation import HALF_HOUR, LONDON, HalfHour, day_of, half_hour, power
 from wattgate.app.factory import assemble
@@ -74,7 +75,7 @@ async def test_a_second_start_uses_what_the_first_one_made(tmp_path: Path) -> No
     days = timedelta(days=30)
     recorded = await seed.fill(runner, present, now, history=days)
     outage = seed.OUTAGE // HALF_HOUR
-    assert recorded == 9 * (30 * 48 - outage)
+    assert recorded == 5 * (30 * 48 - outage)  # costs are computed
     assert await seed.fill(runner, await seed.installed(runner), now, history=days) == 0
     await gateway.database.close()
 
@@ -118,6 +119,35 @@ async def test_the_outage_is_a_gap_and_not_a_zero(tmp_path: Path) -> None:
     (last,) = await gateway.runner.load(edge_named(types.Resource, "last_time"), seed.SYSTEM, [row], {})
     assert last == seed.ended(now) - HALF_HOUR
     await gateway.database.close()
+
+
+async def test_the_homes_pay_by_the_hour_the_same_at_all_times_and_by_the_half_hour(tmp_path: Path) -> None:
+    gateway, now = assemble(demo_settings(tmp_path)), utc_now()
+    runner = gateway.runner
+    await upgrade(gateway.database)
+    await seed.install(runner)
+    present = await seed.installed(runner)
+    await seed.fill(runner, present, now, history=timedelta(days=9))
+    ids = [home.resource_ids["electricity.consumption"] for home in present]
+    rows = [await runner.run(resources.resource, seed.SYSTEM, {"resource_id": one}) for one in ids]
+    asked = {"range": TimeRange(start=seed.ended(now) - timedelta(days=7), end=seed.ended(now))}
+    bills = await runner.load(edge_named(types.Resource, "cost"), seed.SYSTEM, rows, asked)
+    rates = await runner.load(edge_named(types.Resource, "current_rates"), seed.SYSTEM, rows, {})
+    await gateway.database.close()
+    by_kind = {
+        tuple(sorted({(line.band or "", line.averaged) for line in bill.lines if line.unit == "kWh"})) for bill in bills
+    }
+    assert by_kind == {(("", False),), (("", True),), (("", False), ("night", False), ("peak", False))}
+    for bill in bills:
+        assert (bill.unpriced, bill.completeness) == (0, 1)
+        assert bill.total == sum(line.amount for line in bill.lines) + sum(tax.amount for tax in bill.vat) > 300
+    assert all(one.rate is not None and one.standing_charge > 40 for one in rates)
+
+
+def test_the_half_hourly_price_falls_below_zero_in_some_nights_and_is_dear_in_the_evening() -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    prices = {start + n * HALF_HOUR: demo_tariffs.price(start + n * HALF_HOUR) for n in range(48 * 60)}
+    assert min(prices.values()) < 0 < min(price for at, price in prices.items() if 16 <= at.hour < 19)
 
 
 async def test_every_path_of_devices_and_meter_points_answers_something_real(demo_url: str) -> None:

@@ -11,7 +11,6 @@ from tests.support.house import House, Tenant
 from tests.support.metering import add_device, metered, resource_at
 from wattgate.clock import utc_now
 from wattgate.db.queries.devices import activity
-from wattgate.graphql.resolvers import provisioning
 from wattgate.graphql.types import resources as types
 from wattgate.names import DeviceActivity
 
@@ -208,15 +207,14 @@ async def test_resources_of_a_type_are_the_users_or_the_applications(served: Hou
 
 async def test_the_tariff_list_has_what_was_valid_and_the_newest_first(served: House) -> None:
     resource_id = await served.one.add_resource()
-    for year, rate in ((2024, "20"), (2026, "24.5"), (2999, "99")):
-        arguments = {
-            "resource_id": resource_id,
-            "name": f"Fixed {year}",
-            "rate": Decimal(rate),
-            "standing_charge": Decimal(50),
-            "valid_from": datetime(year, 1, 1, tzinfo=UTC),
-        }
-        await served.one.gateway.runner.run(provisioning.set_tariff, served.one.system, arguments)
+    for year, rate in ((2024, "20"), (2026, "24.5"), (utc_now().year + 1, "99")):
+        await served.one.set_tariff(
+            resource_id,
+            f"Fixed {year}",
+            datetime(year, 1, 1, tzinfo=UTC),
+            rate=Decimal(rate),
+            standing_charge=Decimal(50),
+        )
     told = (await get(served, f"/resource/{resource_id}/tariff-list")).json()
     assert [one["displayName"] for one in told["data"]] == ["Fixed 2026", "Fixed 2024"]
     assert told["data"][0]["plan"] == [{"planDetail": [{"rate": 24.5}, {"standing": 50.0}]}]

@@ -65,6 +65,22 @@ class Baseline(Enum):
     SAME_PERIOD_LAST_YEAR = "SAME_PERIOD_LAST_YEAR"
 
 
+class TariffKind(Enum):
+    """What the rate of a tariff depends on."""
+
+    FLAT = "FLAT"
+    TIME_OF_USE = "TIME_OF_USE"
+    BLOCK = "BLOCK"
+    DYNAMIC = "DYNAMIC"
+
+
+class CostLineKind(Enum):
+    """What a line of a cost explanation is for."""
+
+    ENERGY = "ENERGY"
+    STANDING_CHARGE = "STANDING_CHARGE"
+
+
 class CatchUpState(Enum):
     """How far a retrieval of readings from the meter network has come."""
 

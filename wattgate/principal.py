@@ -34,6 +34,7 @@ class Permission(Enum):
     RESOURCE_TYPE_WRITE = auto()
     READINGS_READ = auto()
     READINGS_WRITE = auto()
+    TARIFF_WRITE = auto()
     CONTENT_READ = auto()
     CONTENT_WRITE = auto()
     ALERT_READ = auto()
@@ -99,6 +100,7 @@ _ACCOUNT = _EVERYONE | {
     Permission.RESOURCE_TYPE_READ: Scope.APPLICATION,
     Permission.READINGS_READ: Scope.OWN,
     Permission.READINGS_WRITE: Scope.OWN,
+    Permission.TARIFF_WRITE: Scope.OWN,
     Permission.CONTENT_READ: Scope.APPLICATION,
     Permission.ALERT_READ: Scope.APPLICATION,
     Permission.USER_READ: Scope.OWN,

@@ -10,6 +10,7 @@ from tests.support import examples_areas, examples_devices, examples_users
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, STORAGE, Tenant
 from wattgate.graphql.types import resources as resource_types
+from wattgate.names import TariffKind
 
 
 async def _own_account(tenant: Tenant) -> dict[str, Any]:
@@ -89,6 +90,30 @@ async def _reading_columns(tenant: Tenant) -> dict[str, Any]:
     return {"series": [one]}
 
 
+async def _own_tariff(tenant: Tenant, **terms: Any) -> dict[str, Any]:
+    tariff = await tenant.set_tariff(await tenant.add_resource(), **terms)
+    return {"tariffId": tariff.tariff_id}
+
+
+async def _prices(tenant: Tenant) -> dict[str, Any]:
+    prices = [{"at": "2026-02-01T00:00:00Z", "rate": "-2.5"}, {"at": "2026-02-01T00:30:00Z", "rate": 31}]
+    return {**await _own_tariff(tenant, kind=TariffKind.DYNAMIC), "prices": prices}
+
+
+async def _tariff_to_set(tenant: Tenant) -> dict[str, Any]:
+    night = {"name": "night", "rate": "7.5", "weekdays": ["MONDAY", "SUNDAY"], "start": "23:30", "end": "05:30"}
+    given = {
+        "resourceId": await tenant.add_resource(),
+        "name": "Night saver",
+        "kind": "TIME_OF_USE",
+        "rate": "29.5",
+        "bands": [night],
+        "vatRate": 5,
+        "validFrom": "2025-01-01T00:00:00Z",
+    }
+    return {"input": given}
+
+
 EXAMPLES: dict[str, Example] = {
     "authenticate": fixed(
         lambda tenant: {
@@ -146,6 +171,9 @@ EXAMPLES: dict[str, Example] = {
     ),
     "record_readings": _readings,
     "record_reading_columns": _reading_columns,
+    "set_tariff": _tariff_to_set,
+    "withdraw_tariff": _own_tariff,
+    "set_tariff_prices": _prices,
     "alert_types": NOTHING,
     "alert_type": by_id("alert_type", "alertTypeId"),
     "add_alert_type": fixed(

@@ -27,9 +27,12 @@ from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import identity as identity_types
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as resource_types
+from wattgate.graphql.types import tariffs as tariff_types
+from wattgate.names import TariffKind
 from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"
+TARIFF_START = datetime(2024, 1, 1, tzinfo=UTC)
 STORAGE = [
     resource_types.NewStorageDefinition(
         type="timeseries",
@@ -86,8 +89,8 @@ class Tenant:
         """What an edge of a type leads to from each parent."""
         return await self.gateway.runner.load(edge_named(shape, name), self.system, parents, {})
 
-    async def add_resource(self, name: str = "electricity consumption") -> str:
-        given = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name)
+    async def add_resource(self, name: str = "electricity consumption", **values: Any) -> str:
+        given = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name, **values)
         return str((await self.run("add_resource", input=given)).resource_id)
 
     async def add_home(self, *resource_ids: str) -> str:
@@ -107,6 +110,16 @@ class Tenant:
         """A further token of the tenant's account."""
         issued = await self.gateway.runner.run(identity.new_token, self.account, {})
         return str(issued.token)
+
+    async def set_tariff(
+        self, resource_id: str, name: str = "Standard", valid_from: datetime = TARIFF_START, **values: Any
+    ) -> Any:
+        """Set a tariff of a resource: flat at 24.5 pence unless told otherwise; the record."""
+        terms = {"kind": TariffKind.FLAT, "rate": Decimal("24.5")} if "kind" not in values else {}
+        given = tariff_types.NewTariff(
+            resource_id=ID(resource_id), name=name, valid_from=valid_from, **{**terms, **values}
+        )
+        return await self.run("set_tariff", input=given)
 
     async def record(self, resource_id: str, *values: tuple[datetime, str], field: str | None = None) -> None:
         given = reading_types.NewReadings(
@@ -176,17 +189,7 @@ async def _furnish(tenant: Tenant) -> None:
         data=[content.NewQuestionAndReply(question="Why?", reply="Because.")],
     )
     ids["faq"] = (await tenant.run("add_faq", input=faq)).faq_id
-    await tenant.gateway.runner.run(
-        provisioning.set_tariff,
-        tenant.system,
-        {
-            "resource_id": ids["resource"],
-            "name": "Standard",
-            "rate": Decimal("24.5"),
-            "standing_charge": Decimal("53.8"),
-            "valid_from": datetime(2024, 1, 1, tzinfo=UTC),
-        },
-    )
+    await tenant.set_tariff(ids["resource"], "Standard", standing_charge=Decimal("53.8"))
     await tenant.record(
         ids["resource"],
         (datetime(2026, 1, 5, 0, 0, tzinfo=UTC), "0.125"),

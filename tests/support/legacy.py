@@ -79,8 +79,8 @@ def _current(told: dict[str, Any]) -> dict[str, Any]:
 
 def _tariff(told: dict[str, Any]) -> dict[str, Any]:
     tariff = told["tariff"]
-    rate, standing = float(tariff["rate"]), float(tariff["standingCharge"])
-    plan = [{"weekName": "1", "source": "wattgate", "planDetail": [{"rate": rate}, {"standing": standing}]}]
+    rate, standing = (float(told["currentRates"][name]) for name in ("rate", "standingCharge"))
+    plan = [{"weekName": "1", "source": "user", "planDetail": [{"rate": rate}, {"standing": standing}]}]
     one = {
         "id": tariff["tariffId"],
         "name": "Standard",

@@ -1,44 +1,34 @@
 """The command line: `wattgate` or `python -m wattgate`."""
 
-import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import Annotated
 
 import typer
 import uvicorn
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
+from wattgate.app.commands import err, out, run, with_gateway
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.simulated_network import SimulatedNetwork
-from wattgate.app.factory import Gateway, assemble, create_app
-from wattgate.app.network_import import import_network
-from wattgate.app.readings_import import import_csv
+from wattgate.app.factory import Gateway, create_app
+from wattgate.app.import_commands import network_app, readings_app, tariff_app
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.errors import GatewayError
-from wattgate.graphql.bulk import Refuse, Report
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.graphql.schema import build
 from wattgate.principal import Principal, Role
 
-T = TypeVar("T")
-
-SHOWN_REFUSALS = 20
 DEMO_FOLDER = Path(".wattgate")
 """Where the demonstration keeps its database."""
 
@@ -47,20 +37,16 @@ db_app = typer.Typer(no_args_is_help=True, help="The database.")
 app_app = typer.Typer(no_args_is_help=True, help="Applications, to which every record belongs.")
 user_app = typer.Typer(no_args_is_help=True, help="Users and their accounts.")
 oauth_app = typer.Typer(no_args_is_help=True, help="Software that asks users of an application for access (OAuth 2.0).")
-readings_app = typer.Typer(no_args_is_help=True, help="Readings.")
-network_app = typer.Typer(no_args_is_help=True, help="The registry of the local meter network.")
 for name, commands in (
     ("db", db_app),
     ("app", app_app),
     ("user", user_app),
     ("oauth-client", oauth_app),
     ("readings", readings_app),
+    ("tariff", tariff_app),
     ("network", network_app),
 ):
     app.add_typer(commands, name=name)
-
-out = Console()
-err = Console(stderr=True)
 
 
 def main() -> None:
@@ -86,7 +72,7 @@ def main() -> None:
 def serve() -> None:
     """Serve the gateway. The database must be at this version's schema (`wattgate db upgrade`)."""
     settings = Settings()
-    if not _run(_checked(settings)):
+    if not run(_checked(settings)):
         err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
     _serve(settings, create_app(settings))
@@ -98,7 +84,7 @@ def demo() -> None:
     DEMO_FOLDER.mkdir(exist_ok=True)
     settings = demo_settings(DEMO_FOLDER)
     with err.status("Preparing the demonstration: three homes with 13 months of readings"):
-        recorded = _run(_prepare_demo(settings))
+        recorded = run(_prepare_demo(settings))
     base = f"http://{settings.host}:{settings.port}"
     out.print(f"[bold]wattgate demonstration[/] ({recorded:,} readings recorded)\n")
     table = Table.grid(padding=(0, 2))
@@ -116,7 +102,7 @@ def demo() -> None:
 @db_app.command("upgrade")
 def db_upgrade() -> None:
     """Bring the database to this version's schema."""
-    _run(_with_gateway(Settings(), lambda gateway: upgrade(gateway.database)))
+    run(with_gateway(Settings(), lambda gateway: upgrade(gateway.database)))
     out.print("The database is at this version's schema.")
 
 
@@ -127,8 +113,8 @@ def app_create(
 ) -> None:
     """Add an application and print its credential, which can be seen at no other time."""
     arguments = {"name": name, "username": username}
-    made = _run(
-        _with_gateway(
+    made = run(
+        with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments),
         )
@@ -149,8 +135,8 @@ def user_create(
 ) -> None:
     """Add a user with an account in the application's own directory."""
     arguments = {"username": username, "password": password, "name": name, "administrator": administrator}
-    made = _run(
-        _with_gateway(
+    made = run(
+        with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
                 provisioning.create_user, Principal(Role.SYSTEM, application_id=application_id), arguments
@@ -170,8 +156,8 @@ def oauth_client_create(
 ) -> None:
     """Register an OAuth client and print its credential, which can be seen at no other time."""
     arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
-    made = _run(
-        _with_gateway(
+    made = run(
+        with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
                 oauth.create_oauth_client, Principal(Role.SYSTEM, application_id=application_id), arguments
@@ -181,110 +167,12 @@ def oauth_client_create(
     out.print(f"Client id      {made.client_id}\nClient secret  {made.secret or 'none'}", soft_wrap=True)
 
 
-@readings_app.command("import")
-def readings_import(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV with a header line.")],
-    application: Annotated[str, typer.Option(help="The application whose resources these are.")],
-    resource: Annotated[str | None, typer.Option(help="The one resource of a file without resourceId.")] = None,
-    time_zone: Annotated[str, typer.Option(help="The wall clock of a column localTime.")] = "UTC",
-    refused: Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")] = None,
-) -> None:
-    """Record the readings of a CSV file of any size.
-
-    Columns: value; at (UTC, or with an offset) or localTime; resourceId; field; quality. A reading that is stored
-    already is replaced. Lines that cannot be recorded are refused and reported; the others are recorded. The exit
-    status is 1 where a line was refused.
-    """
-    zone, principal = _zone(time_zone), Principal(Role.SYSTEM, application_id=application)
-    report = _run(
-        _import(
-            file,
-            refused,
-            lambda lines, gateway, refuse, progress: import_csv(
-                lines,
-                runner=gateway.runner,
-                principal=principal,
-                resource_id=resource,
-                zone=zone,
-                refuse=refuse,
-                progress=progress,
-            ),
-        )
-    )
-    out.print(f"{report.recorded:,} readings recorded from {report.lines:,} lines, {report.refused:,} refused")
-    raise typer.Exit(1 if report.refused else 0)
-
-
-@network_app.command("import")
-def network_import(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, one object a line.")],
-    refused: Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")] = None,
-) -> None:
-    """Fill the registry of the meter network from a JSON Lines file of any size.
-
-    Each line has a `kind`: meterPoint (mpxn, postcode, smetsVersion, eligible), device (eui, mpxn, deviceType,
-    manufacturer, model, firmwareVersion, status, commissionedAt), reading (mpxn, classifier, at, value, quality) or
-    register (mpxn, classifier, at, value, unit). What is known already is replaced. Lines that cannot be kept are
-    refused and reported; the exit status is 1 where one was.
-    """
-    report = _run(
-        _import(
-            file,
-            refused,
-            lambda lines, gateway, refuse, progress: import_network(
-                lines, runner=gateway.runner, refuse=refuse, progress=progress
-            ),
-        )
-    )
-    out.print(f"{report.recorded:,} records kept from {report.lines:,} lines, {report.refused:,} refused")
-    raise typer.Exit(1 if report.refused else 0)
-
-
-Import = Callable[[BinaryIO, Gateway, Refuse, Callable[[int], None]], Awaitable[Report]]
-"""Reads a file into the gateway; it is given what to tell refused lines to, and the bytes read so far."""
-
-
-async def _import(file: Path, refused: Path | None, work: Import) -> Report:
-    """Import a file with a progress bar; the first refused lines are shown, all are written to `refused`."""
-    size = await asyncio.to_thread(file.stat)
-    columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
-    with (
-        file.open("rb") as lines,
-        refused.open("w") if refused else nullcontext() as sink,
-        Progress(*columns, console=err, transient=True) as bar,
-    ):
-        task = bar.add_task("", total=size.st_size)
-        told = 0
-
-        def refuse(line: int, reason: str) -> None:
-            nonlocal told
-            told += 1
-            if sink:
-                sink.write(f"{line}: {reason}\n")
-            if told <= SHOWN_REFUSALS:
-                bar.console.print(f"line {line}: {reason}", markup=False, highlight=False, soft_wrap=True)
-            elif told == SHOWN_REFUSALS + 1:
-                bar.console.print("further refused lines are not shown; --refused FILE writes them all")
-
-        return await _with_gateway(
-            Settings(),
-            lambda gateway: work(lines, gateway, refuse, lambda done: bar.update(task, completed=done)),
-        )
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise typer.BadParameter(f"{name} is not an IANA time zone", param_hint="--time-zone") from None
-
-
 @app.command()
 def doctor() -> None:
     """Check each connection that the settings name, and say what is wrong."""
     settings = Settings()
     try:
-        current = _run(_checked(settings))
+        current = run(_checked(settings))
     except (SQLAlchemyError, OSError) as error:
         err.print(f"[red]database[/]   does not answer: {error}", soft_wrap=True)
         raise typer.Exit(1) from None
@@ -299,7 +187,7 @@ def doctor() -> None:
 def _check_broker(settings: Settings) -> None:
     mqtt = import_module("wattgate.app.mqtt_intake")  # needs what is installed only where a broker is set
     try:
-        _run(mqtt.check(settings))
+        run(mqtt.check(settings))
     except mqtt.MqttError as error:
         err.print(f"[red]MQTT broker[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
@@ -336,24 +224,11 @@ async def _prepare_demo(settings: Settings) -> int:
             present = await seed.installed(gateway.runner)
         return await seed.fill(gateway.runner, present, utc_now())
 
-    return await _with_gateway(settings, prepare)
+    return await with_gateway(settings, prepare)
 
 
 async def _checked(settings: Settings) -> bool:
-    return await _with_gateway(settings, lambda gateway: is_current(gateway.database))
-
-
-async def _with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
-    """Do something with a gateway's parts, and close what that opened."""
-    gateway = assemble(settings)
-    try:
-        return await work(gateway)
-    finally:
-        await gateway.database.close()
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(work)
+    return await with_gateway(settings, lambda gateway: is_current(gateway.database))
 
 
 def _serve(settings: Settings, application: Starlette) -> None:

@@ -3,7 +3,7 @@
 All instants and lengths are in milliseconds, all values scaled integers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from operator import itemgetter
@@ -32,7 +32,10 @@ class Span(NamedTuple):
 
 @dataclass(slots=True)
 class Aggregates:
-    """What one series amounts to in each bucket, in columns; a bucket whose `count` is 0 has no other amounts."""
+    """What one series amounts to in each bucket, in columns; a bucket whose `count` is 0 has no other amounts.
+
+    `samples` are the values by instant of a series that is computed, and of which none is stored.
+    """
 
     count: list[int]
     sum: list[int]
@@ -43,6 +46,7 @@ class Aggregates:
     estimated: list[int]
     revision: list[int]
     received_at: list[int]
+    samples: Mapping[int, int] | None = field(default=None, init=False)
 
     @classmethod
     def empty(cls, size: int) -> "Aggregates":

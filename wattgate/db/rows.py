@@ -12,6 +12,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from wattgate.db.guard import SCOPED
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
+from wattgate.db.prices import Prices
 from wattgate.db.series import Series
 from wattgate.errors import NotFound
 
@@ -49,6 +50,7 @@ class Rows:
         self.user_id = user_id
         self.now = now
         self.series = Series(session)
+        self.prices = Prices(session)
         self._session = session
 
     def within(self, application_id: str) -> "Rows":

@@ -29,6 +29,7 @@ from wattgate.graphql.resolvers import (
     registration,
     resources,
     retention,
+    tariffs,
     users,
     webhooks,
 )
@@ -109,6 +110,10 @@ OPERATIONS: tuple[Operation, ...] = (
     catch_up.catch_ups,
     catch_up.catch_up_state,
     live.readings,
+    # Tariffs
+    tariffs.set_tariff,
+    tariffs.withdraw_tariff,
+    tariffs.set_tariff_prices,
     # Consent
     consent.consents,
     consent.verify_meter_point,
@@ -194,7 +199,6 @@ OPERATIONS: tuple[Operation, ...] = (
 SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     provisioning.create_application,
     provisioning.create_user,
-    provisioning.set_tariff,
     oauth.create_oauth_client,
     network_registry.record_in_registry,
     catch_up.applications_catching_up,

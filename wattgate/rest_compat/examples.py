@@ -86,13 +86,14 @@ _HOME = {
     "veChildren": [],
 }
 _ATTRIBUTE = {"veId": UUID, "attribute": None}
-_PLAN = {"weekName": "1", "source": "wattgate", "planDetail": [{"rate": 24.5}, {"standing": 53.8}]}
+_TIER = {"tier": 1, "tourate": 8.4, "rate": 8.4, "time": "23:30-05:30", "weekdays": ["MON", "TUE"]}
+_PLAN = {"weekName": "1", "source": "supplier", "planDetail": [{"rate": 24.5}, {"standing": 53.8}, _TIER]}
 _TARIFF = {
     "id": UUID,
     "name": "Standard",
     "commodity": "ELEC",
     "cid": "PWER",
-    "type": "flatrate",
+    "type": "tou",
     "utility": "",
     "from": "2025-10-01 00:00:00",
     "currentRates": {"rate": 24.5, "standingCharge": 53.8},
@@ -205,7 +206,7 @@ _TARIFF_CHANGE = {
     "displayName": "Standard",
     "from": "2025-10-01 00:00:00",
     "effectiveDate": "2025-10-01 00:00:00",
-    "plan": [{"planDetail": [{"rate": 24.5}]}],
+    "plan": [{"planDetail": [{"rate": 24.5}, {"standing": 53.8}]}],
 }
 _SPAN = {"from": "2026-11-01T00:00:00", "to": "2026-11-01T23:59:59", "offset": "0", "field": "ENERGY"}
 _ARROW = "application/vnd.apache.arrow.stream"

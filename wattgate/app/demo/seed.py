@@ -1,27 +1,31 @@
 """Fills a database with the demonstration: an application, its people, their homes and 13 months of readings."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 
 from strawberry import ID
 
 from wattgate.app.demo import network
+from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, half_hour
 from wattgate.clock import EPOCH
+from wattgate.db.models import Resource
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.operation import Operation
-from wattgate.graphql.resolvers import homes, provisioning, recording, resources
+from wattgate.graphql.resolvers import homes, provisioning, recording, resources, tariffs
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import alerts, content
 from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as types
 from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.types.tariffs import NewTariff
+from wattgate.names import TariffKind
 from wattgate.principal import Principal, Role
 
 log = logging.getLogger(__name__)
@@ -42,41 +46,29 @@ BATCH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """What energy costs: pence a kWh, and pence a day besides."""
-
-    rate: Decimal
-    standing: Decimal = Decimal(0)
-
-
-@dataclass(frozen=True, slots=True)
 class DemoResource:
-    """A kind of series that homes have, of energy or, where `cost` is set, of what that energy costs."""
+    """A kind of series that homes have: of energy, which is recorded, or of its cost, which is computed."""
 
     classifier: str
     name: str
     unit: str
     source: str
     decimals: int
-    price: Price
     cost: bool = False
     live: bool = False
 
     def value(self, counted: HalfHour) -> Decimal:
         """The reading for half an hour, at the decimals that are stored."""
         energy = {"GAS": counted.gas, "PWER_AEXP": counted.exported}.get(self.source, counted.imported)
-        return round(Decimal(energy) * (self.price.rate if self.cost else 1), self.decimals)
+        return round(Decimal(energy), self.decimals)
 
 
-ELECTRICITY_PRICE = Price(Decimal("24.50"), Decimal("53.80"))
-GAS_PRICE = Price(Decimal("6.24"), Decimal("31.66"))
-EXPORT_PRICE = Price(Decimal("15.00"))
 RESOURCES = (
-    DemoResource("electricity.consumption", "electricity consumption", "kWh", "ELEC", 3, ELECTRICITY_PRICE, live=True),
-    DemoResource("electricity.consumption.cost", "electricity cost", "pence", "ELEC", 4, ELECTRICITY_PRICE, cost=True),
-    DemoResource("gas.consumption", "gas consumption", "kWh", "GAS", 5, GAS_PRICE),
-    DemoResource("gas.consumption.cost", "gas cost", "pence", "GAS", 4, GAS_PRICE, cost=True),
-    DemoResource("electricity.export", "active export", "kWh", "PWER_AEXP", 3, EXPORT_PRICE),
+    DemoResource("electricity.consumption", "electricity consumption", "kWh", "ELEC", 3, live=True),
+    DemoResource("electricity.consumption.cost", "electricity cost", "pence", "ELEC", 4, cost=True),
+    DemoResource("gas.consumption", "gas consumption", "kWh", "GAS", 5),
+    DemoResource("gas.consumption.cost", "gas cost", "pence", "GAS", 4, cost=True),
+    DemoResource("electricity.export", "active export", "kWh", "PWER_AEXP", 3),
 )
 ELECTRICITY = ("electricity.consumption", "electricity.consumption.cost")
 GAS = ("gas.consumption", "gas.consumption.cost")
@@ -91,6 +83,7 @@ class DemoHome:
     postal_code: str
     habits: Habits
     classifiers: tuple[str, ...]
+    electricity: Callable[[str], list[NewTariff]]
 
 
 HOMES = (
@@ -102,6 +95,7 @@ HOMES = (
         "LS6 3QT",
         Habits(seed=11, electricity=8.4, gas_heating=7.5, hot_water=5.5),
         ELECTRICITY + GAS,
+        demo_tariffs.night_saver,
     ),
     DemoHome(
         "Harbour Cottage",
@@ -111,6 +105,7 @@ HOMES = (
         "YO21 3PU",
         Habits(seed=23, electricity=10.6, solar=4.2),
         (*ELECTRICITY, "electricity.export"),
+        demo_tariffs.standard,
     ),
     DemoHome(
         "Flat 5, Mill Court",
@@ -120,6 +115,7 @@ HOMES = (
         "LS1 4AP",
         Habits(seed=37, electricity=5.1),
         ELECTRICITY,
+        demo_tariffs.half_hourly,
     ),
 )
 
@@ -184,21 +180,33 @@ async def fill(runner: Runner, present: list[Installed], now: datetime, history:
     """Record every half hour that has ended and is not there yet; how many readings that were."""
     recorded = 0
     for home in present:
-        rows = [
+        every = [
             await runner.run(resources.resource, SYSTEM, {"resource_id": resource_id})
             for resource_id in home.resource_ids.values()
         ]
+        rows = [row for row in every if not row.cost_of]
         last = await runner.load(edge_named(types.Resource, "last_time"), SYSTEM, rows, {})
         starts = [one + HALF_HOUR if one else ended(now - history) for one in last]
         counted = list(_counted(home.home.habits, min(starts), ended(now), outage=now - OUTAGE_AGO))
         for row, start in zip(rows, starts, strict=True):
             series = next(one for one in RESOURCES if one.classifier == row.classifier)
-            values = (reading_types.NewReading(at=at, value=series.value(one)) for at, one in counted if at >= start)
+            values = ((at, series.value(one)) for at, one in counted if at >= start)
             while batch := list(islice(values, BATCH)):
-                given = reading_types.NewReadings(resource_id=row.resource_id, readings=batch)
-                done = await runner.run(recording.record_readings, SYSTEM, {"series": [given]})
+                at, value = map(list, zip(*batch, strict=True))
+                given = reading_types.NewReadingColumns(resource_id=row.resource_id, at=at, value=value)
+                done = await runner.run(recording.record_reading_columns, SYSTEM, {"series": [given]})
                 recorded += done.recorded
+        await _fill_prices(runner, rows, min(starts), now)
     return recorded
+
+
+async def _fill_prices(runner: Runner, rows: list[Resource], start: datetime, now: datetime) -> None:
+    """Set the prices of half-hourly tariffs from an instant on for as long as the demonstration may run."""
+    for tariff in await runner.load(edge_named(types.Resource, "tariff"), SYSTEM, rows, {}):
+        if tariff and tariff.kind is TariffKind.DYNAMIC:
+            stop = now + demo_tariffs.PRICES_AHEAD
+            since = max(start, tariff.valid_from)
+            await demo_tariffs.fill_prices(runner, SYSTEM, tariff.tariff_id, since, stop)
 
 
 def ended(now: datetime) -> datetime:
@@ -266,7 +274,8 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
             },
         )
         owned.append(home_types.OwnedResource(resource_id=added.resource_id))
-        await runner.run(provisioning.set_tariff, SYSTEM, _tariff(added.resource_id, series))
+        for given in [] if series.cost else _tariffs(home, series, added.resource_id):
+            await runner.run(tariffs.set_tariff, SYSTEM, {"input": given})
     entity = await runner.run(
         homes.add_virtual_entity,
         owner,
@@ -290,14 +299,14 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
     )
 
 
-def _tariff(resource_id: str, series: DemoResource) -> dict[str, object]:
-    return {
-        "resource_id": resource_id,
-        "name": "Demo Standard Variable",
-        "rate": series.price.rate,
-        "standing_charge": series.price.standing,
-        "valid_from": datetime(2025, 10, 1, tzinfo=UTC),
-    }
+def _tariffs(home: DemoHome, series: DemoResource, resource_id: str) -> list[NewTariff]:
+    match series.source:
+        case "GAS":
+            return demo_tariffs.gas(resource_id)
+        case "PWER_AEXP":
+            return demo_tariffs.exported(resource_id)
+        case _:
+            return home.electricity(resource_id)
 
 
 async def _add_content(runner: Runner) -> None:

@@ -39,8 +39,8 @@ from wattgate.db.models.resources import (
     ResourceType,
     StorageDefinition,
     StorageField,
-    Tariff,
 )
+from wattgate.db.models.tariffs import Tariff, TariffBand, TariffBlock, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
 from wattgate.db.models.users import AccountProfile, AccountSession, MobileAppToken, OneTimeCode
 from wattgate.db.models.webhooks import Webhook, WebhookError
@@ -91,6 +91,9 @@ __all__ = [
     "StorageField",
     "SupportDetails",
     "Tariff",
+    "TariffBand",
+    "TariffBlock",
+    "TariffPrice",
     "Template",
     "Tenanted",
     "TermsConditions",

@@ -1,7 +1,6 @@
-"""Resources (metered data series), their types, their readings and their tariffs."""
+"""Resources (metered data series), their types and their readings."""
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Any, ClassVar
 
 import msgspec
@@ -10,10 +9,8 @@ from sqlmodel import Field, SQLModel
 
 from wattgate.db.columns import (
     AssignedId,
-    FixedPoint,
     Json,
     Structs,
-    UtcDateTime,
     created_at,
     new_id,
     updated_at,
@@ -65,7 +62,8 @@ class Resource(Tenanted, table=True):
     """A series of readings of one owner. `number` is its short key in the table of readings.
 
     `storage` is its type's at the time it was made, so that reading never needs the type. `mpxn` is the number of
-    the meter point that it is measured at, where that is known.
+    the meter point that it is measured at, where that is known. A resource with `cost_of` tells what the energy of that
+    other resource costs: it is computed, and nothing is recorded for it.
     """
 
     key: ClassVar[str] = "resource_id"
@@ -82,6 +80,7 @@ class Resource(Tenanted, table=True):
     base_unit: str
     storage: list[StorageDefinition] = Field(sa_type=Structs(StorageDefinition))
     mpxn: str | None = Field(default=None, index=True)
+    cost_of: str | None = Field(default=None, foreign_key="resource.resource_id", index=True)
     data_source_type: str = ""
     data_source_resource_type_info: Any = Field(default=None, sa_type=Json)
     data_source_unit_info: Any = Field(default=None, sa_type=Json)
@@ -144,17 +143,3 @@ class ReadingDay(Rollup, table=True):
 
     __tablename__ = "reading_day"
     __table_args__ = {"sqlite_with_rowid": False}
-
-
-class Tariff(Tenanted, table=True):
-    """What a resource's energy costs from `valid_from` on: pence per unit and pence per day."""
-
-    key: ClassVar[str] = "tariff_id"
-
-    tariff_id: str = AssignedId()
-    resource_id: str = Field(foreign_key="resource.resource_id", index=True)
-    name: str
-    rate: Decimal = Field(sa_type=FixedPoint(6))
-    standing_charge: Decimal = Field(sa_type=FixedPoint(6))
-    valid_from: datetime = Field(sa_type=UtcDateTime)
-    created_at: datetime = created_at()

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from wattgate.clock import TimeRange, to_ms
+from wattgate.db.aggregates import Aggregates
 from wattgate.db.baselines import Compared, compared
 from wattgate.db.buckets import Grid, Run
 from wattgate.db.queries.readings import amounts, readings, values_of
 from wattgate.db.reading_series import ReadingSeries, quality
 from wattgate.db.rows import Rows
+from wattgate.errors import GatewayError
 from wattgate.names import Baseline, BucketQuality, Function
 
 
@@ -62,7 +64,7 @@ async def comparisons(rows: Rows, series: Sequence[ReadingSeries], *, baseline: 
     ]
 
 
-async def baseline_series(rows: Rows, compared: Sequence[Comparison]) -> list[ReadingSeries]:
+async def baseline_series(rows: Rows, compared: Sequence[Comparison]) -> list[ReadingSeries | GatewayError]:
     """The readings of each whole baseline, in the same buckets as what is compared with it."""
     return [
         (
@@ -98,10 +100,18 @@ async def _parts(rows: Rows, wanted: Sequence[tuple[ReadingSeries, datetime, dat
         grid = Grid((Run(to_ms(start), to_ms(end) - to_ms(start), 1),))
         some = [wanted[place][0] for place in places]
         resources, fields = [one.resource for one in some], [one.storage for one in some]
-        found = await amounts(rows, resources, fields, grid)
+        found = _all(await amounts(rows, resources, fields, grid))
         values = await values_of(rows, resources, fields, found, function)
         for place, one, inside, (value,) in zip(places, some, found, values, strict=True):
             count, expected = inside.count[0], one.storage.expected(grid.start, grid.stop)
             worth = quality(count, expected, inside.estimated[0])
             parts[place] = Part(start, end, value, count, worth, count / expected if expected else None)
     return [parts[place] for place in range(len(wanted))]
+
+
+def _all(found: Sequence[Aggregates | GatewayError]) -> list[Aggregates]:
+    """What was found; the first refusal, if there is one, is raised."""
+    for one in found:
+        if isinstance(one, GatewayError):
+            raise one
+    return [one for one in found if isinstance(one, Aggregates)]

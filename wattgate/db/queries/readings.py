@@ -8,11 +8,12 @@ from wattgate.db import buckets
 from wattgate.db.aggregates import Aggregates, SeriesKey
 from wattgate.db.buckets import Grid
 from wattgate.db.models import Resource
+from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries.consent import either, withheld
 from wattgate.db.reading_series import Incomplete, ReadingSeries
 from wattgate.db.rows import Rows
 from wattgate.db.storage import Field, field_named, fields_of
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput, GatewayError, Problem
 from wattgate.names import Function, Period, Weekday
 
 MAX_BUCKETS = 20_000
@@ -33,7 +34,7 @@ async def readings(
     field: str | None = None,
     week_start: Weekday = Weekday.MONDAY,
     revised_since: datetime | None = None,
-) -> list[ReadingSeries]:
+) -> list[ReadingSeries | GatewayError]:
     """Each resource's readings in a range of time, in whole buckets of the zone's wall clock.
 
     With `revised_since` only those buckets in which something was received after it; totals stay those of all.
@@ -45,7 +46,9 @@ async def readings(
     found = await amounts(rows, resources, fields, grid)
     values = await values_of(rows, resources, fields, found, function)
     series = [
-        ReadingSeries(
+        inside
+        if isinstance(inside, GatewayError)
+        else ReadingSeries(
             resource=resource,
             storage=known,
             start=start,
@@ -65,14 +68,21 @@ async def readings(
     return either(await withheld(rows, resources), resources, series)
 
 
-async def amounts(rows: Rows, resources: Sequence[Resource], fields: Sequence[Field], grid: Grid) -> list[Aggregates]:
-    """What the readings of one field of each resource amount to in each bucket."""
-    keys = [(number_of(resource), known.index) for resource, known in zip(resources, fields, strict=True)]
-    found: dict[SeriesKey, Aggregates] = {}
-    for interval in {known.interval_ms for known in fields}:
-        wanted = [key for key, known in zip(keys, fields, strict=True) if known.interval_ms == interval]
-        found |= await rows.series.aggregates(list(dict.fromkeys(wanted)), grid, interval)
-    return [found[key] for key in keys]
+async def amounts(
+    rows: Rows, resources: Sequence[Resource], fields: Sequence[Field], grid: Grid
+) -> list[Aggregates | GatewayError]:
+    """What the readings of one field of each resource amount to in each bucket; costs are computed."""
+    pairs = list(zip(resources, fields, strict=True))
+    keys = {(number_of(resource), known.index): known.interval_ms for resource, known in pairs if not resource.cost_of}
+    stored: dict[SeriesKey, Aggregates] = {}
+    for interval in set(keys.values()):
+        wanted = [key for key, of_key in keys.items() if of_key == interval]
+        stored |= await rows.series.aggregates(wanted, grid, interval)
+    costs = [(resource, known) for resource, known in pairs if resource.cost_of]
+    computed = iter(await cost_queries.computed(rows, costs, grid) if costs else ())
+    return [
+        next(computed) if resource.cost_of else stored[number_of(resource), known.index] for resource, known in pairs
+    ]
 
 
 async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datetime | None]:
@@ -101,26 +111,33 @@ async def values_of(
     rows: Rows,
     resources: Sequence[Resource],
     fields: Sequence[Field],
-    found: Sequence[Aggregates],
+    found: Sequence[Aggregates | GatewayError],
     function: Function,
 ) -> list[list[float | None]]:
     """The value of each bucket of each series by the function; None where the bucket is empty."""
     if function not in (Function.FIRST, Function.LAST):
-        return [_value_of(inside, known, function) for inside, known in zip(found, fields, strict=True)]
-    places = [
-        [
-            (number_of(resource), known.index, at) if count else None
-            for count, at in zip(
-                inside.count, inside.first_at if function is Function.FIRST else inside.last_at, strict=True
-            )
+        return [
+            [] if isinstance(inside, GatewayError) else _value_of(inside, known, function)
+            for inside, known in zip(found, fields, strict=True)
         ]
+    places = [
+        [] if isinstance(inside, GatewayError) else _places(number_of(resource), known, inside, function)
         for resource, known, inside in zip(resources, fields, found, strict=True)
     ]
     stored = await rows.series.values_at({place for some in places for place in some if place})
+    for resource, known, inside in zip(resources, fields, found, strict=True):
+        if isinstance(inside, Aggregates) and inside.samples is not None:
+            stored |= {(number_of(resource), known.index, at): value for at, value in inside.samples.items()}
     return [
         [None if place is None else known.number(stored[place]) for place in some]
         for known, some in zip(fields, places, strict=True)
     ]
+
+
+def _places(number: int, field: Field, inside: Aggregates, function: Function) -> list[tuple[int, int, int] | None]:
+    """Where the value of each bucket is stored: that of its first or of its last reading."""
+    instants = inside.first_at if function is Function.FIRST else inside.last_at
+    return [(number, field.index, at) if count else None for count, at in zip(inside.count, instants, strict=True)]
 
 
 def _value_of(inside: Aggregates, field: Field, function: Function) -> list[float | None]:

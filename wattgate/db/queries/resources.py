@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import Resource, ResourceType, Tariff
+from wattgate.db.models import Resource, ResourceType
 from wattgate.db.queries.consent import either, withheld
 from wattgate.db.queries.readings import number_of
 from wattgate.db.rows import Rows
@@ -35,51 +34,41 @@ async def types(rows: Rows, resources: Sequence[Resource]) -> list[ResourceType]
     return [found[resource.resource_type_id] for resource in resources]
 
 
-async def tariffs(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | None]:
-    """The tariff that applies to each resource now, or None."""
-    found = await rows.all(
-        Tariff,
-        col(Tariff.resource_id).in_({resource.resource_id for resource in resources}),
-        col(Tariff.valid_from) <= rows.now,
-        order_by=[Tariff.valid_from],
-    )
-    latest = {tariff.resource_id: tariff for tariff in found}
-    return [latest.get(resource.resource_id) for resource in resources]
-
-
-async def tariff_histories(rows: Rows, resources: Sequence[Resource]) -> list[list[Tariff]]:
-    """Every tariff that applied to each resource until now, newest first."""
-    found = await rows.all(
-        Tariff,
-        col(Tariff.resource_id).in_({resource.resource_id for resource in resources}),
-        col(Tariff.valid_from) <= rows.now,
-        order_by=[col(Tariff.valid_from).desc(), Tariff.tariff_id],
-    )
-    return [[one for one in found if one.resource_id == resource.resource_id] for resource in resources]
-
-
 async def current(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReading | None]:
-    """The newest reading of each resource: its power where that is fresh, else its first field's latest value."""
-    fields = [fields_of(resource.storage) for resource in resources]
+    """The newest reading of each resource: its power where that is fresh, else its first field's latest value.
+
+    A resource that tells a cost answers what its consumption does: nothing is known of the cost of this moment.
+    """
+    sources = await measured(rows, resources)
+    fields = [fields_of(source.storage) for source in sources]
     wanted = [
-        (number_of(resource), field.index)
-        for resource, known in zip(resources, fields, strict=True)
+        (number_of(source), field.index)
+        for source, known in zip(sources, fields, strict=True)
         for field in _shown_now(known)
     ]
     found = await rows.series.latest(wanted)
     fresh = to_ms(rows.now) - POWER_AGE_MS
-    newest = [_newest(resource, known, found, fresh) for resource, known in zip(resources, fields, strict=True)]
+    newest = [_newest(source, known, found, fresh) for source, known in zip(sources, fields, strict=True)]
     return either(await withheld(rows, resources), resources, newest)
 
 
 async def first_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
     """The time of the first available reading of each resource's first field."""
-    return _times(resources, await rows.series.earliest([(number_of(resource), 0) for resource in resources]))
+    sources = await measured(rows, resources)
+    return _times(sources, await rows.series.earliest([(number_of(source), 0) for source in sources]))
 
 
 async def last_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
     """The time of the most recent reading of each resource's first field."""
-    return _times(resources, await rows.series.latest([(number_of(resource), 0) for resource in resources]))
+    sources = await measured(rows, resources)
+    return _times(sources, await rows.series.latest([(number_of(source), 0) for source in sources]))
+
+
+async def measured(rows: Rows, resources: Sequence[Resource]) -> list[Resource]:
+    """The resources whose readings are stored: of those that tell a cost, the ones whose cost it is."""
+    wanted = {resource.cost_of for resource in resources if resource.cost_of}
+    known = await rows.many(Resource, wanted) if wanted else {}
+    return [known[resource.cost_of] if resource.cost_of else resource for resource in resources]
 
 
 def _shown_now(fields: tuple[Field, ...]) -> list[Field]:

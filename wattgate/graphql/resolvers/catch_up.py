@@ -119,6 +119,8 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
     """
     resource = await call.rows.get(models.Resource, resource_id)
     await refuse_withheld(call, resource)
+    if resource.cost_of:
+        return None  # it is computed from its consumption, which has catch-ups of its own
     number = meter_points.meter_point_number(resource.mpxn or "")
     if number is None:
         raise BadInput("the resource has no meter point")

@@ -1,8 +1,6 @@
 """What only the system itself does: applications and their first users. On no door; the command line runs it."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from decimal import Decimal
 
 from wattgate.db import models
 from wattgate.db.columns import new_id
@@ -58,22 +56,5 @@ async def create_user(
             name=name,
             password_hash=await hash_of_new(password),
             administrator=administrator,
-        )
-    )
-
-
-@operation(Kind.MUTATION, returns=models.Tariff, needs=Permission.SYSTEM)
-async def set_tariff(
-    call: Call, *, resource_id: str, name: str, rate: Decimal, standing_charge: Decimal, valid_from: datetime
-) -> models.Tariff:
-    """Say what a resource's energy costs from some instant on: pence per unit and pence per day."""
-    resource = await call.rows.get(models.Resource, resource_id)
-    return await call.rows.add(
-        models.Tariff(
-            resource_id=resource.resource_id,
-            name=name,
-            rate=rate,
-            standing_charge=standing_charge,
-            valid_from=valid_from,
         )
     )

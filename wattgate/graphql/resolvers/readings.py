@@ -8,7 +8,7 @@ from wattgate.clock import TimeRange
 from wattgate.db import models
 from wattgate.db.queries import readings as queries
 from wattgate.db.reading_series import ReadingSeries
-from wattgate.errors import ConsentRevoked
+from wattgate.errors import GatewayError
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import resources as types
 from wattgate.names import Function, Period, Weekday
@@ -45,6 +45,6 @@ async def readings(
         week_start=week_start,
         revised_since=revised_since,
     )
-    if isinstance(found, ConsentRevoked):
+    if isinstance(found, GatewayError):
         raise found
     return found

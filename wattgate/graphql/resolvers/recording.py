@@ -110,7 +110,7 @@ async def record_reading_columns(call: Call, *, series: list[types.NewReadingCol
 
 
 class UnknownTarget(ValueError):
-    """There is no such resource or field; `member` is what names it."""
+    """There is no such resource or field to be recorded; `member` is what names it."""
 
     def __init__(self, member: str, message: str) -> None:
         super().__init__(message)
@@ -148,10 +148,12 @@ class Batch:
         return cls(call.rows.now, resources, kinds)
 
     def target(self, resource_id: str, field_name: str | None) -> Target:
-        """Where readings of this resource and field go. UnknownTarget where the caller has none of that name."""
+        """Where readings of this resource and field go. UnknownTarget where the caller has none to be recorded."""
         resource = self._resources.get(resource_id)
         if resource is None or resource.number is None:
             raise UnknownTarget("resourceId", f"{resource_id} does not exist")
+        if resource.cost_of:
+            raise UnknownTarget("resourceId", "is computed from its consumption; record that")
         field = field_named(fields_of(resource.storage), field_name)
         if field is None:
             raise UnknownTarget("field", f"the resource has no field {field_name}")

@@ -7,17 +7,20 @@ import strawberry
 from sqlalchemy import ColumnElement
 from sqlmodel import col
 
-from wattgate.db import models
+from wattgate.db import meter_points, models
 from wattgate.db.storage import Refused, fields_of
 from wattgate.errors import BadInput, Forbidden, Problem
 from wattgate.graphql.inputs import values_of
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
-from wattgate.graphql.resolvers.meter_points import given_number, is_own
+from wattgate.graphql.resolvers.meter_points import given_number, is_own, resources_at
 from wattgate.graphql.resolvers.retention import check_days
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission, Role, Scheme
+
+COST = ".cost"
+"""How the classifier of a resource ends that tells what the energy of another costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ async def resources(call: Call) -> list[models.Resource]:
         Rest("GET", "/resource/{resourceId}/current", edges=("current",)),
         Rest("GET", "/resource/{resourceId}/first-time", edges=("firstTime",)),
         Rest("GET", "/resource/{resourceId}/last-time", edges=("lastTime",)),
-        Rest("GET", "/resource/{resourceId}/tariff", edges=("tariff",)),
+        Rest("GET", "/resource/{resourceId}/tariff", edges=("tariff", "currentRates")),
         Rest("GET", "/resource/{resourceId}/tariff-list", edges=("tariffs",)),
     ),
 )
@@ -132,6 +135,7 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
         problem = Problem(("resourceTypeId",), "resourceType does not exist")
         raise BadInput("the resource type does not exist", problems=[problem])
     values = values_of(input, models.Resource)
+    values["cost_of"] = await _cost_of(call, input, kind.classifier, owner_id)
     values["data_source_resource_type_info"] = (
         input.data_source_resource_type_info or kind.data_source_resource_type_info
     )
@@ -145,6 +149,24 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
             **values,
         )
     )
+
+
+async def _cost_of(call: Call, given: types.NewResource, classifier: str, owner_id: str) -> str | None:
+    """The resource whose cost a new one tells: as it is given, or else found by classifier and meter point."""
+    if given.cost_of is None:
+        return None
+    own = col(models.Resource.owner_id) == owner_id
+    if given.cost_of is not strawberry.UNSET:
+        named = await call.rows.first(models.Resource, col(models.Resource.resource_id) == given.cost_of, own)
+        if named is None or named.cost_of:
+            reason = "tells a cost itself" if named else f"{given.cost_of} does not exist"
+            raise BadInput("there is no such consumption", problems=[Problem(("input", "costOf"), reason)])
+        return named.resource_id
+    if not given.mpxn or not classifier.endswith(COST):
+        return None
+    found = await resources_at(call, meter_points.canonical(given.mpxn))
+    energy = [one for one in found if one.owner_id == owner_id and one.classifier == classifier.removesuffix(COST)]
+    return energy[0].resource_id if len(energy) == 1 else None
 
 
 async def _of_type(call: Call, resource_type_id: str, *where: ColumnElement[bool] | bool) -> list[models.Resource]:

@@ -5,16 +5,12 @@ from decimal import Decimal
 
 import strawberry
 
-from wattgate.clock import TimeRange
-from wattgate.names import Baseline, BucketQuality, Function, Period, ReadingQuality, Weekday
+from wattgate.names import Baseline, BucketQuality, Function, ReadingQuality
 
-strawberry.enum(Period, description="The length of a bucket, as an ISO 8601 duration.")
 strawberry.enum(Function, description="How the readings of a bucket become one value.")
-strawberry.enum(Weekday, description="A day of the week.")
 strawberry.enum(ReadingQuality, description="What is known of a reading, in the words of the meter network.")
 strawberry.enum(BucketQuality, description="What a bucket's value is worth.")
 strawberry.enum(Baseline, description="What a series is compared with.")
-strawberry.input(TimeRange, description="A span of time: from start to before end, or to now.")
 
 
 @strawberry.type(description="One span of a series.")

@@ -1,18 +1,20 @@
 """Resources (metered data series), their types and readings."""
 
 from datetime import datetime, tzinfo
-from decimal import Decimal
 
 import strawberry
 
 from wattgate.db.queries import comparisons as comparison_queries
+from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
+from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.readings import Bucket, BucketColumns, SeriesPart
 from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.names import Baseline, BucketQuality, Function, Period, ReadingQuality
 from wattgate.principal import Permission
 
@@ -87,15 +89,6 @@ class NewResourceType:
     )
 
 
-@strawberry.type(description="What a resource's energy costs now.")
-class Tariff:
-    tariff_id: strawberry.ID
-    name: str
-    rate: Decimal = strawberry.field(description="Pence per unit of energy.")
-    standing_charge: Decimal = strawberry.field(description="Pence per day.")
-    valid_from: datetime
-
-
 @strawberry.type(description="The newest value of a resource, and what it measures.")
 class CurrentReading:
     resource_id: strawberry.ID
@@ -168,6 +161,16 @@ class Comparison:
     )
 
 
+@strawberry.type(description="What a resource's energy costs, in buckets of one period. Amounts are in pence with VAT.")
+class CostSeries:
+    resource: "Resource"
+    period: Period
+    currency: str
+    buckets: list[CostBucket] = strawberry.field(
+        description="Every bucket that shares time with the range, empty ones too."
+    )
+
+
 @strawberry.type(description="A metered data series of one owner.")
 class Resource:
     resource_id: strawberry.ID
@@ -182,6 +185,9 @@ class Resource:
     data_source_resource_type_info: Json | None
     data_source_unit_info: Json | None
     mpxn: str | None = strawberry.field(description="The meter point it is measured at: an MPAN or MPRN, if known.")
+    cost_of: strawberry.ID | None = strawberry.field(
+        description="The resource whose energy's cost this one tells: computed from its readings and its tariff."
+    )
     active: bool
     created_at: datetime
     updated_at: datetime
@@ -200,7 +206,12 @@ class Resource:
         queries.last_times, needs=Permission.READINGS_READ, description="When the last reading was taken."
     )
     tariff: Tariff | None = edge(
-        queries.tariffs, needs=Permission.RESOURCE_READ, description="The tariff that applies now, if known."
+        tariff_queries.in_force, needs=Permission.RESOURCE_READ, description="The tariff that applies now, if known."
+    )
+    current_rates: CurrentRates | None = edge(
+        cost_queries.current_rates,
+        needs=Permission.RESOURCE_READ,
+        description="What its energy costs at this moment, with VAT; null where no tariff is known.",
     )
     readings: ReadingSeries = edge(
         reading_queries.readings,
@@ -208,9 +219,19 @@ class Resource:
         description="Readings in a range of time, in whole buckets of the zone's wall clock.",
     )
     tariffs: list[Tariff] = edge(
-        queries.tariff_histories,
+        tariff_queries.histories,
         needs=Permission.RESOURCE_READ,
         description="Every tariff that applied until now, newest first.",
+    )
+    cost: CostExplanation | None = edge(
+        cost_queries.explained,
+        needs=Permission.READINGS_READ,
+        description="What its energy in a range costs, line by line; null where no tariff is known for the range.",
+    )
+    costs: "CostSeries | None" = edge(
+        cost_queries.series,
+        needs=Permission.READINGS_READ,
+        description="What its energy costs in buckets of the zone's wall clock; null where no tariff is known.",
     )
     device: "Device | None" = edge(
         device_queries.of_resources, needs=Permission.DEVICE_READ, description="The device that feeds it, if known."
@@ -298,3 +319,9 @@ class NewResource:
     data_source_resource_type_info: Json | None = None
     data_source_unit_info: Json | None = None
     mpxn: str | None = strawberry.field(default=None, description="The meter point: an MPAN (13 digits) or MPRN.")
+    cost_of: strawberry.ID | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="The resource whose energy's cost it tells. Where it is left out and the classifier ends in "
+        ".cost, the user's only active resource of the classifier before that, at the same meter point. null where "
+        "costs are to be recorded.",
+    )

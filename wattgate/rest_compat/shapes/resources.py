@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wattgate.clock import to_ms
-from wattgate.db.models import Tariff
 from wattgate.errors import GatewayError
 from wattgate.graphql.bulk import Unreadable
 from wattgate.graphql.resolvers.raw_readings import ARROW
@@ -12,6 +11,7 @@ from wattgate.rest_compat import arrow, legacy
 from wattgate.rest_compat.exchange import Answer
 from wattgate.rest_compat.intake import TAKES
 from wattgate.rest_compat.shapes.shape import Shape
+from wattgate.rest_compat.shapes.tariffs import tariff, tariff_list
 
 
 def _time(name: str, edge: str) -> Callable[[Answer], Any]:
@@ -27,53 +27,6 @@ def _current(answer: Answer) -> Any:
     if current is None:
         return legacy.envelope(answer.result, [])
     return legacy.envelope(answer.result, [[to_ms(current.at) // 1000, current.value]], units=current.unit)
-
-
-def _tariff(answer: Answer) -> Any:
-    """One entry, or none where no tariff is known. Rates are in pence; dates have a space and no zone."""
-    (tariff,) = answer.edges["tariff"]
-    if tariff is None:
-        return legacy.envelope(answer.result, [])
-    rate, standing = float(tariff.rate), float(tariff.standing_charge)
-    plan = [{"weekName": "1", "source": "wattgate", "planDetail": [{"rate": rate}, {"standing": standing}]}]
-    gas = answer.result.classifier.startswith("gas")
-    told = {
-        "id": tariff.tariff_id,
-        "name": tariff.name,
-        "commodity": "GAS" if gas else "ELEC",
-        "cid": "GAS" if gas else "PWER",
-        "type": "flatrate",
-        "utility": "",
-        "from": _date(tariff),
-        "currentRates": {"rate": rate, "standingCharge": standing},
-        "structure": plan,
-        "plan": plan,
-    }
-    return legacy.envelope(answer.result, [told])
-
-
-def _tariff_list(answer: Answer) -> Any:
-    """Every tariff until now, in the members that clients read; dates have a space and no zone."""
-    (tariffs,) = answer.edges["tariffs"]
-    told = []
-    for tariff in tariffs:
-        since = _date(tariff)
-        details = [{"rate": float(tariff.rate)}, {"standing": float(tariff.standing_charge)}]
-        told.append(
-            {
-                "id": tariff.tariff_id,
-                "name": tariff.name,
-                "displayName": tariff.name,
-                "from": since,
-                "effectiveDate": since,
-                "plan": [{"planDetail": details}],
-            }
-        )
-    return legacy.envelope(answer.result, told)
-
-
-def _date(tariff: Tariff) -> str:
-    return tariff.valid_from.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _meter_read(answer: Answer) -> Any:
@@ -118,8 +71,8 @@ RESOURCES: Mapping[str, Shape] = {
     "GET /resource/{resourceId}/current": Shape(body=_current),
     "GET /resource/{resourceId}/first-time": Shape(body=_time("firstTs", "firstTime")),
     "GET /resource/{resourceId}/last-time": Shape(body=_time("lastTs", "lastTime")),
-    "GET /resource/{resourceId}/tariff": Shape(body=_tariff),
-    "GET /resource/{resourceId}/tariff-list": Shape(body=_tariff_list),
+    "GET /resource/{resourceId}/tariff": Shape(body=tariff),
+    "GET /resource/{resourceId}/tariff-list": Shape(body=tariff_list),
     "GET /resource/{resourceId}/meterread": Shape(body=_meter_read),
     "GET /resource/{resourceId}/catchup": Shape(body=_catch_up),
     f"GET /resource/{{resourceId}}/readings {ARROW}": _STREAM,

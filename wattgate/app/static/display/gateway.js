@@ -60,7 +60,7 @@ export async function readHome(token, { veId, zone, at }) {
         resources {
           resourceId
           classifier
-          tariff { rate standingCharge }
+          currentRates { rate standingCharge }
           current { field unit at value }
           day: readings(range: {start: $dayAgo, end: $now}, period: PT1H, timeZone: $zone) { buckets { start end value } }
           week: readings(range: {start: $weekAgo, end: $now}, period: P1D, timeZone: $zone) { buckets { start end value } }

@@ -16,7 +16,7 @@ export function overview(resources) {
 
   return {
     power: powerOf(electricity?.current),
-    rate: electricity?.tariff ? Number(electricity.tariff.rate) / HUNDRED_PENCE : null,
+    rate: rateOf(electricity),
     exports: Boolean(exported),
     hasGas: Boolean(gas),
     hasCost: costs.length > 0,
@@ -46,9 +46,14 @@ export function today(week, now) {
   return last && now < last.end ? last.value : null;
 }
 
+function rateOf(resource) {
+  const rate = resource?.currentRates?.rate ?? null;
+  return rate === null ? null : Number(rate) / HUNDRED_PENCE;
+}
+
 function standingChargeOf(resources) {
-  if (resources.length === 0 || resources.some((resource) => !resource.tariff)) return null;
-  return resources.reduce((sum, resource) => sum + Number(resource.tariff.standingCharge), 0);
+  if (resources.length === 0 || resources.some((resource) => !resource.currentRates)) return null;
+  return resources.reduce((sum, resource) => sum + Number(resource.currentRates.standingCharge), 0);
 }
 
 function added(resources, range) {

@@ -7,7 +7,7 @@ from sqlalchemy.dialects import postgresql
 JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 
 revision = "0005"
-down_revision = "0003"
+down_revision = "0004"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,32 @@
+"""Resources that tell costs, and answers to questions about them."""
+
+from typing import Any
+
+from strawberry import ID
+
+from tests.support.house import House, Tenant
+from wattgate.graphql.types import resources as types
+
+COST_STORAGE = types.NewStorageDefinition(
+    type="timeseries",
+    sampling="regular",
+    start="2014-01-06T00:00:00+00:00",
+    fields=[types.NewStorageField(field_name="COST", unit="pence", datatype="fixedpoint(4)", negative=True)],
+)
+
+
+async def cost_resource(tenant: Tenant, **values: Any) -> str:
+    """A new resource of a type of its own, whose classifier is that of a cost."""
+    kind = types.NewResourceType(name="cost", classifier="electricity.consumption.cost", storage=[COST_STORAGE])
+    added = await tenant.run("add_resource_type", input=kind)
+    given = types.NewResource(resource_type_id=ID(added.resource_type_id), name="electricity cost", **values)
+    return str((await tenant.run("add_resource", input=given)).resource_id)
+
+
+async def told(house: House, tenant: Tenant, query: str, who: str = "account", **variables: Any) -> Any:
+    """What the one field of a query answers, or the extensions of its error."""
+    answer = await house.graphql(query, tenant.headers[who], **variables)
+    if errors := answer.get("errors"):
+        return errors[0]["extensions"]
+    (value,) = answer["data"].values()
+    return value

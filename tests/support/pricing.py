@@ -1,0 +1,111 @@
+"""Tariffs for tests, and a slow model of what energy costs that is obviously right."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from wattgate.clock import from_ms, to_ms
+from wattgate.db.models import Tariff, TariffBand, TariffBlock
+from wattgate.db.pricing import Sample
+from wattgate.db.timeline import Prices
+from wattgate.names import Period, TariffKind, Weekday
+
+EVERY_DAY = list(Weekday)
+WORKING_DAYS = EVERY_DAY[:5]
+START = datetime(2024, 1, 1, tzinfo=UTC)
+HALF_HOUR = timedelta(minutes=30)
+
+
+def tariff(kind: TariffKind = TariffKind.FLAT, **values: Any) -> Tariff:
+    """A tariff that holds from 2024 on, flat and without VAT unless told otherwise."""
+    given = {"tariff_id": "t", "resource_id": "r", "name": "Tariff", "valid_from": START, **values}
+    if kind is TariffKind.FLAT:
+        given.setdefault("rate", Decimal(20))
+    return Tariff(kind=kind, **given)
+
+
+def band(name: str, rate: str, start: str, end: str, weekdays: Sequence[Weekday] = EVERY_DAY) -> TariffBand:
+    return TariffBand(name, Decimal(rate), list(weekdays), start, end)
+
+
+def blocks(*limits_and_rates: tuple[str | None, str]) -> list[TariffBlock]:
+    return [TariffBlock(Decimal(rate), limit and Decimal(limit)) for limit, rate in limits_and_rates]
+
+
+def energy(kwh: str) -> int:
+    return int(Decimal(kwh).scaleb(9))
+
+
+def half_hours(start: datetime, stop: datetime, kwh: str = "0.5") -> list[Sample]:
+    """A sample for each half hour, all alike."""
+    count = (stop - start) // HALF_HOUR
+    return [Sample(to_ms(start + n * HALF_HOUR), energy(kwh), False) for n in range(count)]
+
+
+def band_at(bands: Sequence[TariffBand], local: datetime) -> TariffBand | None:
+    """The band that holds at a wall-clock time, in the words of the rule."""
+    time, today = local.strftime("%H:%M"), Weekday(local.weekday())
+    yesterday = Weekday((local.weekday() - 1) % 7)
+    for one in bands:
+        across = one.end <= one.start
+        if today in one.weekdays and one.start <= time and (across or time < one.end):
+            return one
+        if across and yesterday in one.weekdays and time < one.end:
+            return one
+    return None
+
+
+def period_start(local: datetime, period: Period) -> datetime:
+    day = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    if period is Period.P1W:
+        return day - timedelta(days=day.weekday())
+    return {Period.P1D: day, Period.P1M: day.replace(day=1), Period.P1Y: day.replace(month=1, day=1)}[period]
+
+
+def modelled(
+    samples: Sequence[Sample], tariffs: Sequence[Tariff], prices: Prices
+) -> Iterator[tuple[Sample, Tariff | None, Fraction | None]]:
+    """Each sample with its tariff and its cost in pence without VAT, looked up afresh: None where it has no price."""
+    for sample in samples:
+        at = from_ms(sample.at)
+        standing = [one for one in tariffs if one.valid_from <= at]
+        if not standing:
+            yield sample, None, None
+            continue
+        one = standing[-1]
+        yield sample, one, _cost(sample, one, samples, prices)
+
+
+def _cost(sample: Sample, one: Tariff, samples: Sequence[Sample], prices: Prices) -> Fraction | None:
+    kwh = Fraction(sample.energy, 10**9)
+    local = from_ms(sample.at).astimezone(ZoneInfo(one.time_zone))
+    match one.kind:
+        case TariffKind.FLAT:
+            return kwh * Fraction(one.rate or 0)
+        case TariffKind.TIME_OF_USE:
+            found = band_at(one.bands, local)
+            return kwh * Fraction(found.rate if found else one.rate or 0)
+        case TariffKind.DYNAMIC:
+            known = [
+                price.rate for price in prices.get(one.tariff_id, ()) if 0 <= sample.at - price.at < 30 * 60 * 1000
+            ]
+            return kwh * Fraction(known[0], 10**6) if known else None
+        case TariffKind.BLOCK:
+            assert one.block_period
+            since = to_ms(period_start(local, one.block_period).astimezone(UTC))
+            counted = sum(other.energy for other in samples if since <= other.at < sample.at)
+            return _climbed(counted, counted + sample.energy, one.blocks)
+
+
+def _climbed(before: int, after: int, some: Sequence[TariffBlock]) -> Fraction:
+    """Watt-hour by watt-hour: each has the rate of the block in which it lies. Going down gives back."""
+    step = 10**6  # a watt-hour
+    low, high = sorted((before, after))
+    cost = Fraction(0)
+    for at in range(low, high, step):
+        rate = next(one.rate for one in some if one.up_to is None or at < energy(str(one.up_to)))
+        cost += Fraction(step, 10**9) * Fraction(rate)
+    return cost if after >= before else -cost

@@ -1,0 +1,79 @@
+"""Tariffs: what a resource's energy costs, and since when."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import ClassVar
+
+import msgspec
+from sqlalchemy import BigInteger, Enum, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from wattgate.db.columns import AssignedId, FixedPoint, Structs, UtcDateTime, created_at
+from wattgate.db.models.tenancy import Tenanted
+from wattgate.names import Period, TariffKind, Weekday
+
+RATE_DECIMALS = 6
+"""How exactly rates are kept: a millionth of a penny."""
+
+
+class TariffBand(msgspec.Struct):
+    """Hours of some weekdays that have a rate of their own, by the wall clock of the tariff's zone ("HH:MM").
+
+    An end that is not after the start lies on the next day; such a band belongs to the weekday on which it starts.
+    """
+
+    name: str
+    rate: Decimal
+    weekdays: list[Weekday]
+    start: str
+    end: str
+
+
+class TariffBlock(msgspec.Struct):
+    """A rate for the energy of a period up to some amount (kWh); the last block has no limit."""
+
+    rate: Decimal
+    up_to: Decimal | None = None
+
+
+class Tariff(Tenanted, table=True):
+    """What a resource's energy costs from `valid_from` on, in pence per unit and pence per day.
+
+    A tariff is never changed: one that corrects it has the same `valid_from` and the next `version`, and sets
+    `superseded_at` of the first. `rate` is the flat rate, or the rate outside every band. `vat_rate` is the percentage
+    that comes on top of all rates and of the standing charge.
+    """
+
+    __table_args__ = (UniqueConstraint("resource_id", "version"),)
+    key: ClassVar[str] = "tariff_id"
+
+    tariff_id: str = AssignedId()
+    resource_id: str = Field(foreign_key="resource.resource_id", index=True)
+    name: str
+    kind: TariffKind = Field(sa_type=Enum(TariffKind, native_enum=False, length=16))
+    rate: Decimal | None = Field(default=None, sa_type=FixedPoint(RATE_DECIMALS))
+    bands: list[TariffBand] = Field(default_factory=list, sa_type=Structs(TariffBand))
+    blocks: list[TariffBlock] = Field(default_factory=list, sa_type=Structs(TariffBlock))
+    block_period: Period | None = Field(default=None, sa_type=Enum(Period, native_enum=False, length=8))
+    standing_charge: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))
+    vat_rate: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))
+    time_zone: str = "Europe/London"
+    source: str = "user"
+    valid_from: datetime = Field(sa_type=UtcDateTime)
+    version: int = 1
+    superseded_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at()
+
+
+class TariffPrice(SQLModel, table=True):
+    """The rate of a dynamic tariff for the half hour from `at` (milliseconds since 1970, UTC) on.
+
+    `rate` is in millionths of a penny per unit.
+    """
+
+    __tablename__ = "tariff_price"
+    __table_args__ = {"sqlite_with_rowid": False}
+
+    tariff_id: str = Field(primary_key=True, foreign_key="tariff.tariff_id", ondelete="CASCADE")
+    at: int = Field(primary_key=True, sa_type=BigInteger)
+    rate: int = Field(sa_type=BigInteger)
