@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import struct
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -19,7 +19,7 @@ from tests.support.house import House
 from wattgate.graphql.bulk import Unreadable
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.rest_compat import arrow_frames
-from wattgate.rest_compat.arrow import rows_of
+from wattgate.rest_compat.arrow import arrays_of
 from wattgate.rest_compat.intake import NDJSON
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -230,7 +230,7 @@ async def test_a_damaged_stream_is_unreadable_or_read_and_nothing_else(cut: int,
         yield damaged
 
     async def read() -> int:
-        return sum([len(list(rows)) async for rows in rows_of(chunks())])
+        return sum([len(lines) async for (lines, _), _ in arrays_of(chunks())])
 
     with contextlib.suppress(Unreadable):
         assert await read() >= 0
@@ -265,22 +265,26 @@ async def test_streams_need_credentials_before_they_are_read(served: House) -> N
 async def test_what_a_client_sent_before_it_left_is_recorded(served: House) -> None:
     resource_id = await served.one.add_resource()
     power = {"resourceId": resource_id, "field": "POWER"}
-    body = lines(*({**power, "at": (START + timedelta(seconds=n)).isoformat(), "value": n} for n in range(10_001)))
+    body = lines(*({**power, "at": (START + timedelta(seconds=n)).isoformat(), "value": n} for n in range(50_001)))
     head = (
         f"POST /api/v0-1/readings HTTP/1.1\r\nHost: x\r\nContent-Type: {NDJSON}\r\nContent-Length: 9000000\r\n"
         f"token: {served.one.headers['account']['token']}\r\n\r\n"
     )
     _, writer = await asyncio.open_connection("127.0.0.1", int(served.url.rsplit(":", 1)[1]))
     writer.write(head.encode() + body + b"\n")
-    await until_stored(served, resource_id, lambda page: len(page["at"]) == 10_000)  # the first batch is full
+    await until_stored(served, resource_id, 50_000)  # the first batch is full
     writer.close()
     await writer.wait_closed()
-    await until_stored(served, resource_id, lambda page: page["next"] is not None)
+    await until_stored(served, resource_id, 50_001)
 
 
-async def until_stored(house: House, resource_id: str, wanted: Callable[[dict[str, Any]], bool]) -> None:
+async def until_stored(house: House, resource_id: str, count: int) -> None:
+    document = """query ($id: ID!, $range: TimeRange!) {
+        readings(resourceId: $id, range: $range, period: P1D, field: "POWER") { count } }"""
+    span = {"start": START.isoformat(), "end": (START + timedelta(days=1)).isoformat()}
     for _ in range(500):
-        if wanted(await stored(house, resource_id, "POWER")):
+        answer = await house.graphql(document, house.one.headers["account"], id=resource_id, range=span)
+        if answer["data"]["readings"]["count"] == count:
             return
         await asyncio.sleep(0.02)
     pytest.fail("it was not stored in time")

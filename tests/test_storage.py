@@ -2,10 +2,13 @@
 
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wattgate.clock import from_ms
+from wattgate.db.limits import Limits
 from wattgate.db.models import StorageDefinition, StorageField
 from wattgate.db.storage import MAX_SCALED, Field, Refused, fields_of
 
@@ -80,3 +83,44 @@ def test_every_value_that_fits_comes_back_as_it_was(scaled: int, decimals: int) 
 def test_a_value_that_does_not_fit_is_refused(value: str) -> None:
     with pytest.raises(Refused):
         defined()[0].scaled(Decimal(value))
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 5),
+            st.one_of(st.floats(), st.integers(-(10**6), 10**6).map(lambda n: n / 1000), st.decimals(-9, 9).map(float)),
+            st.sampled_from([0, 1, 1_800_000, 600_000, -1, 10**13]),
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_many_readings_at_once_are_taken_exactly_as_one_by_one(given: list[tuple[int, float, int]]) -> None:
+    known = [
+        *defined("fixedpoint(3)", negative=True),
+        *defined("integer", interval="PT10M"),
+        *defined("fixedpoint(9)", sampling="irregular"),
+        *defined("fixedpoint(5)", negative=True, sampling="irregular"),
+    ]
+    now = known[0].start_ms + 10**12
+    oldest = [0, known[1].start_ms + 600_000, 0, 0]
+    places = np.array([place % len(known) for place, _, _ in given])
+    at = np.array([known[place % len(known)].start_ms + ahead for place, _, ahead in given])
+    values = np.array([value for _, value, _ in given])
+    scaled, good = Limits.of(known, oldest).taken(places, at, values, now)
+    for place, ms, value, stored, taken in zip(places, at, values, scaled, good, strict=True):
+        try:
+            field = known[place]
+            field.stamp(from_ms(int(ms)), now)
+            alone = field.scaled(Decimal(repr(float(value))))
+            assert bool(taken) == (ms >= oldest[place])
+            assert not taken or stored == alone
+        except Refused:
+            assert not taken
+
+
+@pytest.mark.parametrize(("interval", "hourly"), [("PT30M", False), ("PT15M", False), ("PT10M", True), ("PT10S", True)])
+def test_hours_are_rolled_up_where_there_are_more_than_four_samples_in_one(interval: str, hourly: bool) -> None:
+    assert defined(interval=interval)[0].hourly is hourly
+    assert defined(sampling="irregular")[0].hourly

@@ -9,14 +9,14 @@ import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from decimal import Decimal, InvalidOperation
 from typing import Any, BinaryIO
 
+from wattgate.clock import to_ms
 from wattgate.errors import BadInput
-from wattgate.graphql.bulk import BadLine, Bulk, Refuse, Report, quality_named
+from wattgate.graphql.bulk import BadLine, Bulk, Refuse, Report, number_of, quality_code
 from wattgate.graphql.operation import Operation
+from wattgate.graphql.resolvers.bulk_recording import Series
 from wattgate.graphql.runner import Runner
-from wattgate.names import ReadingQuality
 from wattgate.principal import Principal
 
 MAX_LINE = 64 * 1024
@@ -106,24 +106,20 @@ def lines_of(file: BinaryIO) -> Iterator[str]:
         yield text
 
 
-def _parsed(
-    columns: Columns, text: str, latest: dict[str, datetime]
-) -> tuple[str, str | None, datetime, Decimal, ReadingQuality]:
+def _parsed(columns: Columns, text: str, latest: dict[str, datetime]) -> tuple[Series, int, float, int]:
     try:
         cells = next(csv.reader([text], delimiter=columns.delimiter))
         resource_id = columns.resource_id or cells[columns.resource or 0].strip()
-        value = Decimal(cells[columns.value].strip())
+        value = number_of(cells[columns.value].strip())
         field_name = cells[columns.field].strip() or None if columns.field is not None else None
-        quality = quality_named("" if columns.quality is None else cells[columns.quality].strip())
+        quality = quality_code("" if columns.quality is None else cells[columns.quality].strip())
         at = _instant(columns, cells, latest.get(resource_id))
     except csv.Error as error:
         raise BadLine(f"is not CSV: {error}") from None
     except IndexError:
         raise BadLine("has too few columns") from None
-    except InvalidOperation:
-        raise BadLine(f"{cells[columns.value]!r} is not a number") from None
     latest[resource_id] = at
-    return resource_id, field_name, at, value, quality
+    return (resource_id, field_name), to_ms(at), value, quality
 
 
 def _instant(columns: Columns, cells: list[str], previous: datetime | None) -> datetime:

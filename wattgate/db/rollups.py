@@ -1,14 +1,18 @@
 """What readings amount to in hours and days (UTC), kept with every write so that long spans are read from few rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.db.buckets import DAY, HOUR
 from wattgate.db.models.resources import Rollup
 from wattgate.db.rowset import Rowset
+
+Integers = NDArray[np.int64]
 
 KEY = ("resource_number", "field", "at")
 AMOUNTS = tuple(name for name in Rollup.model_fields if name not in KEY)
@@ -73,21 +77,24 @@ _UPSERT = """
     ON CONFLICT ({key}) DO UPDATE SET {replaced}"""
 
 
-async def refresh(connection: AsyncConnection, touched: Iterable[tuple[int, int, int, bool]]) -> None:
-    """Bring the rollups up to date after a write of readings: (resource number, field, at, hourly) of each.
+async def refresh(
+    connection: AsyncConnection, number: Integers, field: Integers, at: Integers, hourly: Integers
+) -> None:
+    """Bring the rollups up to date after a write of readings, given in columns and in the order of their key.
 
     They are made anew of what is stored, so that a corrected reading corrects them too.
     """
-    hours, days, days_of_hours = set[tuple[int, int, int]](), set[tuple[int, int, int]](), set[tuple[int, int, int]]()
-    for number, field, at, hourly in touched:
-        if hourly:
-            hours.add((number, field, at - at % HOUR))
-            days_of_hours.add((number, field, at - at % DAY))
-        else:
-            days.add((number, field, at - at % DAY))
-    for level, source, spans in ((HOURS, READINGS, hours), (DAYS, HOURS, days_of_hours), (DAYS, READINGS, days)):
-        if spans:
-            await _make(connection, level, source, sorted(spans))
+    fine = hourly.astype(bool)
+    for level, source, touched in ((HOURS, READINGS, fine), (DAYS, HOURS, fine), (DAYS, READINGS, ~fine)):
+        if touched.any():
+            await _make(connection, level, source, _spans(number[touched], field[touched], at[touched], level.size))
+
+
+def _spans(number: Integers, field: Integers, at: Integers, size: int) -> list[tuple[int, int, int]]:
+    """The rows of a level that hold these readings: resource number, field and start."""
+    columns = (number, field, at - at % size)
+    first = np.concatenate(([True], np.any([np.diff(column) != 0 for column in columns], axis=0)))
+    return list(zip(*(column[first].tolist() for column in columns), strict=True))
 
 
 async def _make(connection: AsyncConnection, level: Source, source: Source, spans: list[tuple[int, int, int]]) -> None:

@@ -15,7 +15,7 @@ from wattgate.db import aggregates, partitions, recording
 from wattgate.db.aggregates import Aggregates, SeriesKey
 from wattgate.db.buckets import Grid
 from wattgate.db.models import Reading
-from wattgate.db.recording import Incoming
+from wattgate.db.recording import Readings
 from wattgate.db.rollups import DAYS, HOURS
 from wattgate.db.rowset import Rowset
 
@@ -66,9 +66,9 @@ class Series:
     def __init__(self, session: AsyncSession) -> None:
         self._session = session
 
-    async def record(self, readings: Sequence[Incoming], now_ms: int) -> None:
-        """Store readings, no two of the same series and instant; those that are stored already are revised."""
-        if readings:
+    async def record(self, readings: Readings, now_ms: int) -> None:
+        """Store readings; those that are stored already with another value or quality are revised."""
+        if len(readings.at):
             await recording.record(await self._session.connection(), readings, now_ms)
 
     async def forget(self, numbers: Sequence[int], before: int, *, limit: int) -> int:

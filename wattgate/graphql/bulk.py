@@ -1,18 +1,19 @@
 """Any number of readings into the gateway, a batch at a time: memory does not grow with their number."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from datetime import datetime
-from decimal import Decimal
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from strawberry import ID
+import numpy as np
 
+from wattgate.db.rollups import Integers
+from wattgate.db.storage import QUALITY_CODES
 from wattgate.errors import BadInput
 from wattgate.graphql.operation import Operation
-from wattgate.graphql.resolvers.recording import MAX_READINGS, record_reading_columns
-from wattgate.graphql.types.readings import NewReadingColumns
+from wattgate.graphql.resolvers.bulk_recording import ReadingArrays, Series, record_reading_arrays
 from wattgate.names import ReadingQuality
 
 Run = Callable[[Operation, dict[str, Any]], Awaitable[Any]]
@@ -21,8 +22,14 @@ Run = Callable[[Operation, dict[str, Any]], Awaitable[Any]]
 Refuse = Callable[[int, str], None]
 """Told the number of each refused line and why."""
 
+BATCH = 50_000
+"""How many readings are stored at once."""
+
 BREATH = 500
 """After how many lines others get their turn."""
+
+EXACT_DIGITS = 15
+"""A number of so many characters is told exactly by a double."""
 
 
 class BadLine(ValueError):
@@ -42,18 +49,8 @@ class Report:
     refused: int = 0
 
 
-@dataclass(slots=True)
-class _Column:
-    """Readings of one series, with the line that each stands on."""
-
-    lines: list[int] = field(default_factory=list)
-    at: list[datetime] = field(default_factory=list)
-    value: list[Decimal] = field(default_factory=list)
-    quality: list[ReadingQuality] = field(default_factory=list)
-
-
 class Bulk:
-    """Takes readings line by line and records them in batches; each batch is stored at once.
+    """Takes readings line by line or in arrays, and records them in batches; each batch is stored at once.
 
     While one batch is being stored the next one is gathered, and never more. A reading that cannot be stored is
     refused by line and reason, and the others are stored. A reading that is given again later replaces the first.
@@ -63,31 +60,24 @@ class Bulk:
         self.report = Report()
         self._run = run
         self._refuse = refuse
-        self._columns: dict[tuple[str, str | None], _Column] = {}
-        self._waiting = 0
+        self._gathered = _Gathered()
         self._storing: asyncio.Task[None] | None = None
 
-    async def add(
-        self,
-        line: int,
-        resource_id: str,
-        field_name: str | None,
-        at: datetime,
-        value: Decimal,
-        quality: ReadingQuality = ReadingQuality.ACTUAL,
-    ) -> None:
-        """Take the reading of a line."""
-        column = self._columns.setdefault((resource_id, field_name), _Column())
-        column.lines.append(line)
-        column.at.append(at)
-        column.value.append(value)
-        column.quality.append(quality)
-        self._waiting += 1
+    async def add(self, line: int, series: Series, at: int, value: float, quality: int = 0) -> None:
+        """Take the reading of a line: its instant in ms since 1970, its value, and the code of its quality."""
+        self._gathered.add(line, series, at, value, quality)
         self.report.lines += 1
-        if self._waiting >= MAX_READINGS:
+        waiting = len(self._gathered.lines)
+        if waiting >= BATCH:
             await self._send()
-        elif self._waiting % BREATH == 0:
+        elif waiting % BREATH == 0:
             await asyncio.sleep(0)
+
+    async def add_arrays(self, lines: Integers, batch: ReadingArrays) -> None:
+        """Take the readings of many lines, in order after those before."""
+        await self._send()
+        self.report.lines += len(lines)
+        await self._start(lines.tolist(), batch)
 
     def refuse(self, line: int, reason: str) -> None:
         """Refuse a line in which there is no reading."""
@@ -101,41 +91,73 @@ class Bulk:
         return self.report
 
     async def _send(self) -> None:
+        if self._gathered.lines:
+            gathered, self._gathered = self._gathered, _Gathered()
+            await self._start(gathered.lines, gathered.arrays())
+
+    async def _start(self, lines: list[int], batch: ReadingArrays) -> None:
+        """Begin to store a batch, once the one before is stored."""
         await self._stored()
-        if self._waiting:
-            self._storing = asyncio.create_task(self._store(self._columns))
-            self._columns, self._waiting = {}, 0
-            await asyncio.sleep(0)
+        self._storing = asyncio.create_task(self._store(lines, batch))
+        await asyncio.sleep(0)
 
     async def _stored(self) -> None:
         storing, self._storing = self._storing, None
         if storing is not None:
             await storing
 
-    async def _store(self, columns: dict[tuple[str, str | None], _Column]) -> None:
-        series = [
-            NewReadingColumns(
-                resource_id=ID(resource_id), field=name, at=column.at, value=column.value, quality=column.quality
-            )
-            for (resource_id, name), column in columns.items()
-        ]
-        done = await self._run(record_reading_columns, {"series": series})
+    async def _store(self, lines: list[int], batch: ReadingArrays) -> None:
+        done = await self._run(record_reading_arrays, {"batch": batch})
         self.report.recorded += done.recorded
-        lines = [column.lines for column in columns.values()]
-        for one in sorted(done.refused, key=lambda one: lines[one.series][one.index]):
-            self._refused(lines[one.series][one.index], one.reason)
+        for index, reason in sorted(done.refused):
+            self._refused(lines[index], reason)
 
     def _refused(self, line: int, reason: str) -> None:
         self.report.refused += 1
         self._refuse(line, reason)
 
 
-def quality_named(name: str) -> ReadingQuality:
-    """The quality of that name, in any case; ACTUAL where it is empty. BadLine where there is none."""
-    if not name:
-        return ReadingQuality.ACTUAL
+class _Gathered:
+    """Readings that wait to be stored, in columns, with the line that each stands on."""
+
+    def __init__(self) -> None:
+        self.lines: list[int] = []
+        self._places: dict[Series, int] = {}
+        self._place: list[int] = []
+        self._at: list[int] = []
+        self._value: list[float] = []
+        self._quality: list[int] = []
+
+    def add(self, line: int, series: Series, at: int, value: float, quality: int) -> None:
+        self.lines.append(line)
+        self._place.append(self._places.setdefault(series, len(self._places)))
+        self._at.append(at)
+        self._value.append(value)
+        self._quality.append(quality)
+
+    def arrays(self) -> ReadingArrays:
+        place, at, quality = (np.array(column, np.int64) for column in (self._place, self._at, self._quality))
+        return ReadingArrays(list(self._places), place, at, np.array(self._value, np.float64), quality)
+
+
+def number_of(text: str) -> float:
+    """The number that a text holds. BadLine where it holds none, or one that a double tells apart from none near it."""
     try:
-        return ReadingQuality[name.upper()]
+        value = float(text)
+        exact = len(text) <= EXACT_DIGITS or Decimal(repr(value)) == Decimal(text)
+    except (ValueError, InvalidOperation):
+        raise BadLine(f"{text!r} is not a number") from None
+    if not exact and math.isfinite(value):
+        raise BadLine(f"{text} has more digits than can be kept")
+    return value
+
+
+def quality_code(name: str) -> int:
+    """The code of the quality of that name, in any case; of ACTUAL where it is empty. BadLine where there is none."""
+    if not name:
+        return 0
+    try:
+        return QUALITY_CODES[ReadingQuality[name.upper()]]
     except KeyError:
         known = ", ".join(one.name for one in ReadingQuality)
         raise BadLine(f"{name!r} is not a quality; {known} are") from None

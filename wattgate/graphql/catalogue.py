@@ -8,6 +8,7 @@ from wattgate.graphql.operation import Operation
 from wattgate.graphql.resolvers import (
     accounts,
     alerts,
+    bulk_recording,
     catch_up,
     consent,
     content,
@@ -209,6 +210,7 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     retention.applications_with_retention,
     retention.forget_readings,
     retention.keep_house,
+    bulk_recording.record_reading_arrays,
     metering.record_meter_messages,
 )
 """What the command line, the intake and the demo do besides; it stands on no door."""

@@ -3,19 +3,18 @@
 https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from datetime import datetime
-from decimal import Decimal
-from types import MappingProxyType
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from wattgate.clock import from_ms
+from wattgate.db.rollups import Integers
 from wattgate.db.storage import fields_of
-from wattgate.graphql.bulk import BadLine, Unreadable, quality_named
+from wattgate.graphql.bulk import BATCH, BadLine, Unreadable, quality_code
+from wattgate.graphql.resolvers.bulk_recording import ReadingArrays
 from wattgate.graphql.resolvers.raw_readings import RawReadings
-from wattgate.names import ReadingQuality
 from wattgate.rest_compat.arrow_frames import END_OF_STREAM, record_batches
 from wattgate.rest_compat.exchange import Again, Answer
 
@@ -30,11 +29,8 @@ SCHEMA = pa.schema(
 )
 """What is answered: instants, the nearest double of each value, the storage field, the name of the quality."""
 
-SLICE = 10_000
-"""How many rows of a batch are turned into Python's values at once."""
-
-Row = tuple[str, str | None, datetime, Decimal, ReadingQuality]
-"""What a row of a stream says: resource, field, instant, value and quality."""
+Refusals = list[tuple[int, str]]
+"""Lines that hold no reading, and why."""
 
 
 async def stream(answer: Answer, again: Again) -> AsyncIterator[bytes]:
@@ -68,57 +64,86 @@ def _batch(page: RawReadings) -> bytes:
     return bytes(pa.record_batch(columns, schema=SCHEMA).serialize())
 
 
-async def rows_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[Iterator[Row | BadLine]]:
-    """The rows of a stream, some at a time: those that hold no reading as what is wrong with them.
+async def arrays_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[tuple[Integers, ReadingArrays], Refusals]]:
+    """The rows of a stream, some at a time: their numbers with what they hold, and those that hold no reading.
 
     Columns: resourceId (text), timestamp (with a time zone), value (double, decimal or integer), and, where they are
     not the resource's first field and ACTUAL, field and quality (texts). Texts may be dictionary-encoded.
     """
+    first = 1
     async for batch in record_batches(chunks):
-        for start in range(0, batch.num_rows, SLICE):
-            yield _rows(batch.slice(start, SLICE))
+        for start in range(0, batch.num_rows, BATCH):
+            yield _arrays(batch.slice(start, BATCH), first + start)
+        first += batch.num_rows
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[Row | BadLine]:
-    columns = [_column(batch, name) for name in _READS]
-    for resource_id, at, value, field, quality in zip(*columns, strict=True):
-        if resource_id is None or at is None or value is None:
-            yield BadLine("has no resourceId, timestamp or value")
-            continue
+def _arrays(batch: pa.RecordBatch, first: int) -> tuple[tuple[Integers, ReadingArrays], Refusals]:
+    lines = np.arange(first, first + batch.num_rows)
+    ids, of_id = _texts(batch, "resourceId", required=True)
+    names, of_field = _texts(batch, "field", required=False)
+    words, of_quality = _texts(batch, "quality", required=False)
+    instants = _column(batch, "timestamp", _is_instant).cast(INSTANT, safe=False).cast(pa.int64())
+    values = _column(batch, "value", _is_number).cast(pa.float64())
+    whole = (of_id >= 0) & _there(instants) & _there(values)
+    refused = [(int(line), "has no resourceId, timestamp or value") for line in lines[~whole]]
+    codes, wrong = _qualities(words)
+    quality = codes[of_quality]
+    good = whole & (quality >= 0)
+    refused += [(int(lines[row]), wrong[int(of_quality[row])]) for row in np.flatnonzero(whole & ~good)]
+    keys, place = np.unique(np.stack((of_id[good], of_field[good])), axis=1, return_inverse=True)
+    arrays = ReadingArrays(
+        series=[(ids[one], names[other] if other >= 0 else None) for one, other in keys.T.tolist()],
+        place=place.reshape(-1).astype(np.int64),
+        at=_numbers(instants)[good].astype(np.int64),
+        value=_numbers(values)[good].astype(np.float64),
+        quality=quality[good],
+    )
+    return (lines[good], arrays), sorted(refused)
+
+
+def _qualities(words: list[str]) -> tuple[Integers, dict[int, str]]:
+    """The code of each word, -1 where it is none, with the reason; ACTUAL stands last, for rows without a word."""
+    codes, wrong = [], dict[int, str]()
+    for place, word in enumerate(words):
         try:
-            yield resource_id, field, from_ms(at), value, quality_named(quality or "")
+            codes.append(quality_code(word))
         except BadLine as bad:
-            yield bad
-        except OverflowError:
-            yield BadLine("has a timestamp that no calendar reaches")
+            codes.append(-1)
+            wrong[place] = str(bad)
+    return np.array([*codes, 0], dtype=np.int64), wrong
 
 
-def _column(batch: pa.RecordBatch, name: str) -> list[Any]:
-    """A column's values as Python's, by how it is read."""
-    required, taken, read = _READS[name]
+def _texts(batch: pa.RecordBatch, name: str, *, required: bool) -> tuple[list[str], Integers]:
+    """The different texts of a column, and which of them stands in each row: -1 where there is none."""
+    if not required and name not in batch.schema.names:
+        return [], np.full(batch.num_rows, -1, dtype=np.int64)
+    column = _column(batch, name, _is_text)
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if encoded.dictionary.null_count:
+        raise Unreadable(f"the dictionary of the column {name} holds nulls")
+    texts = encoded.dictionary.cast(pa.string()).to_pylist()
+    return texts, _numbers(encoded.indices.cast(pa.int64()).fill_null(-1)).astype(np.int64)
+
+
+def _column(batch: pa.RecordBatch, name: str, taken: Callable[[pa.DataType], bool]) -> pa.Array:
     places = batch.schema.get_all_field_indices(name)
-    if not places and not required:
-        return [None] * batch.num_rows
     if len(places) != 1:
         raise Unreadable(f"the stream has no column {name}" if not places else f"the stream has two columns {name}")
     column = batch.column(places[0])
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if not taken(column.type):
-        raise Unreadable(f"the column {name} is of type {column.type}")
-    return read(column)
+    type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not taken(type_):
+        raise Unreadable(f"the column {name} is of type {type_}")
+    return column
 
 
-def _texts(column: pa.Array) -> list[Any]:
-    return list(column.cast(pa.string()).to_pylist())
+def _there(column: pa.Array) -> NDArray[np.bool_]:
+    there: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return there
 
 
-def _instants(column: pa.Array) -> list[Any]:
-    return list(column.cast(INSTANT, safe=False).cast(pa.int64()).to_pylist())
-
-
-def _values(column: pa.Array) -> list[Any]:
-    return [None if value is None else Decimal(str(value)) for value in column.to_pylist()]
+def _numbers(column: pa.Array) -> NDArray[Any]:
+    numbers: NDArray[Any] = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def _is_text(type_: pa.DataType) -> bool:
@@ -131,15 +156,3 @@ def _is_instant(type_: pa.DataType) -> bool:
 
 def _is_number(type_: pa.DataType) -> bool:
     return bool(pa.types.is_float64(type_) or pa.types.is_decimal(type_) or pa.types.is_integer(type_))
-
-
-_READS: Mapping[str, tuple[bool, Callable[[pa.DataType], bool], Callable[[pa.Array], list[Any]]]] = MappingProxyType(
-    {
-        "resourceId": (True, _is_text, _texts),
-        "timestamp": (True, _is_instant, _instants),
-        "value": (True, _is_number, _values),
-        "field": (False, _is_text, _texts),
-        "quality": (False, _is_text, _texts),
-    }
-)
-"""Each column: whether it has to be there, of which types it may be, and how it is read."""

@@ -1,13 +1,12 @@
 """Any number of readings in one request body, NDJSON or an Arrow stream, recorded while it arrives.
 
-Each line or row is taken or refused by its number, from 1; what is taken is stored in batches of 10,000. A body that
+Each line or row is taken or refused by its number, from 1; what is taken is stored in batches of 50,000. A body that
 breaks off or cannot be read any further leaves the batches before as they are, and the answer says how far it came.
 """
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import datetime
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -15,8 +14,9 @@ import msgspec
 from msgspec import Meta
 from starlette.requests import ClientDisconnect
 
+from wattgate.clock import to_ms
 from wattgate.errors import MAX_TOLD, Problem
-from wattgate.graphql.bulk import BadLine, Bulk, Run, Unreadable, quality_named
+from wattgate.graphql.bulk import BadLine, Bulk, Run, Unreadable, number_of, quality_code
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.rest_compat import arrow
 
@@ -36,7 +36,7 @@ class Line(msgspec.Struct, rename="camel"):
 
     resource_id: str
     at: Annotated[datetime, Meta(tz=True)]
-    value: Decimal
+    value: float | str
     field: str | None = None
     quality: str = ""
 
@@ -53,23 +53,20 @@ async def take_lines(chunks: Chunks, bulk: Bulk) -> None:
             continue
         try:
             line = _line(text)
-            quality = quality_named(line.quality)
+            value = line.value if isinstance(line.value, float) else number_of(line.value)
+            quality = quality_code(line.quality)
         except BadLine as bad:
             bulk.refuse(number, str(bad))
         else:
-            await bulk.add(number, line.resource_id, line.field, line.at, line.value, quality)
+            await bulk.add(number, (line.resource_id, line.field), to_ms(line.at), value, quality)
 
 
 async def take_batches(chunks: Chunks, bulk: Bulk) -> None:
     """An Apache Arrow IPC stream: a reading a row."""
-    number = 0
-    async for rows in arrow.rows_of(chunks):
-        for row in rows:
-            number += 1
-            if isinstance(row, BadLine):
-                bulk.refuse(number, str(row))
-            else:
-                await bulk.add(number, *row)
+    async for taken, refused in arrow.arrays_of(chunks):
+        for line, reason in refused:
+            bulk.refuse(line, reason)
+        await bulk.add_arrays(*taken)
 
 
 TAKES: Mapping[str, Take] = MappingProxyType({NDJSON: take_lines, ARROW: take_batches})
