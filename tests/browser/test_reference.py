@@ -49,7 +49,7 @@ async def test_the_filter_narrows_by_keyboard(page: Page) -> None:
     await expect(shown.first).to_be_visible()
     await page.keyboard.press("/")
     await page.keyboard.type("/readings")
-    await expect(shown).to_have_count(2)
+    await expect(shown).to_have_count(3)
     await expect(shown.first).to_be_in_viewport(ratio=1)
     await page.keyboard.press("Escape")
     await expect(page.get_by_test_id("count")).to_have_text(f"{len(await described(page))} operations")

@@ -35,6 +35,7 @@ from wattgate.principal import Permission, Scheme
 from wattgate.rest_compat.arguments import INPUT, Binder
 from wattgate.rest_compat.examples import EXAMPLES, Documented
 from wattgate.rest_compat.render import name_of
+from wattgate.rest_compat.shapes import SHAPES
 
 Json = dict[str, Any]
 
@@ -140,7 +141,9 @@ def _place(operation: Operation, rest: Rest, schema: Schema, components: Json) -
     body = _body(rest, arguments, shown, components)
     if body is not None:
         required = bool(body["schema"].get("required")) or INPUT in arguments
-        made["requestBody"] = {"required": required and shown.body is None, "content": {shown.media: body}}
+        streams = {media: _binary() for media in SHAPES[rest.place].streams} if rest.place in SHAPES else {}
+        content = {shown.media: body, **streams}
+        made["requestBody"] = {"required": required and shown.body is None, "content": content}
     return made
 
 
