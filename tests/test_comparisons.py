@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.support.house import House
-from wattgate.db.baselines import compared
+from wattgate.db.baselines import closes, compared
 from wattgate.names import Baseline
 
 LONDON = ZoneInfo("Europe/London")
@@ -64,6 +64,21 @@ def test_what_a_range_is_compared_with(
     found = compared(wall(start), wall(end), wall(until), baseline, LONDON)
     assert (found.base_start, found.base_until, found.base_end) == tuple(wall(text) for text in expected)
     assert (found.start, found.until) == (wall(start), wall(until))
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("2026-11-01", "2026-12-01"),  # the month so far
+        ("2026-10-01", "2026-12-01"),
+        ("2026-01-01", "2026-12-01"),
+        ("2026-11-21", "2026-11-22"),  # the day
+        ("2026-11-16", "2026-11-22"),  # six days
+        ("2026-11-21T09:30", "2026-11-21T10:17"),
+    ],
+)
+def test_an_open_range_is_the_month_or_the_day_with_which_it_begins(start: str, end: str) -> None:
+    assert closes(wall(start), wall("2026-11-21T10:17"), LONDON) == wall(end)
 
 
 @pytest.fixture

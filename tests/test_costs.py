@@ -246,6 +246,10 @@ async def test_the_readings_of_a_cost_are_computed_from_consumption_and_tariff(s
         .replace("23:30", "00:00")
         .replace(found["lastTime"][:10], (DAY + timedelta(days=1)).date().isoformat())
     )
+    longer = (await series_of(served, cost, (0, 60), "P1D"))["readings"]
+    assert (longer["completeTo"], longer["quality"]) == (iso(DAY + timedelta(days=1)), "PARTIAL")
+    month = (await series_of(served, cost, (0, 60), "P1M"))["readings"]
+    assert (month["completeTo"], month["count"]) == (None if DAY.day > 1 else iso(DAY + timedelta(days=1)), 48)
     halves = (await series_of(served, cost, (-12, 24), "PT30M"))["readings"]["buckets"]
     assert [one["value"] for one in halves] == [None] * 24 + [14.7] * 48
     for function, value in (

@@ -36,6 +36,16 @@ def compared(start: datetime, end: datetime, until: datetime, baseline: Baseline
     return Compared(start, min(until, end), *base)
 
 
+def closes(start: datetime, now: datetime, zone: tzinfo) -> datetime:
+    """Where a range ends that is open at present: the month, or the day, with whose kind it begins, or now."""
+    first, last = _wall(start, zone), _wall(now, zone)
+    if first.time() != datetime.min.time():
+        return now
+    if first.day == 1:
+        return _instant(_months_back(last.replace(day=1, hour=0, minute=0, second=0, microsecond=0), -1), zone)
+    return _instant(last.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1), zone)
+
+
 def _back(first: datetime, last: datetime, baseline: Baseline) -> tuple[datetime, datetime]:
     months, days = _whole_months(first, last), (last - first).days
     midnights = first.time() == last.time() == datetime.min.time()

@@ -58,14 +58,16 @@ class Incomplete(NamedTuple):
 class ReadingSeries:
     """The readings of one field of a resource in the buckets of a grid; `resource` is the row it was asked of.
 
-    `values` has one value for each bucket, by the function. Of the buckets only those are told in which something was
-    received after `since` (ms since 1970), if that is given; what the series amounts to is told of all of them.
+    An open range has no `end`; `until` is then the present instant. `values` has one value for each bucket, by the
+    function. Of the buckets only those are told in which something was received after `since` (ms since 1970), if that
+    is given; what the series amounts to is told of all of them.
     """
 
     resource: Resource
     storage: Field
     start: datetime
-    end: datetime
+    end: datetime | None
+    until: datetime
     period: Period
     function: Function
     time_zone: tzinfo
@@ -90,7 +92,7 @@ class ReadingSeries:
         if len(self.told) > MAX_OBJECTS:
             raise BadInput(
                 f"buckets are told as objects up to {MAX_OBJECTS:,}, and these are {len(self.told):,}: ask columns, or "
-                + instead(self.start, self.end, self.period, MAX_OBJECTS).removeprefix("ask ")
+                + instead(self.start, self.until, self.period, MAX_OBJECTS).removeprefix("ask ")
             )
         return [self.bucket(position) for position in self.told]
 

@@ -7,11 +7,12 @@ from datetime import datetime
 
 from wattgate.clock import TimeRange, to_ms
 from wattgate.db.aggregates import Aggregates
-from wattgate.db.baselines import Compared, compared
+from wattgate.db.baselines import Compared, closes, compared
 from wattgate.db.buckets import Grid, Run
 from wattgate.db.queries.readings import amounts, readings, values_of
 from wattgate.db.reading_series import ReadingSeries, quality
 from wattgate.db.rows import Rows
+from wattgate.db.storage import MAX_DECIMALS
 from wattgate.errors import GatewayError
 from wattgate.names import Baseline, BucketQuality, Function
 
@@ -42,7 +43,7 @@ class Comparison:
     def change(self) -> float | None:
         """By how much the value is greater; None where one of the two is not known."""
         now, before = self.current.value, self.previous.value
-        return None if now is None or before is None else now - before
+        return None if now is None or before is None else round(now - before, MAX_DECIMALS)
 
     @property
     def change_ratio(self) -> float | None:
@@ -87,7 +88,8 @@ def _spans(series: ReadingSeries, baseline: Baseline) -> Compared | None:
     reached = series.collected_to
     if reached is None or reached <= series.start:
         return None
-    return compared(series.start, series.end, reached, baseline, series.time_zone)
+    end = series.end or closes(series.start, series.until, series.time_zone)
+    return compared(series.start, end, reached, baseline, series.time_zone)
 
 
 async def _parts(rows: Rows, wanted: Sequence[tuple[ReadingSeries, datetime, datetime]]) -> list[Part]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import count
 
 from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db import buckets
@@ -52,7 +53,8 @@ async def readings(
             resource=resource,
             storage=known,
             start=start,
-            end=end,
+            end=range.end,
+            until=end,
             period=period,
             function=function,
             time_zone=time_zone,
@@ -92,8 +94,14 @@ async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datet
     """
     lacking = [one.first_incomplete() for one in series]
     pairs = list(zip(series, lacking, strict=True))
-    spans = {(*key_of(one), gap.start, gap.stop, gap.step) for one, gap in pairs if gap and gap.begun}
-    gaps = await rows.series.first_gaps(sorted(spans)) if spans else {}
+    begun = [(one, gap) for one, gap in pairs if gap and gap.begun]
+    stored = {(*key_of(one), gap.start, gap.stop, gap.step) for one, gap in begun if one.amounts.samples is None}
+    gaps = await rows.series.first_gaps(sorted(stored)) if stored else {}
+    gaps |= {
+        (*key_of(one), gap.start): next(at for at in count(gap.start, gap.step) if at not in one.amounts.samples)
+        for one, gap in begun
+        if one.amounts.samples is not None
+    }
     return [_complete_to(one, gap, gaps) for one, gap in pairs]
 
 
@@ -144,13 +152,13 @@ def _value_of(inside: Aggregates, field: Field, function: Function) -> list[floa
     scale = 10**field.decimals
     match function:
         case Function.COUNT:
-            return [float(count) if count else None for count in inside.count]
+            return [float(some) if some else None for some in inside.count]
         case Function.AVG:
             pairs = zip(inside.sum, inside.count, strict=True)
-            return [total / scale / count if count else None for total, count in pairs]
+            return [total / scale / some if some else None for total, some in pairs]
         case _:
             column = {Function.SUM: inside.sum, Function.MIN: inside.min, Function.MAX: inside.max}[function]
-            return [one / scale if count else None for one, count in zip(column, inside.count, strict=True)]
+            return [one / scale if some else None for one, some in zip(column, inside.count, strict=True)]
 
 
 def _check(start: datetime, end: datetime, period: Period) -> None:

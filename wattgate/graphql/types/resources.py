@@ -107,7 +107,9 @@ class ReadingSeries:
     function: Function
     time_zone: tzinfo
     start: datetime = strawberry.field(description="The first instant that was asked for.")
-    end: datetime = strawberry.field(description="The first instant that was no longer asked for.")
+    end: datetime | None = strawberry.field(
+        description="The first instant that was no longer asked for; null where the range is open."
+    )
     buckets: list[Bucket] = strawberry.field(
         description="Every bucket that shares time with the range, empty ones too; at most 2,000, more as columns."
     )
@@ -132,7 +134,7 @@ class ReadingSeries:
         comparison_queries.comparisons,
         needs=Permission.READINGS_READ,
         description="The series as far as it has come, beside the same elapsed time of a baseline; null where there is "
-        "no reading yet. To compare a month so far, ask the whole month.",
+        "no reading yet. An open range that begins a month or a day is compared as that month or day so far.",
     )
     complete_to: datetime | None = edge(
         reading_queries.complete_to,

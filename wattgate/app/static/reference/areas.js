@@ -6,6 +6,7 @@ const THEMES = {
     vetype: "Home types",
     vesys: "Home statistics",
     resource: "Resources and readings",
+    readings: "Readings in bulk",
     resourcetype: "Resource types",
   },
   Devices: {
