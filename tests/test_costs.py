@@ -293,6 +293,8 @@ async def test_a_legacy_client_gets_computed_costs_in_the_envelope_of_readings(s
     body = answer.json()
     assert [value for _, value in body["data"]] == [29.4] * 24
     assert (body["units"], body["classifier"]) == ("pence", "electricity.consumption.cost")
+    stored = await served.call("GET", f"/resource/{cost}/platformbinary", served.one.headers["account"])
+    assert (stored.status_code, stored.json()["code"]) == (404, "NOT_SUPPORTED")
     for path in ("first-time", "last-time", "current", "tariff", "tariff-list"):
         answer = await served.call("GET", f"/resource/{cost}/{path}", served.one.headers["account"])
         assert answer.status_code == 200, path

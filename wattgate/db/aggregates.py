@@ -22,7 +22,7 @@ SeriesKey = tuple[int, int]
 
 
 class Span(NamedTuple):
-    """Time to be read for `count` buckets from the one at `position` on, each `step` long."""
+    """Time to be read, from start to before stop, for buckets from the one at `position` on, each `step` long."""
 
     position: int
     start: int

@@ -24,6 +24,9 @@ SQLITE_PRAGMAS = (
     "PRAGMA cache_size=-65536",
 )
 
+WITHOUT_TRANSACTION = "without_transaction"
+"""The execution option of connections that only read; SQLite's isolation level would be set by further statements."""
+
 RESTED = 1.0
 """Seconds after which a connection is asked whether it is still there."""
 
@@ -68,7 +71,10 @@ class Database:
         lock at once: two that began as readers could not both become writers.
         """
         async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_Session) as session:
-            await session.connection(execution_options={} if write else {"isolation_level": "AUTOCOMMIT"})
+            options: dict[str, Any] = {} if write else {WITHOUT_TRANSACTION: True}
+            if not write and not self.sqlite:
+                options["isolation_level"] = "AUTOCOMMIT"
+            await session.connection(execution_options=options)
             yield session
 
     async def close(self) -> None:
@@ -96,7 +102,7 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+    if not connection.get_execution_options().get(WITHOUT_TRANSACTION):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 

@@ -86,6 +86,8 @@ async def raw_readings(
     """
     resource = await call.rows.get(models.Resource, resource_id)
     await refuse_withheld(call, resource)
+    if resource.cost_of:
+        raise NotSupported(f"resource {resource_id} tells a cost, which is computed: ask its readings in buckets")
     wanted = field_named(fields_of(resource.storage), field)
     if wanted is None:
         raise BadInput("there is no such field", problems=[Problem(("field",), "is not a field of the resource")])
