@@ -278,6 +278,14 @@ async def test_what_a_client_sent_before_it_left_is_recorded(served: House) -> N
     await until_stored(served, resource_id, 50_001)
 
 
+async def test_one_batch_may_name_more_resources_than_a_statement_takes_parameters(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    strangers = [{"resourceId": f"nobody-{n}", "at": "2026-01-01T00:00:00Z", "value": 1} for n in range(33_000)]
+    body = lines(*strangers, {"resourceId": resource_id, "at": "2026-01-01T00:00:00Z", "value": 1})
+    told = (await post(served, body, NDJSON)).json()
+    assert (told["recorded"], told["refused"], told["moreProblems"]) == (1, 33_000, 32_900)
+
+
 async def until_stored(house: House, resource_id: str, count: int) -> None:
     document = """query ($id: ID!, $range: TimeRange!) {
         readings(resourceId: $id, range: $range, period: P1D, field: "POWER") { count } }"""

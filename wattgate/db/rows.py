@@ -6,7 +6,20 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Table, and_, delete, func, or_, select, update
+from sqlalchemy import (
+    ARRAY,
+    Column,
+    ColumnElement,
+    String,
+    Table,
+    and_,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -17,6 +30,9 @@ from wattgate.db.series import Series
 from wattgate.errors import NotFound
 
 M = TypeVar("M", bound=Tenanted)
+AT_ONCE = 10_000
+"""How many identifiers one statement names; both databases' drivers take 32,767 parameters at most."""
+
 Condition = ColumnElement[bool] | bool
 
 
@@ -109,8 +125,10 @@ class Rows:
 
     async def many(self, model: type[M], keys: Iterable[str]) -> dict[str, M]:
         """The visible rows among these identifiers, by identifier."""
-        rows = await self.all(model, self.key_of(model).in_(set(keys)))
-        return {getattr(row, model.key): row for row in rows}
+        wanted, found = list(set(keys)), list[M]()
+        for start in range(0, len(wanted), AT_ONCE):
+            found += await self.all(model, self._among(self.key_of(model), wanted[start : start + AT_ONCE]))
+        return {getattr(row, model.key): row for row in found}
 
     async def edit(self, model: type[M], key: str) -> M:
         """The record with this identifier, to be changed; until then nobody else changes it. NotFound as `get`."""
@@ -151,6 +169,13 @@ class Rows:
         statement = statement.where(*self._scope(model, where))
         found = await self._session.execute(statement, execution_options=SCOPED)
         return found.scalar_one()
+
+    def _among(self, column: Any, keys: list[str]) -> ColumnElement[bool]:
+        """That a column is one of some texts; PostgreSQL would compare each row with every one of a long list."""
+        postgresql = self._session.get_bind().dialect.name == "postgresql"
+        among = select(func.unnest(literal(keys, ARRAY(String)))) if postgresql else keys
+        found: ColumnElement[bool] = column.in_(among)
+        return found
 
     @staticmethod
     def key_of(model: type[Tenanted]) -> Any:

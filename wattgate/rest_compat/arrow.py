@@ -73,7 +73,10 @@ async def arrays_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[tuple[I
     first = 1
     async for batch in record_batches(chunks):
         for start in range(0, batch.num_rows, BATCH):
-            yield _arrays(batch.slice(start, BATCH), first + start)
+            try:
+                yield _arrays(batch.slice(start, BATCH), first + start)
+            except UnicodeDecodeError:  # pyarrow validates texts, but not the names of columns and zones
+                raise Unreadable("the schema holds what is no text") from None
         first += batch.num_rows
 
 
