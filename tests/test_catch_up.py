@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tests.support.house import House, Tenant, operation, settle
 from tests.support.metering import HALF_HOUR, START, Metered, metered, readings, record
 from tests.support.servers import database_on
+from tests.support.timed import NOW, Clock
 from wattgate.app.catch_ups import run_catch_ups, work_once
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
@@ -25,18 +26,6 @@ from wattgate.graphql.resolvers import catch_up
 from wattgate.graphql.runner import Runner
 from wattgate.names import CatchUpState
 from wattgate.realtime.bus.memory import MemoryBus
-
-NOW = datetime(2026, 6, 1, 12, 10, tzinfo=UTC)
-
-
-class Clock:
-    """The time, which the test sets."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Bench:
