@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from playwright.async_api import Browser, async_playwright
 
 from tests.support.house import House, house
 from tests.support.servers import database_on, postgresql, serving
+from tests.support.timed import Clock, Timed
 from wattgate.app.demo import live, seed
 from wattgate.app.factory import assemble, create_app
 from wattgate.app.settings import demo_settings
@@ -51,6 +53,18 @@ async def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         return
     async with database_on(request.getfixturevalue("postgresql_url")) as url, house(url) as made:
         yield made
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+async def timed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Timed]:
+    """A served gateway on each engine whose time a test sets, forwards only."""
+    async with AsyncExitStack() as stack:
+        if request.param == "sqlite":
+            url = f"sqlite:///{tmp_path_factory.mktemp('timed') / 'test.sqlite3'}"
+        else:
+            url = await stack.enter_async_context(database_on(request.getfixturevalue("postgresql_url")))
+        clock = Clock()
+        yield Timed(await stack.enter_async_context(house(url, clock=clock)), clock)
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,10 @@ from gql import Client, gql
 from gql.transport.websockets import WebsocketsTransport
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tests.support.house import House, Tenant, operation, settle
+from tests.support.house import STORAGE, House, Tenant, operation, settle
 from tests.support.metering import HALF_HOUR, START, Metered, metered, readings, record
 from tests.support.servers import database_on
+from tests.support.timed import NOW, Clock
 from wattgate.app.catch_ups import run_catch_ups, work_once
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
@@ -23,20 +24,9 @@ from wattgate.db.network import RegistryNetwork, Value
 from wattgate.errors import Unavailable
 from wattgate.graphql.resolvers import catch_up
 from wattgate.graphql.runner import Runner
+from wattgate.graphql.types import resources as resource_types
 from wattgate.names import CatchUpState
 from wattgate.realtime.bus.memory import MemoryBus
-
-NOW = datetime(2026, 6, 1, 12, 10, tzinfo=UTC)
-
-
-class Clock:
-    """The time, which the test sets."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Bench:
@@ -316,6 +306,21 @@ async def test_a_revoked_consent_ends_the_retrieval(bench: Bench) -> None:
     bench.clock.now += HALF_HOUR
     with pytest.raises(Exception, match="was revoked"):
         await bench.start(point.resource_id)
+
+
+async def test_what_is_kept_no_longer_is_not_retrieved(bench: Bench) -> None:
+    point = await metered(bench.tenant, ["0.1"] * 48)  # the first day of March; now is noon, 92 days later
+    kind = resource_types.NewResourceType(
+        name="short", classifier="electricity.consumption", storage=STORAGE, retention_days=92
+    )
+    type_id = (await bench.tenant.run("add_resource_type", input=kind)).resource_type_id
+    given = resource_types.NewResource(resource_type_id=type_id, name="short", mpxn=point.mpxn)
+    resource_id = (await bench.tenant.run("add_resource", input=given)).resource_id
+    await bench.start(resource_id)
+    assert await work_once(bench.runner)
+    (done,) = await bench.known(resource_id)
+    assert (done.state, done.reason, done.recorded) == (CatchUpState.DONE, None, 21)
+    assert len(await bench.stored(resource_id)) == 21  # from 13:30 on: one that gets too old meanwhile is none of them
 
 
 async def test_the_registry_answers_from_the_operations_own_session(bench: Bench) -> None:

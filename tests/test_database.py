@@ -4,17 +4,17 @@ import asyncio
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, MetaData, Table, delete, select, text, update
+from sqlalchemy import Connection, delete, select, text, update
 from sqlmodel import SQLModel
 
 from tests.support.house import House, settle
+from tests.support.tables import put
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
@@ -171,15 +171,3 @@ async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validit
     assert {(one.kind, one.rate, one.vat_rate, one.time_zone) for one in found} == {
         (TariffKind.FLAT, Decimal("24.5"), Decimal(0), "Europe/London")
     }
-
-
-def put(connection: Connection, name: str, **values: Any) -> None:
-    """Insert a row into a table as it is at the moment; what it needs and is not given is of no matter."""
-    table = Table(name, MetaData(), autoload_with=connection)
-    anything = {str: "x", bool: True, int: 1, datetime: datetime(2025, 1, 1)}
-    needed = {
-        column.name: anything.get(column.type.python_type, [])
-        for column in table.columns
-        if not column.nullable and column.server_default is None
-    }
-    connection.execute(table.insert().values({**needed, **values}))

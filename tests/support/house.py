@@ -17,6 +17,7 @@ from tests.support.people import oauth_headers
 from tests.support.servers import serving
 from wattgate.app.factory import Gateway, assemble, create_app
 from wattgate.app.settings import Settings
+from wattgate.clock import Clock, utc_now
 from wattgate.db.migrate import upgrade
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.fields import edge_named
@@ -223,16 +224,16 @@ class House:
 
 
 @asynccontextmanager
-async def house(database_url: str, broker_url: str | None = None) -> AsyncIterator[House]:
+async def house(database_url: str, broker_url: str | None = None, *, clock: Clock = utc_now) -> AsyncIterator[House]:
     """A gateway on a fresh database, served on a free port; the displays of the first tenant are on the broker."""
     settings = Settings(_env_file=None, database_url=database_url, allowed_origins=["*"])
-    gateway = assemble(settings)
+    gateway = assemble(settings, clock=clock)
     try:
         await upgrade(gateway.database)
         one, other = await settle(gateway, "one"), await settle(gateway, "other")
         displays = {"mqtt_url": broker_url, "mqtt_application_id": one.application_id} if broker_url else {}
         async with (
-            serving(create_app(settings.model_copy(update=displays))) as url,
+            serving(create_app(settings.model_copy(update=displays), clock=clock)) as url,
             httpx.AsyncClient(base_url=url, timeout=30) as http,
         ):
             yield House(url, http, gateway, one, other)

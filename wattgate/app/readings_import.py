@@ -82,7 +82,7 @@ async def import_csv(
 
     lines = lines_of(file)
     columns = Columns.of(next(lines, ""), resource_id, zone)
-    bulk, latest = Bulk(run, refuse), dict[str, datetime]()
+    bulk, latest = Bulk(run, refuse), dict[Series, datetime]()
     for number, text in enumerate(lines, start=2):
         if not text.strip():
             continue
@@ -106,20 +106,21 @@ def lines_of(file: BinaryIO) -> Iterator[str]:
         yield text
 
 
-def _parsed(columns: Columns, text: str, latest: dict[str, datetime]) -> tuple[Series, int, float, int]:
+def _parsed(columns: Columns, text: str, latest: dict[Series, datetime]) -> tuple[Series, int, float, int]:
     try:
         cells = next(csv.reader([text], delimiter=columns.delimiter))
         resource_id = columns.resource_id or cells[columns.resource or 0].strip()
         value = number_of(cells[columns.value].strip())
         field_name = cells[columns.field].strip() or None if columns.field is not None else None
         quality = quality_code("" if columns.quality is None else cells[columns.quality].strip())
-        at = _instant(columns, cells, latest.get(resource_id))
+        series = resource_id, field_name
+        at = _instant(columns, cells, latest.get(series))
     except csv.Error as error:
         raise BadLine(f"is not CSV: {error}") from None
     except IndexError:
         raise BadLine("has too few columns") from None
-    latest[resource_id] = at
-    return (resource_id, field_name), to_ms(at), value, quality
+    latest[series] = at
+    return series, to_ms(at), value, quality
 
 
 def _instant(columns: Columns, cells: list[str], previous: datetime | None) -> datetime:
@@ -129,11 +130,14 @@ def _instant(columns: Columns, cells: list[str], previous: datetime | None) -> d
         time = datetime.fromisoformat(text)
     except ValueError:
         raise BadLine(f"{text!r} is not an ISO 8601 time") from None
-    if columns.at is not None:
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-    if time.tzinfo is not None:
+    if columns.at is None and time.tzinfo is not None:
         raise BadLine(f"{text!r} has an offset; localTime is the wall clock of {columns.zone}")
-    first, second = (time.replace(tzinfo=columns.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    try:
+        if columns.at is not None:
+            return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+        first, second = (time.replace(tzinfo=columns.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    except OverflowError:
+        raise BadLine(f"{text} is beyond every calendar") from None
     if first.astimezone(columns.zone).replace(tzinfo=None) != time:
         raise BadLine(f"{text} does not exist in {columns.zone}: the clocks went forward")
     return second if previous is not None and first <= previous < second else first

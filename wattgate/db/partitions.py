@@ -11,7 +11,11 @@ from wattgate.clock import from_ms, to_ms
 _LOCK = 0x57A77
 """The advisory lock of whoever makes or drops partitions."""
 
-_MISSING = text("SELECT name FROM unnest(CAST(:names AS text[])) AS u(name) WHERE to_regclass(name) IS NULL")
+# not to_regclass, which answers from a cache that may not know yet what another has just made
+_MISSING = text("""
+    SELECT name FROM unnest(CAST(:names AS name[])) AS u(name) WHERE NOT EXISTS (
+        SELECT 1 FROM pg_class WHERE relname = name AND relnamespace = (
+            SELECT relnamespace FROM pg_class WHERE oid = 'reading'::regclass))""")
 _PARTITIONS = text(
     "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'reading'::regclass"
 )
@@ -41,12 +45,18 @@ async def ahead(connection: AsyncConnection, now: datetime) -> None:
 
 
 async def drop_empty(connection: AsyncConnection, before: datetime) -> list[str]:
-    """Drop the partitions of months that ended before an instant and hold nothing; their names."""
-    await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    """Drop the partitions of months that ended before an instant and hold nothing; their names.
+
+    Locks are taken in the order in which whoever records takes them: resources, partitions to be made, readings. With
+    all resources locked nobody has seen that a month is there and is about to write to it.
+    """
     known = (await connection.execute(_PARTITIONS)).scalars().all()
     old = [name for name in sorted(known) if name < _name(_month(before)) and await _empty(connection, name)]
-    if old:  # whoever writes locks the whole first and a month then; so must we, or each would wait for the other
-        await connection.execute(text("LOCK TABLE ONLY reading IN ACCESS EXCLUSIVE MODE"))
+    if not old:
+        return []
+    await connection.execute(text("LOCK TABLE resource IN EXCLUSIVE MODE"))
+    await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    await connection.execute(text("LOCK TABLE ONLY reading IN ACCESS EXCLUSIVE MODE"))
     dropped = [name for name in old if await _empty(connection, name)]
     for name in dropped:
         await connection.execute(text(f"DROP TABLE {name}"))

@@ -1,7 +1,7 @@
 """Writing readings: an upsert with revisions, and the rollups of what it touched, in the caller's transaction."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -104,11 +104,16 @@ async def record(connection: AsyncConnection, readings: Readings, now_ms: int) -
         rows = [(*row, 0, now_ms) for row in zip(*(column.tolist() for column in columns), strict=True)]
         await connection.exec_driver_sql(_UPSERT_ROW, rows)
     else:
-        await connection.execute(_LOCK, {"numbers": np.unique(readings.number).tolist()})
+        await lock(connection, np.unique(readings.number).tolist())
         months = np.unique(readings.at.astype("datetime64[ms]").astype("datetime64[M]"))
         await partitions.ensure(connection, months.astype("datetime64[ms]").astype(np.int64).tolist())
         await _copy(connection, readings, now_ms)
     await rollups.refresh(connection, readings.number, readings.field, readings.at, readings.hourly)
+
+
+async def lock(connection: AsyncConnection, numbers: Sequence[int]) -> None:
+    """On PostgreSQL have the readings of these resources to oneself until the transaction ends; readers do not wait."""
+    await connection.execute(_LOCK, {"numbers": numbers})
 
 
 async def _copy(connection: AsyncConnection, readings: Readings, now_ms: int) -> None:

@@ -76,17 +76,19 @@ class Series:
         connection = await self._session.connection()
         found = await self._run(_OLD, _NUMBERS, [(number, before) for number in numbers])
         chosen = [(number, before) for (number,) in found[:limit]]
+        if connection.dialect.name == "postgresql":  # a write under way would leave readings that no day counts
+            await recording.lock(connection, [number for number, _ in chosen])
         for table in ("reading", HOURS.table, DAYS.table):
             statement = _FORGET.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
             await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, chosen))
         return len(chosen)
 
     async def keep_house(self, now: datetime, *, unused_since: datetime) -> None:
-        """On PostgreSQL make the partitions of the months to come, and drop empty ones from before an instant."""
+        """On PostgreSQL drop empty partitions from before an instant, and make those of the months to come."""
         connection = await self._session.connection()
         if connection.dialect.name == "postgresql":
-            await partitions.ahead(connection, now)
             await partitions.drop_empty(connection, unused_since)
+            await partitions.ahead(connection, now)
 
     async def aggregates(
         self, series: Sequence[SeriesKey], grid: Grid, interval_ms: int | None

@@ -11,11 +11,12 @@ from strawberry import ID
 
 from wattgate.clock import EPOCH, from_ms
 from wattgate.db import meter_points, models
+from wattgate.db.buckets import HOUR
 from wattgate.db.queries import devices as queries
-from wattgate.db.storage import fields_of
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.resolvers.raw_readings import refuse_withheld
+from wattgate.graphql.targets import Targets
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as resource_types
@@ -124,10 +125,15 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
     number = meter_points.meter_point_number(resource.mpxn or "")
     if number is None:
         raise BadInput("the resource has no meter point")
-    first = fields_of(resource.storage)[0]
-    series = (resource.number or 0, first.index)
+    target = (await Targets.of(call, [resource_id])).find(resource_id, None)
+    first = target.field
+    series = (target.number, first.index)
     last = (await call.rows.series.latest([series])).get(series)
-    found = await call.network.readings(number, resource.classifier, last and from_ms(last.at), limit=PAGE)
+    known = [last.at] if last else []
+    if target.keeps is not None:  # an hour more, so that none is too old by the time it is recorded
+        known.append(target.oldest + HOUR)
+    after = from_ms(max(known)) if known else None
+    found = await call.network.readings(number, resource.classifier, after, limit=PAGE)
     unit = Decimal(1).scaleb(-first.decimals)
     readings = [
         reading_types.NewReading(at=one.at, value=one.value.quantize(unit), quality=one.quality)

@@ -1,0 +1,72 @@
+"""A served gateway whose time the test sets, and series of readings in it through GraphQL."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from strawberry import ID
+
+from tests.support.house import House
+from wattgate.graphql.types import resources as resource_types
+
+NOW = datetime(2026, 6, 1, 12, 10, tzinfo=UTC)
+RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+
+
+class Clock:
+    """The time, which the test sets."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@dataclass
+class Timed:
+    """A house and its clock. Its callers are an application that acts for a user: that ends at no time."""
+
+    house: House
+    clock: Clock
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return self.house.one.headers["acting"]
+
+    def pass_time(self, span: timedelta) -> None:
+        self.clock.now += span
+
+    async def ask(self, query: str, **variables: Any) -> Any:
+        """The data of a GraphQL answer that has no errors."""
+        return await self.ask_as("acting", query, **variables)
+
+    async def ask_as(self, who: str, query: str, **variables: Any) -> Any:
+        """The same of a request that comes from somebody else."""
+        answer = await self.house.graphql(query, self.house.one.headers[who], **variables)
+        assert "errors" not in answer, answer
+        return answer["data"]
+
+    async def record(self, resource_id: str, *readings: tuple[Any, ...], field: str | None = None) -> Any:
+        """Record readings (instant, value and, where it is not ACTUAL, quality); the whole answer."""
+        given = [dict(zip(("at", "value", "quality"), one, strict=False)) for one in readings]
+        for one in given:
+            one["at"] = one["at"].isoformat()
+        series = [{"resourceId": resource_id, "field": field, "readings": given}]
+        return await self.house.graphql(RECORD, self.headers, series=series)
+
+    async def add_type(self, storage: list[Any], retention_days: int | None = None) -> str:
+        kind = resource_types.NewResourceType(
+            name="any", classifier="any", storage=storage, retention_days=retention_days
+        )
+        return str((await self.house.one.run("add_resource_type", input=kind)).resource_type_id)
+
+    async def add_resources(self, type_id: str, count: int) -> list[str]:
+        given = resource_types.NewResource(resource_type_id=ID(type_id), name="any")
+        return [str((await self.house.one.run("add_resource", input=given)).resource_id) for _ in range(count)]
+
+
+def half_hours(start: datetime, values: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Readings of half hours from an instant on."""
+    return [(start + n * timedelta(minutes=30), value) for n, value in enumerate(values)]

@@ -1,0 +1,144 @@
+"""Migrations of databases that hold something: readings before and after they got quality, revisions and rollups."""
+
+from datetime import UTC, datetime, timedelta
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, text
+from sqlmodel import SQLModel
+
+from tests.support.tables import check_rollups, put
+from wattgate.clock import to_ms
+from wattgate.db.engine import Database
+from wattgate.db.migrate import _config, is_current, upgrade
+
+HALF_HOUR = timedelta(minutes=30)
+STORAGE = [
+    {
+        "type": "timeseries",
+        "sampling": "regular",
+        "start": "2014-01-06T00:00:00+00:00",
+        "fields": [{"field_name": "ENERGY", "unit": "kWh", "datatype": "fixedpoint(3)", "negative": False}],
+    },
+    {
+        "type": "timeseries",
+        "sampling": "irregular",
+        "start": "2014-01-06T00:00:00+00:00",
+        "fields": [{"field_name": "POWER", "unit": "W", "datatype": "integer", "negative": True}],
+    },
+]
+MONTHS = ["2024_11", "2024_12", "2025_01", "2025_03"]
+
+Row = tuple[int, int, int, int]
+"""Number of the resource, index of the field, instant, value."""
+
+
+def rows() -> list[Row]:
+    """Half hours across two turns of months, power at any second, and one reading at the last moment of a year."""
+    turns = [datetime(2024, 11, 29, 22, 30, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC)]
+    energy = [(1, 0, to_ms(turn + n * HALF_HOUR), n) for turn in turns for n in range(120)]
+    power = [(1, 1, to_ms(turns[0] + timedelta(seconds=7 * n)), 500 - 3 * n) for n in range(700)]
+    edges = [(2, 0, to_ms(datetime(2025, 1, 1, tzinfo=UTC)) - 1, 10**15 - 1), (2, 1, 1735689600000, -(10**15) + 1)]
+    return sorted([*energy, *power, *edges])
+
+
+def migrate(connection: Connection, to: str, *, down: bool = False) -> None:
+    config = _config()
+    config.attributes["connection"] = connection
+    (command.downgrade if down else command.upgrade)(config, to)
+
+
+def fill(connection: Connection) -> None:
+    """Readings as they were before the third migration."""
+    migrate(connection, "0002")
+    put(connection, "application", application_id="a")
+    put(connection, "app_user", application_id="a", user_id="u")
+    put(connection, "resource_type", application_id="a", resource_type_id="t", storage=STORAGE)
+    of_type = {"application_id": "a", "owner_id": "u", "resource_type_id": "t", "storage": STORAGE}
+    for number in (1, 2):
+        put(connection, "resource", resource_id=f"r{number}", number=number, **of_type)
+    for row in rows():
+        connection.execute(
+            text("INSERT INTO reading (resource_number, field, at, value) VALUES (:number, :field, :at, :value)"),
+            dict(zip(("number", "field", "at", "value"), row, strict=True)),
+        )
+
+
+def stored(connection: Connection, columns: str = "") -> list[tuple[int, ...]]:
+    order = "ORDER BY resource_number, field, at"
+    found = connection.execute(text(f"SELECT resource_number, field, at, value {columns} FROM reading {order}"))
+    return [tuple(row) for row in found]
+
+
+def partitions(connection: Connection) -> list[str]:
+    found = connection.execute(
+        text("SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'reading'::regclass")
+    )
+    return sorted(found.scalars())
+
+
+def differences(connection: Connection) -> list[object]:
+    """Where the database is not what the models say, apart from the partitions, of which they do not speak."""
+
+    def include(name: str | None, kind: str, parents: object) -> bool:
+        return not (kind == "table" and str(name).startswith("reading_20"))
+
+    context = MigrationContext.configure(connection, opts={"include_name": include})
+    return list(compare_metadata(context, SQLModel.metadata))
+
+
+def check(connection: Connection) -> None:
+    """Assert that every reading is there as it was, uncorrected, and in its hours, days and month."""
+    assert stored(connection, ", quality, revision") == [(*row, 0, 0) for row in rows()]
+    assert check_rollups(connection, ["r1", "r2"]) > 10
+    received = connection.execute(text("SELECT DISTINCT received_at FROM reading")).scalars().all()
+    assert len(received) == 1
+    if connection.dialect.name == "postgresql":
+        assert partitions(connection) == [f"reading_{month}" for month in MONTHS]
+        for month in MONTHS:
+            assert connection.execute(text(f"SELECT count(*) FROM reading_{month}")).scalar_one() > 0
+
+
+async def test_readings_from_before_have_partitions_rollups_and_no_revision(database_url: str) -> None:
+    database = Database(database_url)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(migrate, "0003")
+    async with database.engine.begin() as connection:
+        await connection.run_sync(check)
+    await database.close()
+
+
+async def test_readings_go_back_and_come_again(database_url: str) -> None:
+    database = Database(database_url)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(fill)
+    await upgrade(database)
+
+    def back(connection: Connection) -> None:
+        migrate(connection, "0002", down=True)
+        assert stored(connection) == rows()
+        if connection.dialect.name == "postgresql":
+            left = text("SELECT count(*) FROM pg_class WHERE relname LIKE 'reading\\_%'")
+            assert connection.execute(left).scalar_one() == 0
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(back)
+    assert not await is_current(database)
+    await upgrade(database)
+    async with database.engine.connect() as connection:
+        await connection.run_sync(check)
+        assert await connection.run_sync(differences) == []
+    await database.close()
+
+
+async def test_a_database_without_a_reading_goes_there_and_back(database_url: str) -> None:
+    database = Database(database_url)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(migrate, "0003")
+        await connection.run_sync(lambda sync: migrate(sync, "0002", down=True))
+    await upgrade(database)
+    assert await is_current(database)
+    await database.close()
