@@ -1,10 +1,7 @@
 """`wattgate readings import`, run as a user runs it."""
 
-import asyncio
 import csv
-import os
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -12,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.command import wattgate
 from tests.support.house import Tenant, settle
 from wattgate.app.cli import app
 from wattgate.app.factory import assemble
@@ -38,15 +36,8 @@ async def tenant(database_url: str) -> Tenant:
 
 
 async def run_import(tenant: Tenant, database_url: str, file: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "wattgate", "readings", "import", str(file)]
-    return await asyncio.to_thread(
-        subprocess.run,
-        [*command, "--application", tenant.application_id, *options],
-        env={**os.environ, "WATTGATE_DATABASE_URL": database_url},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
+    return await wattgate(
+        database_url, "readings", "import", str(file), "--application", tenant.application_id, *options
     )
 
 

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.command import wattgate
 from tests.support.house import Tenant, settle
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
@@ -45,16 +44,7 @@ async def run_import(
     """Write the lines (texts as they are, the rest as JSON) and import them."""
     text = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
     await asyncio.to_thread(file.write_text, text)
-    command = [sys.executable, "-m", "wattgate", "tariff", "import", str(file)]
-    return await asyncio.to_thread(
-        subprocess.run,
-        [*command, "--application", tenant.application_id, *options],
-        env={**os.environ, "WATTGATE_DATABASE_URL": database_url},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    return await wattgate(database_url, "tariff", "import", str(file), "--application", tenant.application_id, *options)
 
 
 async def tariffs_of(tenant: Tenant, resource_id: str) -> list[Any]:
