@@ -219,6 +219,14 @@ async def test_what_is_no_arrow_stream_is_told(served: House, body: bytes) -> No
     assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
 
 
+@pytest.mark.parametrize("name", [b"UTC", b"resourceId", b"value"])
+async def test_a_name_that_is_no_text_is_told(served: House, name: bytes) -> None:
+    whole = written(table(await served.one.add_resource(), 3))
+    assert name in whole
+    answer = await post(served, whole.replace(name, b"\x80" + name[1:]), ARROW)
+    assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cut=st.integers(0, 2000), noise=st.binary(min_size=1, max_size=8))
 async def test_a_damaged_stream_is_unreadable_or_read_and_nothing_else(cut: int, noise: bytes) -> None:
