@@ -61,6 +61,13 @@ async def test_retention_of_no_day_or_of_a_hundred_years_is_refused(timed: Timed
     assert {"resourceTypeId": type_id, "retentionDays": 7} in found["resourceTypes"]
 
 
+async def test_retention_is_not_lifted_by_leaving_it_out(timed: Timed) -> None:
+    type_id = await timed.add_type(STORAGE, retention_days=7)
+    left_out = "mutation ($id: ID!) { setRetention(resourceTypeId: $id) { retentionDays } }"
+    answer = await timed.house.graphql(left_out, timed.house.one.headers["application"], id=type_id)
+    assert answer["errors"][0]["extensions"]["problems"] == [{"path": ["retentionDays"], "message": "is missing"}]
+
+
 async def test_who_may_not_change_types_or_is_of_another_application_does_not_set_retention(timed: Timed) -> None:
     type_id = await timed.add_type(STORAGE)
     for headers, code in (

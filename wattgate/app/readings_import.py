@@ -73,7 +73,8 @@ async def import_csv(
 ) -> Report:
     """Record every reading of the file that can be; the others are refused by line and reason.
 
-    `progress` is told the bytes read so far. A reading that is already stored is replaced, also by a later line.
+    `progress` is told the bytes read so far. A reading that is already stored is replaced, also by a line of a later
+    batch (`bulk.BATCH`); within a batch the first of two that contradict each other is taken, and the second refused.
     """
 
     async def run(operation: Operation, arguments: dict[str, Any]) -> Any:

@@ -213,4 +213,4 @@ def _of_points(
 ) -> Sequence[list[int]]:
     """What single readings amount to, in columns."""
     estimated = [int(one != 0) for one in quality] if any(quality) else quality
-    return position, [1] * len(at), value, value, value, at, at, estimated, revision, received
+    return position, [1] * len(at), value, [*value], [*value], at, [*at], estimated, revision, received

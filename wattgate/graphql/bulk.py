@@ -147,7 +147,7 @@ def number_of(text: str) -> float:
         exact = len(text) <= EXACT_DIGITS or Decimal(repr(value)) == Decimal(text)
     except (ValueError, InvalidOperation):
         raise BadLine(f"{text!r} is not a number") from None
-    if "_" in text:  # which Python takes between digits
+    if "_" in text or not text.isascii():  # which Python would take
         raise BadLine(f"{text!r} is not a number")
     if not exact and math.isfinite(value):
         raise BadLine(f"{text} has more digits than can be kept")

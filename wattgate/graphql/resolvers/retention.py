@@ -24,12 +24,15 @@ UNUSED = timedelta(days=31)
 
 @operation(Kind.MUTATION, returns=types.ResourceType, needs=Permission.RESOURCE_TYPE_WRITE)
 async def set_retention(
-    call: Call, *, resource_type_id: strawberry.ID, retention_days: int | None = None
+    call: Call, *, resource_type_id: strawberry.ID, retention_days: int | None = strawberry.UNSET
 ) -> models.ResourceType:
     """Say after how many days the readings of a type's resources are deleted; null keeps them for good.
 
     Readings that are older already go within the hour; readings that are older on arrival are refused.
     """
+    if retention_days is strawberry.UNSET:
+        problem = Problem(("retentionDays",), "is missing", missing=True)
+        raise BadInput("say for how many days, or null for good", problems=[problem])
     if retention_days is not None:
         check_days(retention_days, "retentionDays")
     kind = await call.rows.edit(models.ResourceType, resource_type_id)

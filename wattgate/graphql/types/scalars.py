@@ -33,6 +33,8 @@ def _parse_instant(text: Any) -> datetime:
 def _parse_decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise ValueError("a Decimal is a number, or a text that holds one")
+    if isinstance(value, str) and ("_" in value or not value.isascii()):  # which Python would take
+        raise ValueError(f"{value!r} is not a decimal number")
     try:
         return Decimal(str(value))
     except InvalidOperation:
