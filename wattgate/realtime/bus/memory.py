@@ -31,7 +31,8 @@ class _Stream:
     def add(self, event: Event, position: str, now: float) -> None:
         entries = self._entries
         entries.append((now, position, event))
-        while len(entries) > MAX_ENTRIES or (len(entries) > KEPT_ENTRIES and entries[0][0] < now - KEPT_SECONDS):
+        # who was up to date with the oldest entry was so until the next one came
+        while len(entries) > MAX_ENTRIES or (len(entries) > KEPT_ENTRIES and entries[1][0] < now - KEPT_SECONDS):
             entries.popleft()
 
     def since(self, position: str) -> list[Event] | None:
