@@ -11,12 +11,13 @@ from tests.support.redis_server import RedisServer, redis_server
 from tests.support.watching import Watcher, reading, watching
 from wattgate.errors import Unavailable
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.bus import outgoing
+from wattgate.realtime.bus import LEASE_SECONDS, outgoing
 from wattgate.realtime.bus import redis as redis_bus
 from wattgate.realtime.bus.address import Address
-from wattgate.realtime.bus.commands import Commands
+from wattgate.realtime.bus.commands import Commands, key_of, opening
 from wattgate.realtime.bus.outgoing import Outgoing
 from wattgate.realtime.bus.redis import MAX_HELD, RedisBus
+from wattgate.realtime.hub import Hub
 
 TOPICS = [f"readings:{n}" for n in range(20)]
 QUICKLY = Backoff(shortest=0.02, longest=0.1)
@@ -122,6 +123,24 @@ async def test_a_redis_that_comes_back_empty_is_told_to_everybody(redis: RedisSe
             assert [watcher.values(topic) for topic in TOPICS] == [[0, 1]] * len(TOPICS)
 
 
+async def test_a_redis_that_comes_back_with_old_data_lets_nobody_go_on_from_them(redis: RedisServer) -> None:
+    async with gateway(redis) as publisher, gateway(redis) as display:
+        await display.bus.open(["topic"])
+        await publisher.bus.publish([reading("topic", 1)])
+        await display.until(lambda: len(display.events) == 1)
+        await redis.command("SAVE")
+        await publisher.bus.publish([reading("topic", 2)])
+        await display.until(lambda: len(display.events) == 2)
+        await redis.kill()
+        await redis.start("--appendonly", "no")
+        await display.until(lambda: display.told == [("topic", False)])
+        first, second = (event.position or "" for event in display.events)
+        assert await publisher.bus.read_since("topic", first) is None  # the second one is missing after it
+        assert await publisher.bus.read_since("topic", second) is None
+        await publisher.bus.publish([reading("topic", 3)])
+        await display.until(lambda: display.values("topic") == [1, 2, 3])
+
+
 async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back(redis: RedisServer) -> None:
     async with gateway(redis) as publisher, gateway(redis) as display:
         opened = await display.bus.open(["hit", "spared"])
@@ -183,6 +202,11 @@ async def test_watching_begins_only_while_redis_is_there_but_waits_for_it(
         for asked in (display.bus.open(["another"]), display.bus.read_since("topic", "1-1")):
             with pytest.raises(Unavailable, match="live events are away"):
                 await asked
+        hub = Hub(display.bus)
+        with pytest.raises(Unavailable, match="live events are away"):
+            async with hub.feed(["another"]):
+                pass
+        assert hub.listening == 0
 
 
 async def test_a_flood_while_a_topic_is_read_again_is_bounded_and_told(redis: RedisServer) -> None:
@@ -198,6 +222,38 @@ async def test_a_flood_while_a_topic_is_read_again_is_bounded_and_told(redis: Re
             display.bus._on_message(topic.key.encode(), b"99999999999999-%d " % n)  # type: ignore[attr-defined]
         assert len(topic.held) == MAX_HELD
         await display.until(lambda: ("topic", False) in display.told)
+
+
+async def test_leases_are_renewed_and_a_stream_that_is_gone_is_noticed(
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_bus, "RENEW_SECONDS", 0.05)
+    async with gateway(redis) as one, gateway(redis) as other:
+        (await one.bus.open(["topic"]), await other.bus.open(["topic"]))
+        await redis.command("PEXPIRE", key_of("topic"), "400")
+        await redis.command("BLPOP", "nothing", "0.5")  # longer than what was left of the lease
+        assert await redis.command("TTL", key_of("topic")) > LEASE_SECONDS - 5
+        assert (one.told, other.told) == ([], [])
+        await redis.command("FLUSHALL")
+        for watcher in (one, other):
+            await watcher.until(lambda watcher=watcher: watcher.told == [("topic", False)])  # type: ignore[misc]
+
+
+async def test_whoever_is_cancelled_while_redis_is_asked_leaves_at_once(redis: RedisServer) -> None:
+    commands = Commands(Address.at(redis.url))
+
+    async def ask() -> None:
+        while True:
+            await commands.run(opening(["stream"]))
+
+    for turns in range(100):
+        asking = asyncio.create_task(ask())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking], timeout=1)
+        assert asking.cancelled()
+    await commands.close()
 
 
 async def test_when_too_many_topics_have_lost_events_every_stream_begins_anew(

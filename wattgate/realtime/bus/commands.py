@@ -4,11 +4,12 @@ A watched topic is a stream; the channel of its events has the stream's name. Re
 are the positions. Streams are made by those who watch, so that what nobody watches costs no memory.
 """
 
+import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha1
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 from zlib import crc32
 
@@ -19,6 +20,8 @@ from redis.exceptions import NoScriptError, RedisError
 
 from wattgate.realtime.bus import KEPT_ENTRIES, LEASE_SECONDS
 from wattgate.realtime.bus.address import Address
+
+T = TypeVar("T")
 
 ANSWER_SECONDS = 1.0
 """How long an answer of Redis, or a free connection to it, is waited for."""
@@ -145,9 +148,41 @@ class Commands:
             socket_connect_timeout=ANSWER_SECONDS,
         )
         self._redis: Redis = Redis.from_pool(pool)
+        self._under_way: set[asyncio.Task[Any]] = set()
 
     async def run(self, calls: Sequence[Call]) -> list[Any]:
         """The answers to these calls. RedisError where one fails; those before it have been done."""
+        return await self._finished(self._run(calls))
+
+    async def read(self, wanted: Sequence[tuple[str, str]]) -> list[list[Entry] | None]:
+        """What follows in each stream (key, position); None where the entry of that position is gone."""
+        return await self._finished(self._read(wanted))
+
+    async def streams(self) -> list[str]:
+        """The keys of all streams that there are."""
+        return await self._finished(self._streams())
+
+    async def version(self) -> tuple[int, ...]:
+        """The version of the server."""
+        told = await self._finished(self._redis.info("server"))
+        return tuple(int(part) for part in str(told["redis_version"]).split("."))
+
+    async def close(self) -> None:
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=2 * ANSWER_SECONDS)
+        await self._redis.aclose()
+
+    async def _finished(self, work: Awaitable[T]) -> T:
+        """What the work answers. Whoever is cancelled leaves at once, and the work ends within its own limits.
+
+        It is not cancelled itself, because the client may take that for an error of the connection and hide it.
+        """
+        task = asyncio.ensure_future(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return await asyncio.shield(task)
+
+    async def _run(self, calls: Sequence[Call]) -> list[Any]:
         answers: list[Any] = []
         for start in range(0, len(calls), AT_ONCE):
             some = calls[start : start + AT_ONCE]
@@ -159,26 +194,16 @@ class Commands:
             answers += got
         return _good(answers)
 
-    async def read(self, wanted: Sequence[tuple[str, str]]) -> list[list[Entry] | None]:
-        """What follows in each stream (key, position); None where the entry of that position is gone."""
+    async def _read(self, wanted: Sequence[tuple[str, str]]) -> list[list[Entry] | None]:
         pipeline = self._redis.pipeline(transaction=False)
         for key, position in wanted:
             pipeline.xrange(key, min=position, count=MOST_READ)
         found = _good(await pipeline.execute(raise_on_error=False))
         return [_after(rows, position) for rows, (_, position) in zip(found, wanted, strict=True)]
 
-    async def streams(self) -> list[str]:
-        """The keys of all streams that there are."""
+    async def _streams(self) -> list[str]:
         found = self._redis.scan_iter(match="wattgate:{*}:*", count=AT_ONCE, _type="stream")
         return [key.decode() async for key in found]
-
-    async def version(self) -> tuple[int, ...]:
-        """The version of the server."""
-        told = await self._redis.info("server")
-        return tuple(int(part) for part in str(told["redis_version"]).split("."))
-
-    async def close(self) -> None:
-        await self._redis.aclose()
 
     async def _evaluate(self, calls: Sequence[Call]) -> list[Any]:
         pipeline = self._redis.pipeline(transaction=False)

@@ -18,6 +18,7 @@ from wattgate.realtime.bus.commands import (
     OLDEST,
     Commands,
     Entry,
+    breaking,
     is_position,
     key_of,
     opening,
@@ -216,9 +217,20 @@ class RedisBus:
         for some in _portions(behind):
             found = await self._commands.read([(topic.key, str(topic.last)) for topic in some])
             gone = [topic for topic, missed in zip(some, found, strict=True) if missed is None]
-            anew = dict(zip(gone, await self._newest(gone), strict=True))
+            anew = await self._anew(gone)
             for topic, missed in zip(some, found, strict=True):
                 self._catch_up(topic, missed or (), anew.get(topic))
+
+    async def _anew(self, gone: Sequence[_Topic]) -> dict[_Topic, str]:
+        """Where to go on with topics whose last entries are gone.
+
+        A stream that ends before what was handed on is from an old state of Redis. It begins anew, because whoever
+        names one of its entries would be told that nothing has come since.
+        """
+        newest = dict(zip(gone, await self._newest(gone), strict=True))
+        old = [topic for topic, position in newest.items() if place(position) < place(str(topic.last))]
+        await self._commands.run(breaking(topic.key for topic in old))
+        return newest | dict(zip(old, await self._newest(old), strict=True))
 
     def _catch_up(self, topic: _Topic, missed: Iterable[Entry], anew: str | None) -> None:
         """Hand on what was missed and then held; or go on at the position `anew`, because some is lost."""
