@@ -96,7 +96,8 @@ async def test_a_redis_that_comes_back_with_its_data_has_lost_nothing(redis: Red
             await redis.kill()
             await redis.start()
             await display.until(lambda: len(display.told) >= len(TOPICS))
-            await running.more(10)
+            restarted = running.sent
+            await display.until(lambda: all(display.values(topic)[-1] > restarted for topic in TOPICS))
         await display.until(lambda: all(display.values(topic)[-1] == running.sent - 1 for topic in TOPICS))
         gaps = {topic for topic in TOPICS if display.values(topic) != list(range(running.sent))}
         assert gaps <= {topic for topic, recovered in display.told if not recovered}

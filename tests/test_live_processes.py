@@ -141,9 +141,15 @@ async def test_a_display_survives_a_short_outage_of_redis_and_is_told_of_a_long_
         ((error,),) = await next_of(shown, 1)
     assert error["message"] == "some events were lost; ask again"
     assert (error["extensions"]["code"], error["extensions"]["retryable"]) == ("UNAVAILABLE", True)
-    async with street.display(street.other, resource_id) as shown:
-        await street.post(street.one, resource_id, 5)
-        assert await next_of(shown, 1) == [5]
+    answer: Any = None
+    for value in range(5, 15):  # the first gateway may take some time to see that Redis is back
+        async with street.display(street.other, resource_id) as shown:
+            await street.post(street.one, resource_id, value)
+            (answer,) = await next_of(shown, 1)
+        if answer == value:
+            break
+        assert answer[0]["extensions"]["retryable"]
+    assert answer == value
 
 
 async def test_a_gateway_without_its_redis_is_ready_and_says_that_nothing_is_live(
