@@ -90,6 +90,8 @@ async def _from_an_empty_folder(folder: Path, port: int) -> None:
     [
         ("DATABASE_URL", "mysql://root@localhost/x", "mysql is not supported"),
         ("DATABASE_URL", "what", "is not a database URL"),
+        ("REDIS_URL", "http://localhost", "is not an address such as redis://user:password@host:6379/0"),
+        ("REDIS_URL", "redis://localhost:eighty", "Port could not be cast"),
         ("PORT", "eighty", "valid integer"),
         ("BASE_PATH", "api", "begins with a slash"),
         ("LOG_LEVEL", "loud", "'debug', 'info', 'warning' or 'error'"),

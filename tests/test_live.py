@@ -15,7 +15,7 @@ from gql.transport.websockets import WebsocketsTransport
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.support.house import House
-from wattgate.errors import Unauthenticated
+from wattgate.errors import Unauthenticated, Unavailable
 from wattgate.graphql.resolvers import live
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.events import Event
@@ -194,6 +194,21 @@ async def test_the_hub_stops_listening_when_a_feed_is_closed() -> None:
         await bus.publish([Event("a", "k", 1), Event("c", "k", 2), Event("b", "k", 3)])
         assert [(await feed.get()).payload, (await feed.get()).payload] == [1, 3]
     assert hub.listening == 0
+
+
+async def test_a_feed_that_has_missed_events_ends_after_those_before_them_and_no_other_does() -> None:
+    bus = MemoryBus()
+    hub = Hub(bus)
+    async with hub.feed(["a", "b"]) as hit, hub.feed(["b"]) as spared:
+        await bus.publish([Event("a", "k", 1)])
+        hub._resynced("b", True)
+        hub._resynced("a", False)
+        await bus.publish([Event("b", "k", 2)])
+        assert (await hit.get()).payload == 1
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="some events were lost; ask again"):
+                await hit.get()
+        assert (await spared.get()).payload == 2
 
 
 async def test_a_slow_feed_keeps_the_newest_of_each_key_and_never_grows_without_bound() -> None:

@@ -21,7 +21,7 @@ from tests.support.metering import add_device
 from tests.support.servers import Broker, Relay, broker, database_on
 from wattgate.app import broker as addresses
 from wattgate.app.factory import assemble
-from wattgate.app.mqtt_intake import MAX_TOLD, Backoff, FaultLog, MqttIntake
+from wattgate.app.mqtt_intake import MAX_TOLD, FaultLog, MqttIntake
 from wattgate.app.settings import Settings
 from wattgate.clock import iso, utc_now
 from wattgate.db.migrate import upgrade
@@ -29,6 +29,7 @@ from wattgate.db.models import NetworkState
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers.metering import MAX_MESSAGES, Refusal, record_meter_messages
 from wattgate.graphql.types import resources as types
+from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.meter_messages import Measured, MeterMessage
 
 QUICKLY = Backoff(shortest=0.02, longest=0.1)

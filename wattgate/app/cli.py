@@ -23,7 +23,7 @@ from wattgate.app.import_commands import network_app, readings_app, tariff_app
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
-from wattgate.errors import GatewayError
+from wattgate.errors import GatewayError, Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.graphql.schema import build
@@ -180,8 +180,19 @@ def doctor() -> None:
         err.print("[yellow]database[/]   answers, but is not at this version's schema: run wattgate db upgrade")
         raise typer.Exit(1)
     out.print("[green]database[/]   answers and is at this version's schema")
+    if settings.redis_url is not None:
+        _check_redis(settings)
     if settings.mqtt_url is not None:
         _check_broker(settings)
+
+
+def _check_redis(settings: Settings) -> None:
+    try:
+        run(with_gateway(settings, lambda gateway: gateway.bus.check()))
+    except Unavailable as error:
+        err.print(f"[red]Redis[/]   cannot be used: {escape(error.message)}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    out.print("[green]Redis[/]   answers")
 
 
 def _check_broker(settings: Settings) -> None:

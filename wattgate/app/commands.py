@@ -19,7 +19,8 @@ async def with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T
     """Do something with a gateway's parts, and close what that opened."""
     gateway = assemble(settings)
     try:
-        return await work(gateway)
+        async with gateway.bus:
+            return await work(gateway)
     finally:
         await gateway.database.close()
 

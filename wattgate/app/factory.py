@@ -29,12 +29,15 @@ from wattgate.db.engine import Database
 from wattgate.db.identity import Identity
 from wattgate.db.migrate import is_current
 from wattgate.db.network import Networks, RegistryNetwork
-from wattgate.errors import Internal
+from wattgate.errors import Internal, Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.endpoint import Endpoint
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
+from wattgate.realtime.bus import Bus
+from wattgate.realtime.bus.address import Address
 from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.realtime.bus.redis import RedisBus
 from wattgate.rest_compat.intake import TAKES
 from wattgate.rest_compat.openapi import document
 from wattgate.rest_compat.routes import OPERATION_HEADER, routes
@@ -68,6 +71,7 @@ class Gateway:
     """The parts of a gateway that more than one face uses."""
 
     database: Database
+    bus: Bus
     runner: Runner
     schema: Schema
     authenticator: Authenticator
@@ -76,9 +80,11 @@ class Gateway:
 def assemble(settings: Settings, *, network: Networks = RegistryNetwork, clock: Clock = utc_now) -> Gateway:
     """Make the parts that the settings ask for. Nothing is connected yet."""
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
+    bus = MemoryBus() if settings.redis_url is None else RedisBus(Address.at(settings.redis_url))
     return Gateway(
         database=database,
-        runner=Runner(database, MemoryBus(), network=network, clock=clock),
+        bus=bus,
+        runner=Runner(database, bus, network=network, clock=clock),
         schema=build(OPERATIONS),
         authenticator=Authenticator(Identity(database), clock),
     )
@@ -109,7 +115,7 @@ def create_app(
         return JSONResponse(reference)
 
     async def ready(request: Request) -> Response:
-        return await _ready(gateway.database)
+        return await _ready(gateway)
 
     return Starlette(
         routes=[
@@ -135,16 +141,25 @@ def _lifespan(gateway: Gateway, background: Sequence[Background]) -> Lifespan[St
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not await is_current(gateway.database):
             raise RuntimeError("the database is not at this version's schema: run `wattgate db upgrade`")
-        tasks = [asyncio.ensure_future(work(gateway.runner)) for work in background]
         try:
-            yield
+            async with gateway.bus, _beside(gateway.runner, background):
+                yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
             await gateway.database.close()
 
     return lifespan
+
+
+@asynccontextmanager
+async def _beside(runner: Runner, background: Sequence[Background]) -> AsyncIterator[None]:
+    """The background work, for as long as the context lasts."""
+    tasks = [asyncio.ensure_future(work(runner)) for work in background]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _intakes(settings: Settings) -> list[Background]:
@@ -183,13 +198,19 @@ async def _healthy(request: Request) -> Response:
     return JSONResponse({"status": "OK"})
 
 
-async def _ready(database: Database) -> Response:
+async def _ready(gateway: Gateway) -> Response:
+    """Ready while the database answers. Without Redis every answer is right, and only live events are missing."""
     try:
-        async with database.engine.connect() as connection:
+        async with gateway.database.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
     except (SQLAlchemyError, OSError) as error:
         log.warning("not ready: the database does not answer: %s", error)
         return JSONResponse({"status": "unavailable", "database": "does not answer"}, 503)
+    try:
+        await gateway.bus.check()
+    except Unavailable as error:
+        log.warning("ready without live events: %s", error.message)
+        return JSONResponse({"status": "OK", "live": "unavailable"})
     return JSONResponse({"status": "OK"})
 
 

@@ -2,11 +2,9 @@
 
 import asyncio
 import logging
-import random
 import ssl
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import aiomqtt
 from aiomqtt import MqttError
@@ -17,6 +15,7 @@ from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers.metering import Refusal, record_meter_messages
 from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal, Role
+from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.meter_messages import MeterMessage, Unreadable, read_message
 
 log = logging.getLogger(__name__)
@@ -41,18 +40,6 @@ TOLD_EVERY = 60.0
 
 MAX_TOLD = 1_000
 """How many faults are told in that time; a log is no place for a flood."""
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """How long to wait before another attempt, in seconds: a random part of what doubles with each."""
-
-    shortest: float = 1.0
-    longest: float = 60.0
-
-    def seconds(self, attempt: int) -> float:
-        """Before the attempt after so many that failed, 0 at first."""
-        return random.uniform(0, min(self.longest, self.shortest * 2 ** min(attempt, 16)))
 
 
 class FaultLog:

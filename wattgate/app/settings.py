@@ -10,6 +10,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from wattgate.app.broker import Broker, is_topic_filter
+from wattgate.realtime.bus.address import Address
 
 DATABASES = ("sqlite", "postgresql", "postgres")
 
@@ -23,6 +24,10 @@ class Settings(BaseSettings):
         default="sqlite:///wattgate.sqlite3", description="SQLite or PostgreSQL, as an SQLAlchemy URL."
     )
     database_pool_size: int = Field(default=10, ge=1, le=200, description="Database connections of a process.")
+    redis_url: str | None = Field(
+        default=None,
+        description="Redis 6.2 or later, which joins several gateways: redis:// or rediss://user:password@host:port/0.",
+    )
     base_path: str = Field(default="/api/v0-1", description="Where the REST interface stands ({base_url}).")
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes any free one.")
@@ -59,6 +64,13 @@ class Settings(BaseSettings):
             raise ValueError("is not a database URL such as postgresql://user:password@host/name") from None
         if backend not in DATABASES:
             raise ValueError(f"{backend} is not supported; SQLite and PostgreSQL are")
+        return url
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis(cls, url: str | None) -> str | None:
+        if url is not None:
+            Address.at(url)
         return url
 
     @field_validator("mqtt_url")

@@ -1,6 +1,7 @@
 """What travels live: events on topics."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -9,11 +10,15 @@ from wattgate.names import CatchUpState, ReadingQuality
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened. Later events of the same topic and key replace earlier ones for a slow reader."""
+    """Something that happened. Later events of the same topic and key replace earlier ones for a slow reader.
+
+    `position` says where it stands in its topic, for whoever comes back. None until the bus has published it.
+    """
 
     topic: str
     key: str
     payload: Any
+    position: str | None = None
 
 
 class Revoked(msgspec.Struct, frozen=True):
@@ -55,3 +60,17 @@ class CatchUpMoved(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+
+
+class DfsEventMoved(msgspec.Struct, frozen=True, gc=False):
+    """The payload on a topic of demand flexibility events: one of them, as it stands after a change of its state."""
+
+    dfs_event_id: str
+    application_id: str
+    name: str
+    state: str
+    starts_at: datetime
+    ends_at: datetime
+    reward: Decimal
+    created_at: datetime
+    updated_at: datetime

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from wattgate.errors import Unavailable
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
 
@@ -23,12 +24,20 @@ class Feed:
         self._bound = bound
         self._waiting: deque[Event] = deque()
         self._arrived = asyncio.Event()
+        self._ended = False
 
     def put(self, event: Event) -> None:
+        if self._ended:
+            return
         self._waiting.append(event)
         if len(self._waiting) > self._bound:
             self._waiting = _newest_by_key(self._waiting)
             self._bound = max(self._bound, 2 * len(self._waiting))
+        self._arrived.set()
+
+    def end(self) -> None:
+        """Take no more events, because some were lost."""
+        self._ended = True
         self._arrived.set()
 
     @property
@@ -37,8 +46,10 @@ class Feed:
         return len(self._waiting)
 
     async def get(self) -> Event:
-        """The next event, as soon as there is one."""
+        """The next event, as soon as there is one. Unavailable after the last one before some that were lost."""
         while not self._waiting:
+            if self._ended:
+                raise Unavailable("some events were lost; ask again", retry_after=1)
             self._arrived.clear()
             await self._arrived.wait()
         return self._waiting.popleft()
@@ -50,36 +61,43 @@ def _newest_by_key(events: deque[Event]) -> deque[Event]:
 
 
 class Hub:
-    """Hands each event of the bus to the feeds that listen to its topic."""
+    """Hands each event of the bus to the feeds that listen to its topic, and ends those that have missed some."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._feeds: dict[str, set[Feed]] = {}
-        bus.connect(self._deliver)
+        bus.connect(self._deliver, self._resynced)
 
     @asynccontextmanager
     async def feed(self, topics: Sequence[str]) -> AsyncIterator[Feed]:
-        """A feed of these topics, for as long as the context lasts."""
+        """A feed of all that comes on these topics from now on, for as long as the context lasts."""
         feed = Feed()
+        for topic in topics:
+            self._feeds.setdefault(topic, set()).add(feed)
         try:
-            for topic in topics:
-                listeners = self._feeds.setdefault(topic, set())
-                listeners.add(feed)
-                if len(listeners) == 1:
-                    await self._bus.watch(topic)
+            await self._bus.open(topics)
             yield feed
         finally:
-            for topic in topics:
-                listeners = self._feeds.get(topic, set())
-                listeners.discard(feed)
-                if not listeners and self._feeds.pop(topic, None) is not None:
-                    await self._bus.unwatch(topic)
+            self._bus.unwatch([topic for topic in set(topics) if self._leave(topic, feed)])
 
     @property
     def listening(self) -> int:
         """How many feeds are open over all topics."""
         return sum(len(feeds) for feeds in self._feeds.values())
 
+    def _leave(self, topic: str, feed: Feed) -> bool:
+        """End a feed's listening to a topic; whether nobody listens to it any more."""
+        listeners = self._feeds[topic]
+        listeners.discard(feed)
+        if not listeners:
+            del self._feeds[topic]
+        return not listeners
+
     def _deliver(self, event: Event) -> None:
         for feed in self._feeds.get(event.topic, ()):
             feed.put(event)
+
+    def _resynced(self, topic: str, recovered: bool) -> None:
+        if not recovered:
+            for feed in self._feeds.get(topic, ()):
+                feed.end()

@@ -13,7 +13,7 @@ from wattgate.graphql.types import flexibility as types
 from wattgate.graphql.types.flexibility import DfsEventState
 from wattgate.principal import Permission
 from wattgate.realtime import topics
-from wattgate.realtime.events import Event
+from wattgate.realtime.events import DfsEventMoved, Event
 
 FOLLOWS: dict[DfsEventState, frozenset[DfsEventState]] = {
     DfsEventState.ANNOUNCED: frozenset({DfsEventState.OPEN, DfsEventState.CANCELLED}),
@@ -154,7 +154,8 @@ async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsE
         raise Conflict(f"{state.value} does not follow {event.state}")
     event.state = state.value
     await call.rows.flush()
-    call.emit(Event(topics.dfs_events(call.rows.application_id), event.dfs_event_id, event))
+    moved = DfsEventMoved(**{name: getattr(event, name) for name in DfsEventMoved.__struct_fields__})
+    call.emit(Event(topics.dfs_events(call.rows.application_id), event.dfs_event_id, moved))
     return event
 
 

@@ -1,24 +1,53 @@
 """How events reach every gateway process."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from wattgate.realtime.events import Event
 
 Deliver = Callable[[Event], None]
+"""Takes an event of a watched topic, with its position."""
+
+Resynced = Callable[[str, bool], None]
+"""Takes a topic whose events were interrupted, and whether all that were missed have been delivered."""
+
+KEPT_ENTRIES = 60
+KEPT_SECONDS = 300.0
+"""At least so many of a topic's newest events can be read again; at a reading every 8 seconds, so many seconds."""
+
+LEASE_SECONDS = 600
+"""For how long a topic's events are kept after nobody watches it any more."""
 
 
 class Bus(Protocol):
-    """Carries events from whoever publishes to every process that watches their topic, in order per topic."""
+    """Carries events from whoever publishes to every process that watches their topic, in order per topic.
 
-    def connect(self, deliver: Deliver) -> None:
+    A position is opaque text that names one entry of a topic. It is good for as long as that entry is kept.
+    """
+
+    def connect(self, deliver: Deliver, resynced: Resynced) -> None:
         """Say where events on watched topics go. Called once, before anything else."""
 
+    async def __aenter__(self) -> Self:
+        """Begin. What the bus stands on may be away; it is looked for until it is there."""
+
+    async def __aexit__(self, *raised: object) -> None:
+        """End, and close what was opened."""
+
     async def publish(self, events: Sequence[Event]) -> None:
-        """Send a batch of events."""
+        """Send a batch of events. It never fails: events that are lost are logged, and their watchers told."""
 
-    async def watch(self, topic: str) -> None:
-        """Receive the topic's events from now on."""
+    async def open(self, topics: Sequence[str]) -> dict[str, str]:
+        """Receive these topics' events from now on; each topic's position. Unavailable where the bus is away."""
 
-    async def unwatch(self, topic: str) -> None:
-        """Stop receiving the topic's events."""
+    def unwatch(self, topics: Sequence[str]) -> None:
+        """Stop receiving the topics' events."""
+
+    async def read_since(self, topic: str, position: str) -> list[Event] | None:
+        """The kept events after a position, in order; None where its entry is gone, so that some may be missing.
+
+        Unavailable where the bus is away.
+        """
+
+    async def check(self) -> None:
+        """Unavailable, with the reason, where what the bus stands on does not answer or is too old."""

@@ -1,30 +1,116 @@
 """The bus of a single process."""
 
-from collections.abc import Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Self
 
-from wattgate.realtime.bus import Deliver
+from msgspec.structs import replace
+
+from wattgate.clock import to_ms, utc_now
+from wattgate.realtime.bus import KEPT_ENTRIES, KEPT_SECONDS, LEASE_SECONDS, Deliver, Resynced
 from wattgate.realtime.events import Event
+
+MAX_ENTRIES = 600
+"""How many entries of a topic are kept at most, however fast they come."""
+
+MAX_LEFT = 10_000
+"""How many topics that nobody watches any more are kept."""
+
+
+class _Stream:
+    """The newest entries of a topic; the first one ever is a marker without an event."""
+
+    def __init__(self, marker: str, now: float) -> None:
+        self._entries: deque[tuple[float, str, Event | None]] = deque([(now, marker, None)])
+
+    @property
+    def newest(self) -> str:
+        return self._entries[-1][1]
+
+    def add(self, event: Event, position: str, now: float) -> None:
+        entries = self._entries
+        entries.append((now, position, event))
+        # who was up to date with the oldest entry was so until the next one came
+        while len(entries) > MAX_ENTRIES or (len(entries) > KEPT_ENTRIES and entries[1][0] < now - KEPT_SECONDS):
+            entries.popleft()
+
+    def since(self, position: str) -> list[Event] | None:
+        found: list[Event] = []
+        for _, at, event in reversed(self._entries):
+            if at == position:
+                return found[::-1]
+            if event is not None:
+                found.append(event)
+        return None
 
 
 class MemoryBus:
-    """Delivers within this process, at once. Nothing is kept."""
+    """Delivers within this process, at once. Positions are the start of the process (in ms) and a counter."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._deliver: Deliver | None = None
+        self._now = now
+        self._began = to_ms(utc_now())
+        self._count = 0
+        self._streams: dict[str, _Stream] = {}
         self._watched: set[str] = set()
+        self._left: dict[str, float] = {}
 
-    def connect(self, deliver: Deliver) -> None:
+    def connect(self, deliver: Deliver, resynced: Resynced) -> None:
         self._deliver = deliver
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        return
+
     async def publish(self, events: Sequence[Event]) -> None:
-        if self._deliver is None:
-            return
+        now = self._now()
         for event in events:
-            if event.topic in self._watched:
-                self._deliver(event)
+            stream = self._streams.get(event.topic)
+            if stream is None:
+                continue
+            placed = replace(event, position=self._next())
+            stream.add(placed, str(placed.position), now)
+            if self._deliver is not None and event.topic in self._watched:
+                self._deliver(placed)
 
-    async def watch(self, topic: str) -> None:
-        self._watched.add(topic)
+    async def open(self, topics: Sequence[str]) -> dict[str, str]:
+        self._forget()
+        for topic in topics:
+            self._watched.add(topic)
+            self._left.pop(topic, None)
+            if topic not in self._streams:
+                self._streams[topic] = _Stream(self._next(), self._now())
+        return {topic: self._streams[topic].newest for topic in topics}
 
-    async def unwatch(self, topic: str) -> None:
-        self._watched.discard(topic)
+    def unwatch(self, topics: Sequence[str]) -> None:
+        for topic in self._watched.intersection(topics):
+            self._watched.discard(topic)
+            self._left[topic] = self._now()
+        self._forget()
+
+    async def read_since(self, topic: str, position: str) -> list[Event] | None:
+        stream = self._streams.get(topic)
+        return None if stream is None else stream.since(position)
+
+    async def check(self) -> None:
+        return
+
+    @property
+    def kept(self) -> int:
+        """Of how many topics events are kept."""
+        return len(self._streams)
+
+    def _next(self) -> str:
+        self._count += 1
+        return f"{self._began}-{self._count}"
+
+    def _forget(self) -> None:
+        """Drop the topics that nobody watches for too long, or one too many."""
+        too_old = self._now() - LEASE_SECONDS
+        while self._left and (len(self._left) > MAX_LEFT or next(iter(self._left.values())) < too_old):
+            topic = next(iter(self._left))
+            del self._left[topic], self._streams[topic]

