@@ -13,10 +13,11 @@ from wattgate.clock import from_ms, iso_ms, to_ms
 from wattgate.names import Period, Weekday
 
 MINUTE = 60 * 1000
+HALF_HOUR = 30 * MINUTE
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
-_FIXED = {Period.PT1M: MINUTE, Period.PT30M: 30 * MINUTE, Period.PT1H: HOUR}
+_FIXED = {Period.PT1M: MINUTE, Period.PT30M: HALF_HOUR, Period.PT1H: HOUR}
 _SHORTEST = _FIXED | {
     Period.P1D: 23 * HOUR,
     Period.P1W: 7 * DAY - HOUR,

@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from wattgate.clock import EPOCH, from_ms, iso, to_ms
+from wattgate.db.buckets import DAY, HOUR, MINUTE
 from wattgate.db.models import StorageDefinition
 from wattgate.names import ReadingQuality
 
@@ -19,13 +20,11 @@ QUALITIES = tuple(ReadingQuality)
 QUALITY_CODES = {quality: code for code, quality in enumerate(QUALITIES)}
 """What is stored for a quality; 0 is ACTUAL."""
 
-AHEAD_MS = 5 * 60 * 1000
+AHEAD_MS = 5 * MINUTE
 """How far a reading's time may lie ahead of the gateway's clock: meters' clocks are not exact."""
 
 _DATATYPE = re.compile(r"^(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d+)\)$|^integer$", re.IGNORECASE)
 _INTERVAL = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
-_HOUR_MS = 60 * 60 * 1000
-_DAY_MS = 24 * _HOUR_MS
 
 
 class Refused(ValueError):
@@ -93,7 +92,7 @@ class Field:
 
 def hourly(interval_ms: int | None) -> bool:
     """Whether hours are rolled up: an hour of up to four samples is read as fast from the samples."""
-    return interval_ms is None or interval_ms * 4 < _HOUR_MS
+    return interval_ms is None or interval_ms * 4 < HOUR
 
 
 def fields_of(storage: list[StorageDefinition]) -> tuple[Field, ...]:
@@ -162,6 +161,6 @@ def _sampling(definition: StorageDefinition) -> int | None:
         raise Refused(f"interval {definition.interval!r} is not an ISO 8601 duration of days, hours, minutes, seconds")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     interval = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
-    if not 1000 <= interval <= _DAY_MS:
+    if not 1000 <= interval <= DAY:
         raise Refused("a sampling interval is between one second and one day")
     return interval

@@ -8,12 +8,12 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from wattgate.clock import from_ms, iso, to_ms
+from wattgate.db.buckets import HALF_HOUR
 from wattgate.db.models import Tariff, TariffBand, TariffBlock
 from wattgate.db.models.tariffs import RATE_DECIMALS
 from wattgate.errors import Path, Problem
 from wattgate.names import Period, TariffKind, Weekday
 
-HALF_HOUR_MS = 30 * 60 * 1000
 DAY_SLOTS = 48
 WEEK_SLOTS = 7 * DAY_SLOTS
 """The half hours of a week, from Monday's midnight on."""
@@ -82,9 +82,9 @@ def problem_of_price(at: datetime, rate: Decimal, tariff: Tariff) -> Problem | N
     """What is wrong with a price of a dynamic tariff, if anything."""
     for problem in problem_of_rate(rate, "rate"):
         return problem
-    if to_ms(at) % HALF_HOUR_MS or at != from_ms(to_ms(at)):
+    if to_ms(at) % HALF_HOUR or at != from_ms(to_ms(at)):
         return Problem(("at",), f"{iso(at)} is not on the half hour")
-    if to_ms(at) + HALF_HOUR_MS <= to_ms(tariff.valid_from):
+    if to_ms(at) + HALF_HOUR <= to_ms(tariff.valid_from):
         return Problem(("at",), f"{iso(at)} is before the tariff is valid, from {iso(tariff.valid_from)} on")
     return None
 

@@ -14,13 +14,12 @@ from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import buckets
+from wattgate.db.buckets import DAY, HALF_HOUR, MINUTE
 from wattgate.db.models import Tariff
 from wattgate.db.models.tariffs import RATE_DECIMALS
-from wattgate.db.tariffs import DAY_SLOTS, HALF_HOUR_MS, week_of
+from wattgate.db.tariffs import DAY_SLOTS, week_of
 from wattgate.names import Period, TariffKind
 
-MINUTE_MS = 60 * 1000
-DAY_MS = 24 * 60 * MINUTE_MS
 ENERGY_DECIMALS = 9
 
 
@@ -142,9 +141,9 @@ def _time_of_use(tariff: Tariff, begin: int, end: int) -> Iterator[Span]:
     days = [_changes(week[first : first + DAY_SLOTS]) for first in range(0, len(week), DAY_SLOTS)]
     for midnight, following in pairwise(calendar(begin, end, Period.P1D, zone)):
         local = from_ms(midnight).astimezone(zone)
-        if following - midnight == DAY_MS and not local.hour and not local.minute:
+        if following - midnight == DAY and not local.hour and not local.minute:
             for slot, rate in days[local.weekday()]:
-                yield Span(midnight + slot * HALF_HOUR_MS, rate)
+                yield Span(midnight + slot * HALF_HOUR, rate)
         else:
             yield from _changing_day(week, midnight, following, zone)
 
@@ -152,7 +151,7 @@ def _time_of_use(tariff: Tariff, begin: int, end: int) -> Iterator[Span]:
 def _changing_day(week: Sequence[Rate], midnight: int, following: int, zone: ZoneInfo) -> Iterator[Span]:
     """A day on which clocks change, minute by minute: the wall clock says what holds."""
     before = None
-    for minute in range(midnight, following, MINUTE_MS):
+    for minute in range(midnight, following, MINUTE):
         local = from_ms(minute).astimezone(zone)
         rate = week[local.weekday() * DAY_SLOTS + local.hour * 2 + local.minute // 30]
         if rate is not before:
@@ -190,12 +189,12 @@ def _dynamic(tariff: Tariff, prices: Sequence[Price], begin: int) -> Iterator[Sp
     charge = Charge(tariff, scaled(tariff.vat_rate), None, None)
     known_until = begin
     for at, rate in prices:
-        if at + HALF_HOUR_MS <= begin:
+        if at + HALF_HOUR <= begin:
             continue
         if at > known_until:
             yield Span(known_until, None)
         yield Span(at, Rate(charge, rate))
-        known_until = at + HALF_HOUR_MS
+        known_until = at + HALF_HOUR
     yield Span(known_until, None)
 
 

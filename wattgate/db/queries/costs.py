@@ -11,7 +11,7 @@ import msgspec
 from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db import buckets, timeline
 from wattgate.db.aggregates import Aggregates
-from wattgate.db.buckets import Grid
+from wattgate.db.buckets import HALF_HOUR, Grid
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.pricing import (
     BUCKET_DECIMALS,
@@ -33,7 +33,6 @@ from wattgate.db.queries.consent import withheld
 from wattgate.db.queries.tariffs import histories, in_force, source_id, timelines
 from wattgate.db.rows import Rows
 from wattgate.db.storage import Field, fields_of
-from wattgate.db.tariffs import HALF_HOUR_MS
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
 from wattgate.names import Period, TariffKind
 
@@ -186,7 +185,7 @@ async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[Curre
     """What energy costs each resource at this moment; None where no tariff holds."""
     tariffs = await in_force(rows, resources)
     now = to_ms(rows.now)
-    prices = await rows.prices.between(_dynamic(filter(None, tariffs)), now - HALF_HOUR_MS + 1, now + 1)
+    prices = await rows.prices.between(_dynamic(filter(None, tariffs)), now - HALF_HOUR + 1, now + 1)
     sources = await _sources(rows, resources)
     refused = await withheld(rows, list(sources.values()))
     found: list[CurrentRates | None] = []
@@ -230,7 +229,7 @@ async def _priced_of(
     histories = await timelines(rows, sources, from_ms(stop - 1))
     held = {key: [one for one, _, _ in timeline.in_force(some, start, stop)] for key, some in histories.items()}
     dynamic = _dynamic(tariff for some in held.values() for tariff in some)
-    prices = await rows.prices.between(dynamic, start - HALF_HOUR_MS + 1, stop)
+    prices = await rows.prices.between(dynamic, start - HALF_HOUR + 1, stop)
     found: dict[str, _Priced | GatewayError] = {**refused}
     for key, source in sources.items():
         if key in refused:
