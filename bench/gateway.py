@@ -17,6 +17,7 @@ from strawberry import ID
 from wattgate.app.factory import Gateway, assemble
 from wattgate.app.settings import Settings
 from wattgate.db.migrate import upgrade
+from wattgate.db.series_keys import number_of
 from wattgate.graphql.resolvers import identity, provisioning, resources
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Principal, Role
@@ -94,7 +95,7 @@ async def bench(database_url: str, *, count: int) -> AsyncIterator[Bench]:
                 user_id=account.user_id,
                 token=token,
                 resource_ids=[one.resource_id for one in made],
-                numbers=[one.number or 0 for one in made],
+                numbers=[number_of(one) for one in made],
                 connection=connection,
             )
     finally:

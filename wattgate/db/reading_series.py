@@ -10,10 +10,11 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from wattgate.clock import from_ms
-from wattgate.db.aggregates import Aggregates
+from wattgate.db.aggregates import Aggregates, SeriesKey
 from wattgate.db.buckets import Grid, instead
 from wattgate.db.column import Column
 from wattgate.db.models import Resource
+from wattgate.db.series_keys import key_of
 from wattgate.db.storage import Field
 from wattgate.errors import BadInput
 from wattgate.names import BucketQuality, Function, Period, Weekday
@@ -77,6 +78,11 @@ class ReadingSeries:
     values: list[float | None]
     since: int | None
     as_of: datetime
+
+    @property
+    def key(self) -> SeriesKey:
+        """The key of what the series was read from."""
+        return key_of(self.resource, self.storage)
 
     @property
     def field(self) -> str:

@@ -32,6 +32,7 @@ from wattgate.db.pricing import (
 from wattgate.db.queries.consent import withheld
 from wattgate.db.queries.tariffs import histories, in_force, source_id, timelines
 from wattgate.db.rows import Rows
+from wattgate.db.series_keys import key_of
 from wattgate.db.storage import Field, fields_of
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
 from wattgate.names import Period, TariffKind
@@ -147,7 +148,7 @@ async def computed(rows: Rows, wanted: Sequence[tuple[Resource, Field]], grid: G
         if isinstance(one, GatewayError):
             made.append(one)
             continue
-        key = (one.source.number or 0, one.field.index)
+        key = key_of(one.source, one.field)
         stored = (await rows.series.aggregates([key], grid, one.field.interval_ms))[key]
         made.append(_aggregated(one, field, grid, stored, changed.get(one.source.resource_id, 0)))
     return made
@@ -203,8 +204,7 @@ async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[Curre
 
 async def samples(rows: Rows, resource: Resource, field: Field, start: int, stop: int) -> list[Sample]:
     """A resource's readings of a field from start to before stop, as energy to be priced. BadInput where too many."""
-    assert resource.number is not None  # set by the database when the resource was added
-    found = await rows.series.raw((resource.number, field.index), start, stop, limit=MAX_SAMPLES + 1)
+    found = await rows.series.raw(key_of(resource, field), start, stop, limit=MAX_SAMPLES + 1)
     if len(found) > MAX_SAMPLES:
         raise BadInput(f"that are more than {MAX_SAMPLES:,} readings: ask a shorter range")
     scale = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
@@ -213,8 +213,7 @@ async def samples(rows: Rows, resource: Resource, field: Field, start: int, stop
 
 async def counted(rows: Rows, resource: Resource, field: Field, start: int, stop: int) -> int:
     """All energy of a resource from start to before stop."""
-    assert resource.number is not None  # set by the database when the resource was added
-    key = (resource.number, field.index)
+    key = key_of(resource, field)
     grid = buckets.Grid((buckets.Run(start, stop - start, 1),))
     (total,) = (await rows.series.aggregates([key], grid, field.interval_ms))[key].sum
     return int(total * 10 ** (timeline.ENERGY_DECIMALS - field.decimals))

@@ -10,6 +10,7 @@ from sqlmodel import col
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import CatchUp, Device, DeviceSensor, DeviceType, NetworkState, Resource
 from wattgate.db.rows import Rows
+from wattgate.db.series_keys import key_of
 from wattgate.db.storage import Field, fields_of
 from wattgate.names import DeviceActivity
 
@@ -87,7 +88,7 @@ async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
     sensors = await _sensors(rows, devices)
     known = await _resources(rows, sensors.values())
     fields = {resource_id: fields_of(resource.storage) for resource_id, resource in known.items()}
-    wanted = [(known[resource_id].number or 0, one.index) for resource_id, some in fields.items() for one in some]
+    wanted = [key_of(known[resource_id], one) for resource_id, some in fields.items() for one in some]
     latest = await rows.series.latest(wanted)
 
     def status(device: Device) -> DeviceStatus:
@@ -95,7 +96,7 @@ async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
             (stored.at, _cadence(field))
             for sensor in sensors[device.device_id]
             for field in fields.get(sensor.resource_id or "", ())
-            if (stored := latest.get((known[sensor.resource_id or ""].number or 0, field.index)))
+            if (stored := latest.get(key_of(known[sensor.resource_id or ""], field)))
         ]
         if device.heard_at is not None:
             seen.append((to_ms(device.heard_at), LIVE_CADENCE_MS))

@@ -13,7 +13,8 @@ from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries.consent import either, withheld
 from wattgate.db.reading_series import Incomplete, ReadingSeries
 from wattgate.db.rows import Rows
-from wattgate.db.storage import Field, field_named, fields_of
+from wattgate.db.series_keys import field_of, key_of
+from wattgate.db.storage import Field
 from wattgate.errors import BadInput, GatewayError, Problem
 from wattgate.names import Function, Period, Weekday
 
@@ -75,16 +76,14 @@ async def amounts(
 ) -> list[Aggregates | GatewayError]:
     """What the readings of one field of each resource amount to in each bucket; costs are computed."""
     pairs = list(zip(resources, fields, strict=True))
-    keys = {(number_of(resource), known.index): known.interval_ms for resource, known in pairs if not resource.cost_of}
+    keys = {key_of(resource, known): known.interval_ms for resource, known in pairs if not resource.cost_of}
     stored: dict[SeriesKey, Aggregates] = {}
     for interval in set(keys.values()):
         wanted = [key for key, of_key in keys.items() if of_key == interval]
         stored |= await rows.series.aggregates(wanted, grid, interval)
     costs = [(resource, known) for resource, known in pairs if resource.cost_of]
     computed = iter(await cost_queries.computed(rows, costs, grid) if costs else ())
-    return [
-        next(computed) if resource.cost_of else stored[number_of(resource), known.index] for resource, known in pairs
-    ]
+    return [next(computed) if resource.cost_of else stored[key_of(resource, known)] for resource, known in pairs]
 
 
 async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datetime | None]:
@@ -95,10 +94,10 @@ async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datet
     lacking = [one.first_incomplete() for one in series]
     pairs = list(zip(series, lacking, strict=True))
     begun = [(one, gap) for one, gap in pairs if gap and gap.begun]
-    stored = {(*key_of(one), gap.start, gap.stop, gap.step) for one, gap in begun if one.amounts.samples is None}
+    stored = {(*one.key, gap.start, gap.stop, gap.step) for one, gap in begun if one.amounts.samples is None}
     gaps = await rows.series.first_gaps(sorted(stored)) if stored else {}
     gaps |= {
-        (*key_of(one), gap.start): next(at for at in count(gap.start, gap.step) if at not in one.amounts.samples)
+        (*one.key, gap.start): next(at for at in count(gap.start, gap.step) if at not in one.amounts.samples)
         for one, gap in begun
         if one.amounts.samples is not None
     }
@@ -111,7 +110,7 @@ def _complete_to(
     if gap is None:
         return None if one.expected is None else from_ms(one.grid.stop)
     if gap.begun:
-        return from_ms(gaps[*key_of(one), gap.start])
+        return from_ms(gaps[*one.key, gap.start])
     return from_ms(gap.start) if gap.complete_before else None
 
 
@@ -129,23 +128,23 @@ async def values_of(
             for inside, known in zip(found, fields, strict=True)
         ]
     places = [
-        [] if isinstance(inside, GatewayError) else _places(number_of(resource), known, inside, function)
+        [] if isinstance(inside, GatewayError) else _places(key_of(resource, known), inside, function)
         for resource, known, inside in zip(resources, fields, found, strict=True)
     ]
     stored = await rows.series.values_at({place for some in places for place in some if place})
     for resource, known, inside in zip(resources, fields, found, strict=True):
         if isinstance(inside, Aggregates) and inside.samples is not None:
-            stored |= {(number_of(resource), known.index, at): value for at, value in inside.samples.items()}
+            stored |= {(*key_of(resource, known), at): value for at, value in inside.samples.items()}
     return [
         [None if place is None else known.number(stored[place]) for place in some]
         for known, some in zip(fields, places, strict=True)
     ]
 
 
-def _places(number: int, field: Field, inside: Aggregates, function: Function) -> list[tuple[int, int, int] | None]:
+def _places(key: SeriesKey, inside: Aggregates, function: Function) -> list[tuple[int, int, int] | None]:
     """Where the value of each bucket is stored: that of its first or of its last reading."""
     instants = inside.first_at if function is Function.FIRST else inside.last_at
-    return [(number, field.index, at) if count else None for count, at in zip(inside.count, instants, strict=True)]
+    return [(*key, at) if count else None for count, at in zip(inside.count, instants, strict=True)]
 
 
 def _value_of(inside: Aggregates, field: Field, function: Function) -> list[float | None]:
@@ -171,27 +170,3 @@ def _check(start: datetime, end: datetime, period: Period) -> None:
             f"{buckets.instead(start, end, period, MAX_BUCKETS)}",
             problems=[Problem(("period",), f"gives more than {MAX_BUCKETS:,} buckets")],
         )
-
-
-def field_of(resource: Resource, name: str | None) -> Field:
-    """The field of that name, or the first one. BadInput where the resource has none of that name."""
-    known = fields_of(resource.storage)
-    field = field_named(known, name)
-    if field is None:
-        names = ", ".join(field.name for field in known)
-        raise BadInput(
-            f"resource {resource.resource_id} has no field {name}; it has {names}",
-            problems=[Problem(("field",), "is not a field of the resource")],
-        )
-    return field
-
-
-def key_of(series: ReadingSeries) -> SeriesKey:
-    """The key of what a series was read from."""
-    return number_of(series.resource), series.storage.index
-
-
-def number_of(resource: Resource) -> int:
-    """The short key of a resource in the tables of readings."""
-    assert resource.number is not None  # set by the database when the resource was added
-    return resource.number

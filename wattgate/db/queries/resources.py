@@ -8,9 +8,9 @@ import msgspec
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, ResourceType
 from wattgate.db.queries.consent import either, withheld
-from wattgate.db.queries.readings import number_of
 from wattgate.db.rows import Rows
 from wattgate.db.series import Stored
+from wattgate.db.series_keys import key_of, number_of
 from wattgate.db.storage import Field, field_named, fields_of
 
 POWER_FIELD = "POWER"
@@ -42,9 +42,7 @@ async def current(rows: Rows, resources: Sequence[Resource]) -> list[CurrentRead
     sources = await measured(rows, resources)
     fields = [fields_of(source.storage) for source in sources]
     wanted = [
-        (number_of(source), field.index)
-        for source, known in zip(sources, fields, strict=True)
-        for field in _shown_now(known)
+        key_of(source, field) for source, known in zip(sources, fields, strict=True) for field in _shown_now(known)
     ]
     found = await rows.series.latest(wanted)
     fresh = to_ms(rows.now) - POWER_AGE_MS
@@ -80,7 +78,7 @@ def _newest(
     resource: Resource, fields: tuple[Field, ...], found: dict[tuple[int, int], Stored], fresh: int
 ) -> CurrentReading | None:
     for field in _shown_now(fields):
-        stored = found.get((number_of(resource), field.index))
+        stored = found.get(key_of(resource, field))
         if stored and (field.name != POWER_FIELD or stored.at >= fresh):
             return CurrentReading(
                 resource_id=resource.resource_id,

@@ -10,8 +10,9 @@ from wattgate.db import meter_points, models
 from wattgate.db.column import Column
 from wattgate.db.queries.consent import withheld
 from wattgate.db.series import Stored
-from wattgate.db.storage import QUALITIES, Field, field_named, fields_of
-from wattgate.errors import BadInput, NotSupported, Problem
+from wattgate.db.series_keys import field_of, key_of
+from wattgate.db.storage import QUALITIES, Field
+from wattgate.errors import NotSupported
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
@@ -88,11 +89,9 @@ async def raw_readings(
     await refuse_withheld(call, resource)
     if resource.cost_of:
         raise NotSupported(f"resource {resource_id} tells a cost, which is computed: ask its readings in buckets")
-    wanted = field_named(fields_of(resource.storage), field)
-    if wanted is None:
-        raise BadInput("there is no such field", problems=[Problem(("field",), "is not a field of the resource")])
+    wanted = field_of(resource, field)
     since, until = (to_ms(start) if start else -FOREVER), (to_ms(end) if end else FOREVER)
-    found = await call.rows.series.raw((resource.number or 0, wanted.index), since, until, limit=PAGE + 1)
+    found = await call.rows.series.raw(key_of(resource, wanted), since, until, limit=PAGE + 1)
     following = from_ms(found[PAGE].at) if len(found) > PAGE else None
     return RawReadings(resource, wanted, found[:PAGE], following)
 

@@ -8,6 +8,7 @@ from sqlmodel import col
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.db.buckets import DAY
+from wattgate.db.series_keys import number_of
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types import resources as types
@@ -59,7 +60,7 @@ async def forget_readings(call: Call) -> int:
         of_kind = await call.rows.all(
             models.Resource, col(models.Resource.resource_type_id) == kind.resource_type_id, order_by=["number"]
         )
-        left -= await call.rows.series.forget([one.number or 0 for one in of_kind], before, limit=left)
+        left -= await call.rows.series.forget([number_of(one) for one in of_kind], before, limit=left)
     return AT_ONCE - left
 
 
