@@ -23,8 +23,8 @@ class View(Protocol):
     async def load(self, rows: Rows) -> Any:
         """The state, from the database."""
 
-    def take(self, state: Any, event: Event) -> Any | None:
-        """The state after an event."""
+    def take(self, state: Any, event: Event, now: datetime) -> Any | None:
+        """The state after an event that has come now."""
 
     def turn(self, state: Any, now: datetime) -> Any | None:
         """The state as time passes."""
