@@ -30,6 +30,7 @@ from wattgate.db.pricing import (
     with_vat,
 )
 from wattgate.db.queries.consent import withheld
+from wattgate.db.queries.ranges import check_buckets, closed
 from wattgate.db.queries.tariffs import histories, in_force, source_id, timelines
 from wattgate.db.rows import Rows
 from wattgate.db.series_keys import key_of
@@ -37,7 +38,6 @@ from wattgate.db.storage import Field, fields_of
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
 from wattgate.names import Period, TariffKind
 
-MAX_BUCKETS = 20_000
 MAX_SAMPLES = 100_000
 MAX_RANGE = timedelta(days=2_000)
 """100,000 half hours are 2,083 days."""
@@ -117,10 +117,7 @@ async def series(
     a day in the bucket that holds its midnight.
     """
     start, end = _checked(range, rows.now)
-    if buckets.at_most(start, end, period) > MAX_BUCKETS:
-        problem = Problem(("period",), f"gives more than {MAX_BUCKETS:,} buckets")
-        message = f"that are too many buckets: {buckets.instead(start, end, period, MAX_BUCKETS)}"
-        raise BadInput(message, problems=[problem])
+    check_buckets(start, end, period)
     edges = timeline.calendar(to_ms(start), to_ms(end), period, time_zone)
     found = await _priced_of(rows, resources, edges[0], edges[-1])
     made: list[CostSeries | GatewayError | None] = []
@@ -349,10 +346,7 @@ def _days(tariffs: Sequence[Tariff], edges: Sequence[int]) -> dict[int, Decimal]
 
 def _checked(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
     """The start and end of a range. BadInput where it is empty, or too long to be priced."""
-    start, end = range.start, range.end or now
-    if end <= start:
-        problem = Problem(("range", "end"), "is not after the start")
-        raise BadInput("the range is empty: its end is not after its start", problems=[problem])
+    start, end = closed(range, now)
     if end - start > MAX_RANGE:
         problem = Problem(("range",), f"is longer than {MAX_RANGE.days:,} days")
         raise BadInput(f"the range is too long: ask at most {MAX_RANGE.days:,} days", problems=[problem])

@@ -11,15 +11,13 @@ from wattgate.db.buckets import Grid
 from wattgate.db.models import Resource
 from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries.consent import either, withheld
+from wattgate.db.queries.ranges import check_buckets, closed
 from wattgate.db.reading_series import Incomplete, ReadingSeries
 from wattgate.db.rows import Rows
 from wattgate.db.series_keys import field_of, key_of
 from wattgate.db.storage import Field
-from wattgate.errors import BadInput, GatewayError, Problem
+from wattgate.errors import GatewayError
 from wattgate.names import Function, Period, Weekday
-
-MAX_BUCKETS = 20_000
-"""How many buckets one series has at most."""
 
 SETTLED = timedelta(minutes=1)
 """How long a write may be under way: what is received later than this before an answer may not be in it yet."""
@@ -41,8 +39,8 @@ async def readings(
 
     With `revised_since` only those buckets in which something was received after it; totals stay those of all.
     """
-    start, end = range.start, range.end or rows.now
-    _check(start, end, period)
+    start, end = closed(range, rows.now)
+    check_buckets(start, end, period)
     grid = buckets.grid(start, end, period, time_zone, week_start)
     fields = [field_of(resource, field) for resource in resources]
     found = await amounts(rows, resources, fields, grid)
@@ -158,15 +156,3 @@ def _value_of(inside: Aggregates, field: Field, function: Function) -> list[floa
         case _:
             column = {Function.SUM: inside.sum, Function.MIN: inside.min, Function.MAX: inside.max}[function]
             return [one / scale if some else None for one, some in zip(column, inside.count, strict=True)]
-
-
-def _check(start: datetime, end: datetime, period: Period) -> None:
-    if end <= start:
-        problem = Problem(("range", "end"), "is not after the start")
-        raise BadInput("the range is empty: its end is not after its start", problems=[problem])
-    if (count := buckets.at_most(start, end, period)) > MAX_BUCKETS:
-        raise BadInput(
-            f"a series has at most {MAX_BUCKETS:,} buckets, and this range has about {count:,} of {period.value}: "
-            f"{buckets.instead(start, end, period, MAX_BUCKETS)}",
-            problems=[Problem(("period",), f"gives more than {MAX_BUCKETS:,} buckets")],
-        )
