@@ -3,7 +3,7 @@
 All instants are milliseconds since 1970 (UTC) and all values are scaled integers; see `storage.Field`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -90,11 +90,17 @@ class Series:
             await partitions.drop_empty(connection, unused_since)
             await partitions.ahead(connection, now)
 
-    async def aggregates(
-        self, series: Sequence[SeriesKey], grid: Grid, interval_ms: int | None
-    ) -> dict[SeriesKey, Aggregates]:
-        """What the readings of each series amount to in each bucket; `interval_ms` is their fields'."""
-        return await aggregates.read(await self._session.connection(), series, grid, interval_ms)
+    async def aggregates(self, series: Mapping[SeriesKey, int | None], grid: Grid) -> dict[SeriesKey, Aggregates]:
+        """What the readings of each series amount to in each bucket; with each series the interval (ms) of its field.
+
+        Series of one interval share their statements.
+        """
+        connection = await self._session.connection()
+        found: dict[SeriesKey, Aggregates] = {}
+        for interval_ms in set(series.values()):
+            alike = [key for key, interval in series.items() if interval == interval_ms]
+            found |= await aggregates.read(connection, alike, grid, interval_ms)
+        return found
 
     async def raw(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[Stored]:
         """At most so many readings of a series from start to before stop, oldest first."""

@@ -10,7 +10,7 @@ import msgspec
 
 from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db import buckets, timeline
-from wattgate.db.aggregates import Aggregates
+from wattgate.db.aggregates import Aggregates, SeriesKey
 from wattgate.db.buckets import HALF_HOUR, Grid
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.pricing import (
@@ -90,6 +90,10 @@ class _Priced:
     tariffs: list[Tariff]
     pieces: list[Piece]
 
+    @property
+    def key(self) -> SeriesKey:
+        return key_of(self.source, self.field)
+
 
 async def explained(
     rows: Rows, resources: Sequence[Resource], *, range: TimeRange
@@ -139,16 +143,14 @@ async def computed(rows: Rows, wanted: Sequence[tuple[Resource, Field]], grid: G
     resources = [resource for resource, _ in wanted]
     found = await _priced_of(rows, resources, grid.start, grid.stop)
     changed = await _changed(rows, resources)
-    made: list[Aggregates | GatewayError] = []
-    for resource, field in wanted:
-        one = found[source_id(resource)]
-        if isinstance(one, GatewayError):
-            made.append(one)
-            continue
-        key = key_of(one.source, one.field)
-        stored = (await rows.series.aggregates([key], grid, one.field.interval_ms))[key]
-        made.append(_aggregated(one, field, grid, stored, changed.get(one.source.resource_id, 0)))
-    return made
+    keys = {one.key: one.field.interval_ms for one in found.values() if isinstance(one, _Priced)}
+    stored = await rows.series.aggregates(keys, grid)
+    return [
+        one
+        if isinstance(one, GatewayError)
+        else _aggregated(one, field, grid, stored[one.key], changed.get(one.source.resource_id, 0))
+        for one, field in ((found[source_id(resource)], field) for resource, field in wanted)
+    ]
 
 
 async def _changed(rows: Rows, resources: Sequence[Resource]) -> dict[str, int]:
@@ -212,7 +214,7 @@ async def counted(rows: Rows, resource: Resource, field: Field, start: int, stop
     """All energy of a resource from start to before stop."""
     key = key_of(resource, field)
     grid = buckets.Grid((buckets.Run(start, stop - start, 1),))
-    (total,) = (await rows.series.aggregates([key], grid, field.interval_ms))[key].sum
+    (total,) = (await rows.series.aggregates({key: field.interval_ms}, grid))[key].sum
     return int(total * 10 ** (timeline.ENERGY_DECIMALS - field.decimals))
 
 

@@ -75,10 +75,7 @@ async def amounts(
     """What the readings of one field of each resource amount to in each bucket; costs are computed."""
     pairs = list(zip(resources, fields, strict=True))
     keys = {key_of(resource, known): known.interval_ms for resource, known in pairs if not resource.cost_of}
-    stored: dict[SeriesKey, Aggregates] = {}
-    for interval in set(keys.values()):
-        wanted = [key for key, of_key in keys.items() if of_key == interval]
-        stored |= await rows.series.aggregates(wanted, grid, interval)
+    stored = await rows.series.aggregates(keys, grid)
     costs = [(resource, known) for resource, known in pairs if resource.cost_of]
     computed = iter(await cost_queries.computed(rows, costs, grid) if costs else ())
     return [next(computed) if resource.cost_of else stored[key_of(resource, known)] for resource, known in pairs]
