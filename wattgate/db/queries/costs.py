@@ -303,13 +303,8 @@ def _explanation(one: _Priced, start: int, stop: int) -> CostExplanation | None:
 
 def _completeness(one: _Priced, start: int, stop: int) -> float | None:
     """The share of a range's samples that is stored; None without a sampling grid, or where no sample is expected."""
-    if one.field.interval_ms is None:
-        return None
-    first, last = (
-        -((one.field.start_ms - at) // one.field.interval_ms) for at in (max(start, one.field.start_ms), stop)
-    )
-    expected = last - first
-    return len({piece.at for piece in one.pieces}) / expected if expected > 0 else None
+    expected = one.field.expected(max(start, one.field.start_ms), stop)
+    return len({piece.at for piece in one.pieces}) / expected if expected is not None and expected > 0 else None
 
 
 def _buckets(one: _Priced, edges: Sequence[int]) -> list[CostBucket]:
