@@ -4,13 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wattgate.db.rollups import Integers
+from wattgate.db.arrays import Flags, Floats, Integers
 from wattgate.db.storage import AHEAD_MS, MAX_SCALED, Field
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

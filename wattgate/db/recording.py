@@ -10,8 +10,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.db import partitions, rollups
+from wattgate.db.arrays import Integers, firsts
 from wattgate.db.models import Reading
-from wattgate.db.rollups import Integers
 from wattgate.db.rowset import Rowset
 
 
@@ -47,13 +47,10 @@ class Readings:
 
     def series(self) -> Integers:
         """The places at which the readings of a series begin, and the end."""
-        changes = (np.diff(self.number) != 0) | (np.diff(self.field) != 0)
-        return np.concatenate(([0], np.flatnonzero(changes) + 1, [len(self.at)]))
+        return np.append(np.flatnonzero(firsts(self.number, self.field)), len(self.at))
 
     def newest(self) -> list[Incoming]:
         """The last reading of each series."""
-        if not len(self.at):
-            return []
         ends = self.series()[1:] - 1
         columns = [getattr(self, column.name)[ends].tolist() for column in fields(self)]
         return [Incoming(*one) for one in zip(*columns, strict=True)]

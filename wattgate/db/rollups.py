@@ -3,16 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from wattgate.db.arrays import Integers, firsts
 from wattgate.db.buckets import DAY, HOUR
 from wattgate.db.models.resources import Rollup
 from wattgate.db.rowset import Rowset
-
-Integers = NDArray[np.int64]
 
 KEY = ("resource_number", "field", "at")
 AMOUNTS = tuple(name for name in Rollup.model_fields if name not in KEY)
@@ -93,7 +90,7 @@ async def refresh(
 def _spans(number: Integers, field: Integers, at: Integers, size: int) -> list[tuple[int, int, int]]:
     """The rows of a level that hold these readings: resource number, field and start."""
     columns = (number, field, at - at % size)
-    first = np.concatenate(([True], np.any([np.diff(column) != 0 for column in columns], axis=0)))
+    first = firsts(*columns)
     return list(zip(*(column[first].tolist() for column in columns), strict=True))
 
 

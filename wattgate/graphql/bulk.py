@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wattgate.db.rollups import Integers
+from wattgate.db.arrays import Integers
 from wattgate.db.storage import QUALITY_CODES
 from wattgate.errors import BadInput
 from wattgate.graphql.operation import Operation

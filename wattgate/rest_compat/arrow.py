@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from wattgate.db.rollups import Integers
+from wattgate.db.arrays import Integers
 from wattgate.db.storage import fields_of
 from wattgate.graphql.bulk import BATCH, BadLine, Unreadable, quality_code
 from wattgate.graphql.resolvers.bulk_recording import ReadingArrays

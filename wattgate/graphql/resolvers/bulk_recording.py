@@ -1,13 +1,12 @@
 """Readings of streams and files, as arrays: checked and put in order without a look at single ones."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from wattgate.db.limits import Floats, Limits
+from wattgate.db.arrays import Floats, Integers, firsts
+from wattgate.db.limits import Limits
 from wattgate.db.recording import Readings
-from wattgate.db.rollups import Integers
 from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.resolvers.recording import TWICE
 from wattgate.graphql.targets import Target, Targets, UnknownTarget, store
@@ -62,9 +61,8 @@ class _Taking:
     def readings(self) -> Readings:
         """What is to be stored."""
         index, value = self._allowed(np.flatnonzero(self._place >= 0))
-        number, field, hourly = (
-            np.array([get(target) for target in self._known], dtype=np.int64) for get in _OF_TARGET
-        )
+        keys = [(one.number, one.field.index, one.field.hourly) for one in self._known]
+        number, field, hourly = np.array(keys, dtype=np.int64).reshape(-1, 3).T
         place = self._place[index]
         columns = (number[place], field[place], self._batch.at[index], value, self._batch.quality[index], hourly[place])
         chosen, twice = _in_order(*columns[:5])
@@ -99,13 +97,6 @@ class _Taking:
         return index[good], scaled[good]
 
 
-_OF_TARGET: Sequence[Callable[[Target], int]] = (
-    lambda target: target.number,
-    lambda target: target.field.index,
-    lambda target: target.field.hourly,
-)
-
-
 def _in_order(
     number: Integers, field: Integers, at: Integers, value: Integers, quality: Integers
 ) -> tuple[Integers, Integers]:
@@ -114,9 +105,7 @@ def _in_order(
     One that repeats an earlier one stands in neither.
     """
     order = np.lexsort((at, field, number))  # stable: of the same key what was given first stands first
-    if not len(order):
-        return order, order
-    first = np.concatenate(([True], np.any([np.diff(column[order]) != 0 for column in (number, field, at)], axis=0)))
-    firsts = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
-    other = (value[order] != value[firsts]) | (quality[order] != quality[firsts])
+    first = firsts(number[order], field[order], at[order])
+    kept = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    other = (value[order] != value[kept]) | (quality[order] != quality[kept])
     return order[first], order[other]
