@@ -98,6 +98,24 @@ class DeviceActivity(Enum):
     OFFLINE = "OFFLINE"
 
 
+class FreshnessState(Enum):
+    """What the age of the newest reading says, by how often readings come (`db.freshness`)."""
+
+    LIVE = "LIVE"
+    DELAYED = "DELAYED"
+    STALE = "STALE"
+    OFFLINE = "OFFLINE"
+
+
+class FreshnessCause(Enum):
+    """Where readings stay away that do not come, as far as that is known."""
+
+    METER = "METER"
+    GATEWAY = "GATEWAY"
+    PLATFORM = "PLATFORM"
+    UNKNOWN = "UNKNOWN"
+
+
 TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
 """The id of the request being served; it stands in every error told and every log line."""
 

@@ -28,6 +28,13 @@ class Stored(NamedTuple):
     quality: int
 
 
+class Receipt(NamedTuple):
+    """Readings of a series that were received at one instant, the newest of them being `at`."""
+
+    received_at: int
+    at: int
+
+
 _STORED = "r.at, r.value, r.quality"
 _SERIES = Rowset("series", {"number": "bigint", "field": "int"})
 _EDGE_OF_SERIES = f"""
@@ -35,6 +42,14 @@ _EDGE_OF_SERIES = f"""
     FROM {{series}} s CROSS JOIN reading r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at = (
         SELECT {{which}}(at) FROM reading WHERE resource_number = s.number AND field = s.field)"""
+_RECEIPTS = """
+    SELECT s.number, s.field, r.received_at, max(r.at)
+    FROM {series} s CROSS JOIN reading r
+    WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= coalesce((
+        SELECT at FROM reading WHERE resource_number = s.number AND field = s.field
+        ORDER BY at DESC LIMIT 1 OFFSET {depth}), 0)
+    GROUP BY s.number, s.field, r.received_at
+    ORDER BY s.number, s.field, r.received_at"""
 _PLACES = Rowset("places", {"number": "bigint", "field": "int", "at": "bigint"})
 _AT_PLACES = f"""
     SELECT p.number, p.field, {_STORED}
@@ -134,6 +149,13 @@ class Series:
     async def earliest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
         """The oldest reading of each series that has one."""
         return await self._edge_of("min", series)
+
+    async def receipts(self, series: Sequence[SeriesKey], count: int) -> dict[SeriesKey, list[Receipt]]:
+        """When the newest so many readings of each series were received, in order: what came at once is one receipt."""
+        by_series: dict[SeriesKey, list[Receipt]] = {key: [] for key in series}
+        for number, field, *receipt in await self._run(_RECEIPTS.replace("{depth}", str(count - 1)), _SERIES, series):
+            by_series[number, field].append(Receipt(*receipt))
+        return by_series
 
     async def _edge_of(self, which: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
         found = await self._run(_EDGE_OF_SERIES.replace("{which}", which), _SERIES, series)

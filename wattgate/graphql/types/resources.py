@@ -7,11 +7,13 @@ import strawberry
 from wattgate.db.queries import comparisons as comparison_queries
 from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries import devices as device_queries
+from wattgate.db.queries import freshness as freshness_queries
 from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
+from wattgate.graphql.types.freshness import Freshness
 from wattgate.graphql.types.readings import Bucket, BucketColumns, SeriesPart
 from wattgate.graphql.types.scalars import Json
 from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
@@ -201,6 +203,11 @@ class Resource:
         needs=Permission.READINGS_READ,
         description="The newest reading: power while that is fresh, else the latest stored value.",
     )
+    freshness: Freshness = edge(
+        freshness_queries.of_resources,
+        needs=Permission.READINGS_READ,
+        description="How fresh its readings are: those of `field`, else those that come most often.",
+    )
     first_time: datetime | None = edge(
         queries.first_times, needs=Permission.READINGS_READ, description="When the first reading was taken."
     )
@@ -266,6 +273,11 @@ class Device:
     )
     status: DeviceStatus = edge(
         device_queries.statuses, needs=Permission.DEVICE_READ, description="Whether it sends packets."
+    )
+    freshness: Freshness = edge(
+        freshness_queries.of_devices,
+        needs=Permission.DEVICE_READ,
+        description="How fresh the last sign of it is: a live reading, or what it said of itself.",
     )
     network_state: NetworkState | None = edge(
         device_queries.network_states,
