@@ -20,6 +20,7 @@ from wattgate.app.demo import live, seed
 from wattgate.app.demo.simulated_network import SimulatedNetwork
 from wattgate.app.factory import Gateway, create_app
 from wattgate.app.import_commands import network_app, readings_app, tariff_app
+from wattgate.app.measuring import open_metrics_port
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
@@ -245,6 +246,7 @@ async def _checked(settings: Settings) -> bool:
 def _serve(settings: Settings, application: Starlette) -> None:
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells at every look which database it looks at
+    open_metrics_port(settings)
     uvicorn.run(
         application,
         host=settings.host,

@@ -20,6 +20,7 @@ from starlette.types import Lifespan
 
 from wattgate.app.auth import Authenticator
 from wattgate.app.catch_ups import run_catch_ups
+from wattgate.app.measuring import Measured, metrics, on_the_gateways_port
 from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
 from wattgate.app.pages import pages
 from wattgate.app.settings import Settings
@@ -121,6 +122,7 @@ def create_app(
         routes=[
             Route("/healthz", _healthy),
             Route("/readyz", ready),
+            *([Route("/metrics", metrics)] if on_the_gateways_port(settings) else []),
             Route("/graphql", graphql, methods=["GET", "POST"]),
             WebSocketRoute("/graphql", graphql),
             *pages(settings.base_path),
@@ -186,6 +188,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
             max_age=600,
         ),
         Middleware(PlainPaths),
+        Middleware(Measured),
         Middleware(
             BodyLimit,
             limit=settings.max_body_bytes,

@@ -32,13 +32,20 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes any free one.")
     environment: Literal["development", "production"] = Field(
-        default="production", description="development serves an IDE at /graphql."
+        default="production", description="development serves an IDE at /graphql, and /metrics."
     )
     allowed_origins: list[str] = Field(
         default=["*"], description="Origins (JSON list) whose web pages may call; * for any."
     )
     max_body_bytes: int = Field(default=4 * 2**20, ge=2**10, description="Largest request body.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
+    metrics_port: int | None = Field(
+        default=None,
+        ge=1,
+        le=65535,
+        description="Port of /metrics for Prometheus; that of the gateway itself where it is the same one.",
+    )
+    metrics_host: str = Field(default="127.0.0.1", description="Address on which the port of /metrics listens.")
 
     mqtt_url: str | None = Field(
         default=None, description="Broker of in-home displays, mqtt:// or mqtts://user:password@host:port."

@@ -1,0 +1,101 @@
+"""What the gateway counts and measures, as Prometheus metrics. Whoever does the thing counts it.
+
+Under several processes (`wattgate serve --workers`) each process writes its values to a folder, and what is told is
+their sum; a gauge counts the processes that live. Labels take few values: no id, no path, no name that a caller chose.
+"""
+
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+)
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.multiprocess import MultiProcessCollector
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the times of their beginning: a second series each
+
+_REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+"""Those of OpenTelemetry's http.server.request.duration."""
+
+_SHORT_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1)
+"""For what takes a part of a turn of the event loop."""
+
+_LAG_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+CLIENTS = Gauge("wattgate_num_clients", "Sockets and event streams that are open.", multiprocess_mode="livesum")
+SUBSCRIPTIONS = Gauge("wattgate_num_subscriptions", "Subscriptions that are open.", multiprocess_mode="livesum")
+CHANNELS = Gauge("wattgate_num_channels", "Topics that somebody watches, by process.", multiprocess_mode="livesum")
+GROUPS = Gauge(
+    "wattgate_num_groups", "Groups of subscribers that share an execution, by process.", multiprocess_mode="livesum"
+)
+SERVER_DISCONNECTS = Counter(
+    "wattgate_client_num_server_disconnects", "Sockets that the gateway closed, by close code.", ["code"]
+)
+RECOVER = Counter(
+    "wattgate_client_recover", "Subscriptions resumed from a position, by whether all was there.", ["recovered"]
+)
+CONNECTION_LIMIT_REACHED = Counter(
+    "wattgate_client_connection_limit_reached", "Connections refused or displaced, by the limit reached.", ["limit"]
+)
+PING_PONG_SECONDS = Histogram(
+    "wattgate_ping_pong_duration_seconds", "From a ping to its pong.", buckets=_REQUEST_BUCKETS
+)
+MESSAGES_SENT = Counter("wattgate_transport_messages_sent", "Messages to subscribers.")
+MESSAGES_SENT_BYTES = Counter("wattgate_transport_messages_sent_size", "Bytes of messages to subscribers.")
+PUB_SUB_LAG_SECONDS = Histogram(
+    "wattgate_pub_sub_lag_seconds",
+    "From the publication of an event to its arrival at a process.",
+    buckets=_LAG_BUCKETS,
+)
+BROADCAST_SECONDS = Histogram(
+    "wattgate_broadcast_duration_seconds", "Handing an event to all its subscribers.", buckets=_SHORT_BUCKETS
+)
+COMMAND_SECONDS = Histogram(
+    "wattgate_command_duration_seconds", "Messages from sockets, by their type.", ["type"], buckets=_REQUEST_BUCKETS
+)
+EVENTS_LOST = Counter("wattgate_events_lost", "Events that could not be brought to the bus, or from it.")
+HTTP_SECONDS = Histogram(
+    "wattgate_http_server_request_duration_seconds",
+    "Requests until their answer is sent, event streams left out; by method, route and status.",
+    ["method", "route", "status"],
+    buckets=_REQUEST_BUCKETS,
+)
+
+METRICS = (
+    CLIENTS,
+    SUBSCRIPTIONS,
+    CHANNELS,
+    GROUPS,
+    SERVER_DISCONNECTS,
+    RECOVER,
+    CONNECTION_LIMIT_REACHED,
+    PING_PONG_SECONDS,
+    MESSAGES_SENT,
+    MESSAGES_SENT_BYTES,
+    PUB_SUB_LAG_SECONDS,
+    BROADCAST_SECONDS,
+    COMMAND_SECONDS,
+    EVENTS_LOST,
+    HTTP_SECONDS,
+)
+"""All of them, in the order of the documentation."""
+
+
+def summed(folder: str | None = None) -> CollectorRegistry:
+    """Where metrics are read: the sum over all processes that write to a folder (by default that of
+    PROMETHEUS_MULTIPROC_DIR, which the launcher sets); where there is none, those of this process."""
+    registry = CollectorRegistry()
+    try:
+        MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    except ValueError:  # its way to say that there is no folder
+        return REGISTRY
+    return registry
+
+
+def told(accept: str) -> tuple[bytes, str]:
+    """The metrics as Prometheus reads them, and the media type, by what its request accepts."""
+    encode, media_type = choose_encoder(accept)
+    return encode(summed()), media_type
