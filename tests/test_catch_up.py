@@ -288,7 +288,8 @@ async def test_a_fault_is_logged_and_does_not_end_the_work(
     await asyncio.gather(worker, return_exceptions=True)
     (failed,) = await bench.known(point.resource_id)
     assert (failed.state, failed.reason) == (CatchUpState.FAILED, "an unexpected error has occurred")
-    (logged,) = [one for one in caplog.records if one.name == "wattgate.app.catch_ups"]
+    (logged,) = [one for one in caplog.records if one.name == "wattgate.app.rounds"]
+    assert logged.getMessage() == "catch-ups: a round ended by a fault"
     assert logged.exc_info is not None
     assert isinstance(logged.exc_info[1], ZeroDivisionError)
 

@@ -1,8 +1,6 @@
 """The worker that retrieves readings from the meter network for the catch-ups that are asked for."""
 
-import asyncio
-import logging
-
+from wattgate.app.rounds import go_round
 from wattgate.db.models import CatchUp
 from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers import catch_up
@@ -11,8 +9,6 @@ from wattgate.graphql.runner import Runner
 from wattgate.names import CatchUpState
 from wattgate.principal import Principal, Role
 
-log = logging.getLogger(__name__)
-
 PAUSE = 0.5
 """Seconds between two looks for work."""
 
@@ -20,19 +16,14 @@ PAUSE_AFTER_TROUBLE = 5.0
 
 
 async def run_catch_ups(runner: Runner) -> None:
-    """Work on catch-ups for as long as the gateway runs. Whatever goes wrong is logged, and the work goes on."""
-    while True:
-        pause = PAUSE
-        try:
-            while await work_once(runner):
-                pass
-        except GatewayError as error:
-            log.warning("catch-ups have to wait: %s", error.message)
-            pause = PAUSE_AFTER_TROUBLE
-        except Exception:  # the supervisor: one fault must not end the work for good
-            log.exception("a catch-up ended by a fault")
-            pause = PAUSE_AFTER_TROUBLE
-        await asyncio.sleep(pause)
+    """Work on catch-ups for as long as the gateway runs."""
+    await go_round("catch-ups", lambda: _work(runner), pause=PAUSE, pause_after_trouble=PAUSE_AFTER_TROUBLE)
+
+
+async def _work(runner: Runner) -> None:
+    """Do what waits, until nothing does."""
+    while await work_once(runner):
+        pass
 
 
 async def work_once(runner: Runner) -> bool:
