@@ -3,6 +3,7 @@
 Instants and spans are milliseconds, instants since 1970 (UTC).
 """
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate, pairwise
@@ -78,6 +79,10 @@ class Pulse(NamedTuple):
         """When the state changes if nothing comes; None where it is OFFLINE already."""
         limit = LIMITS.get(self.state(now))
         return None if limit is None or self.as_of is None else self.as_of + limit.age(self.every)
+
+
+Pulses = dict[Field, Pulse]
+"""By field of a resource, what is known of it."""
 
 
 class Freshness(msgspec.Struct, frozen=True, gc=False):
@@ -156,3 +161,82 @@ def _declared(field: Field) -> int:
 def collected(field: Field) -> bool:
     """Whether the meter network is expected to collect a field's samples; others come as they are taken."""
     return field.interval_ms is not None and field.interval_ms >= DELIVERED
+
+
+class Sender(NamedTuple):
+    """A device in a home: when it last said something of itself, and the resources that it feeds."""
+
+    said: Pulse
+    feeds: tuple[str, ...]
+
+
+TALKS = (FreshnessState.LIVE, FreshnessState.DELAYED)
+"""While the best sign of a device is so fresh, it is not the device that keeps readings away."""
+
+
+@dataclasses.dataclass(slots=True)
+class Picture:
+    """What is known of resources and of the devices that feed them: what freshness and its cause are told from.
+
+    `pulses` are by resource, of all that those devices feed; `senders` are by device, `sender_of` by resource.
+    """
+
+    pulses: dict[str, Pulses]
+    senders: dict[str, Sender] = dataclasses.field(default_factory=dict)
+    sender_of: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def pulse(self, resource_id: str, of: Field | None, now: int) -> Pulse:
+        """That of one field of a resource, or of the one that says most."""
+        known = self.pulses[resource_id]
+        return telling(known.values(), now) if of is None else known[of]
+
+    def resource(self, resource_id: str, of: Field | None, now: int) -> Freshness:
+        return told(self.pulse(resource_id, of, now), now, self._cause(resource_id, now))
+
+    def device(self, device_id: str, now: int) -> Freshness:
+        """The freshness of the best sign of a device. What never gave one is OFFLINE, and nobody knows why."""
+        pulse = freshest(self._signs(device_id), now)
+        return told(pulse, now, FreshnessCause.UNKNOWN if pulse.as_of is None else FreshnessCause.GATEWAY)
+
+    def read(self, resource_id: str, name: str, at: int) -> None:
+        """Take note of a reading."""
+        known = self.pulses.get(resource_id, {})
+        for one, pulse in known.items():
+            if one.name == name:
+                known[one] = pulse._replace(as_of=max(pulse.as_of or 0, as_of(one, at)))
+
+    def said(self, device_id: str, at: int) -> None:
+        """Take note that a device has said something of itself."""
+        if device_id in self.senders:
+            known = self.senders[device_id]
+            heard = known.said._replace(as_of=max(known.said.as_of or 0, at))
+            self.senders[device_id] = known._replace(said=heard)
+
+    def turns_at(self, now: int) -> int | None:
+        """The next instant at which something may change if nothing comes."""
+        pulses = [one for known in self.pulses.values() for one in known.values()]
+        pulses += [sender.said for sender in self.senders.values()]
+        turns = [one.turns_at(now) for one in pulses]
+        return min((turn for turn in turns if turn is not None), default=None)
+
+    def _cause(self, resource_id: str, now: int) -> FreshnessCause:
+        """What keeps the readings of a resource away: its meter where its device still talks, else the device."""
+        device_id = self.sender_of.get(resource_id)
+        if device_id is None:
+            return FreshnessCause.UNKNOWN
+        if freshest(self._signs(device_id), now).state(now) in TALKS:
+            return FreshnessCause.METER
+        sender = self.senders[device_id]
+        meters = [one for one in sender.feeds if any(pulse.as_of is not None for pulse in self.pulses[one].values())]
+        # a device that only ever spoke through one meter: nobody can tell which of the two is silent
+        alone = sender.said.as_of is None and len(meters) < 2
+        return FreshnessCause.UNKNOWN if alone else FreshnessCause.GATEWAY
+
+    def _signs(self, device_id: str) -> list[Pulse]:
+        """What a device said of itself and its live readings, or all where there is none of these."""
+        sender = self.senders[device_id]
+        known = [pair for one in sender.feeds for pair in self.pulses[one].items()]
+        live = [sender.said, *(pulse for one, pulse in known if not collected(one))]
+        if all(pulse.as_of is None for pulse in live):
+            return [sender.said, *(pulse for _, pulse in known)]
+        return live
