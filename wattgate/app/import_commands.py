@@ -3,20 +3,21 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, BinaryIO, NoReturn, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
 from wattgate.app.commands import err, out, run, with_gateway
-from wattgate.app.factory import Gateway
 from wattgate.app.network_import import import_network
 from wattgate.app.readings_import import import_csv
 from wattgate.app.settings import Settings
 from wattgate.app.tariff_import import import_tariffs
 from wattgate.graphql.bulk import Refuse, Report
+from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal, Role
 
 SHOWN_REFUSALS = 20
@@ -25,14 +26,19 @@ network_app = typer.Typer(no_args_is_help=True, help="The registry of the local 
 tariff_app = typer.Typer(no_args_is_help=True, help="Tariffs and prices.")
 readings_app = typer.Typer(no_args_is_help=True, help="Readings.")
 
+JsonLines = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, one object a line.")]
+Application = Annotated[str, typer.Option(help="The application whose resources these are.")]
+OneResource = Annotated[str | None, typer.Option(help="The one resource of a file without resourceId.")]
+Refused = Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")]
+
 
 @readings_app.command("import")
 def readings_import(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV with a header line.")],
-    application: Annotated[str, typer.Option(help="The application whose resources these are.")],
-    resource: Annotated[str | None, typer.Option(help="The one resource of a file without resourceId.")] = None,
+    application: Application,
+    resource: OneResource = None,
     time_zone: Annotated[str, typer.Option(help="The wall clock of a column localTime.")] = "UTC",
-    refused: Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")] = None,
+    refused: Refused = None,
 ) -> None:
     """Record the readings of a CSV file of any size.
 
@@ -41,31 +47,13 @@ def readings_import(
     status is 1 where a line was refused.
     """
     zone, principal = _zone(time_zone), Principal(Role.SYSTEM, application_id=application)
-    report = run(
-        _import(
-            file,
-            refused,
-            lambda lines, gateway, refuse, progress: import_csv(
-                lines,
-                runner=gateway.runner,
-                principal=principal,
-                resource_id=resource,
-                zone=zone,
-                refuse=refuse,
-                progress=progress,
-            ),
-        )
-    )
-    out.print(f"{report.recorded:,} readings recorded from {report.lines:,} lines, {report.refused:,} refused")
-    raise typer.Exit(1 if report.refused else 0)
+    work = partial(import_csv, principal=principal, resource_id=resource, zone=zone)
+    _import(file, refused, work, "readings recorded")
 
 
 @tariff_app.command("import")
 def tariff_import(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, one object a line.")],
-    application: Annotated[str, typer.Option(help="The application whose resources these are.")],
-    resource: Annotated[str | None, typer.Option(help="The one resource of a file without resourceId.")] = None,
-    refused: Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")] = None,
+    file: JsonLines, application: Application, resource: OneResource = None, refused: Refused = None
 ) -> None:
     """Set the tariffs, and the prices of dynamic tariffs, of a JSON Lines file of any size.
 
@@ -74,29 +62,11 @@ def tariff_import(
     exit status is 1 where a line was refused.
     """
     principal = Principal(Role.SYSTEM, application_id=application)
-    report = run(
-        _import(
-            file,
-            refused,
-            lambda lines, gateway, refuse, progress: import_tariffs(
-                lines,
-                runner=gateway.runner,
-                principal=principal,
-                resource_id=resource,
-                refuse=refuse,
-                progress=progress,
-            ),
-        )
-    )
-    out.print(f"{report.recorded:,} tariffs and prices set from {report.lines:,} lines, {report.refused:,} refused")
-    raise typer.Exit(1 if report.refused else 0)
+    _import(file, refused, partial(import_tariffs, principal=principal, resource_id=resource), "tariffs and prices set")
 
 
 @network_app.command("import")
-def network_import(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, one object a line.")],
-    refused: Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")] = None,
-) -> None:
+def network_import(file: JsonLines, refused: Refused = None) -> None:
     """Fill the registry of the meter network from a JSON Lines file of any size.
 
     Each line has a `kind`: meterPoint (mpxn, postcode, smetsVersion, eligible), device (eui, mpxn, deviceType,
@@ -104,24 +74,25 @@ def network_import(
     register (mpxn, classifier, at, value, unit). What is known already is replaced. Lines that cannot be kept are
     refused and reported; the exit status is 1 where one was.
     """
-    report = run(
-        _import(
-            file,
-            refused,
-            lambda lines, gateway, refuse, progress: import_network(
-                lines, runner=gateway.runner, refuse=refuse, progress=progress
-            ),
-        )
-    )
-    out.print(f"{report.recorded:,} records kept from {report.lines:,} lines, {report.refused:,} refused")
+    _import(file, refused, import_network, "records kept")
+
+
+class Import(Protocol):
+    """Reads a file into the gateway; it is given what to tell refused lines to, and the bytes read so far."""
+
+    def __call__(
+        self, file: BinaryIO, /, *, runner: Runner, refuse: Refuse, progress: Callable[[int], None]
+    ) -> Awaitable[Report]: ...
+
+
+def _import(file: Path, refused: Path | None, work: Import, what: str) -> NoReturn:
+    """Import a file, say how much of what was done, and end with 1 where a line was refused."""
+    report = run(_imported(file, refused, work))
+    out.print(f"{report.recorded:,} {what} from {report.lines:,} lines, {report.refused:,} refused")
     raise typer.Exit(1 if report.refused else 0)
 
 
-Import = Callable[[BinaryIO, Gateway, Refuse, Callable[[int], None]], Awaitable[Report]]
-"""Reads a file into the gateway; it is given what to tell refused lines to, and the bytes read so far."""
-
-
-async def _import(file: Path, refused: Path | None, work: Import) -> Report:
+async def _imported(file: Path, refused: Path | None, work: Import) -> Report:
     """Import a file with a progress bar; the first refused lines are shown, all are written to `refused`."""
     size = await asyncio.to_thread(file.stat)
     columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
@@ -143,9 +114,11 @@ async def _import(file: Path, refused: Path | None, work: Import) -> Report:
             elif told == SHOWN_REFUSALS + 1:
                 bar.console.print("further refused lines are not shown; --refused FILE writes them all")
 
+        def progress(done: int) -> None:
+            bar.update(task, completed=done)
+
         return await with_gateway(
-            Settings(),
-            lambda gateway: work(lines, gateway, refuse, lambda done: bar.update(task, completed=done)),
+            Settings(), lambda gateway: work(lines, runner=gateway.runner, refuse=refuse, progress=progress)
         )
 
 

@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Meta
 from sqlmodel import SQLModel
 
-from wattgate.app.readings_import import lines_of
+from wattgate.app.lines import numbered_lines
 from wattgate.db import meter_points
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
-from wattgate.graphql.bulk import BadLine, Refuse, Report
+from wattgate.graphql.bulk import BadLine, Refuse, Report, decoded
 from wattgate.graphql.resolvers.network_registry import record_in_registry
 from wattgate.graphql.runner import Runner
 from wattgate.names import ReadingQuality
@@ -81,9 +81,7 @@ async def import_network(file: BinaryIO, *, runner: Runner, refuse: Refuse, prog
             batch.clear()
         progress(file.tell())
 
-    for number, text in enumerate(lines_of(file), start=1):
-        if not text.strip():
-            continue
+    for number, text in numbered_lines(file):
         report.lines += 1
         try:
             batch.append(record_of(text))
@@ -98,12 +96,7 @@ async def import_network(file: BinaryIO, *, runner: Runner, refuse: Refuse, prog
 
 def record_of(text: str) -> SQLModel:
     """What a line says, as a record of the registry. BadLine where it says nothing that can be kept."""
-    try:
-        line = _DECODER.decode(text)
-    except msgspec.ValidationError as error:
-        raise BadLine(str(error)) from None
-    except msgspec.DecodeError as error:
-        raise BadLine(f"is not JSON: {error}") from None
+    line = decoded(_DECODER, text)
     given = msgspec.structs.asdict(line)
     given["mpxn"] = meter_points.meter_point_number(line.mpxn)
     if given["mpxn"] is None:

@@ -6,11 +6,12 @@ resource's first; `quality` where it is not ACTUAL.
 """
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any, BinaryIO
 
+from wattgate.app.lines import numbered_lines
 from wattgate.clock import to_ms
 from wattgate.errors import BadInput
 from wattgate.graphql.bulk import BadLine, Bulk, Refuse, Report, number_of, quality_code
@@ -18,8 +19,6 @@ from wattgate.graphql.operation import Operation
 from wattgate.graphql.resolvers.bulk_recording import Series
 from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal
-
-MAX_LINE = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +80,11 @@ async def import_csv(
         progress(file.tell())
         return await runner.run(operation, principal, arguments)
 
-    lines = lines_of(file)
-    columns = Columns.of(next(lines, ""), resource_id, zone)
+    lines = numbered_lines(file)
+    _, header = next(lines, (1, ""))
+    columns = Columns.of(header, resource_id, zone)
     bulk, latest = Bulk(run, refuse), dict[Series, datetime]()
-    for number, text in enumerate(lines, start=2):
-        if not text.strip():
-            continue
+    for number, text in lines:
         try:
             reading = _parsed(columns, text, latest)
         except BadLine as bad:
@@ -96,15 +94,6 @@ async def import_csv(
     report = await bulk.finish()
     progress(file.tell())
     return report
-
-
-def lines_of(file: BinaryIO) -> Iterator[str]:
-    """The lines of the file as text; one that is too long to be a reading comes cut, so that it is refused."""
-    while raw := file.readline(MAX_LINE):
-        text = raw.decode("utf-8-sig" if file.tell() == len(raw) else "utf-8", errors="replace")
-        while raw and not raw.endswith(b"\n"):
-            raw = file.readline(MAX_LINE)
-        yield text
 
 
 def _parsed(columns: Columns, text: str, latest: dict[Series, datetime]) -> tuple[Series, int, float, int]:

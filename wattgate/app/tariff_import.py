@@ -15,7 +15,7 @@ import orjson
 from graphql import GraphQLError
 from graphql.utilities import validate_input_value
 
-from wattgate.app.readings_import import lines_of
+from wattgate.app.lines import numbered_lines
 from wattgate.db.models import Tariff
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.bulk import BadLine, Refuse, Report
@@ -153,9 +153,7 @@ async def import_tariffs(
     schema = build(OPERATIONS)
     tariffs, prices = _Reader(schema, set_tariff, "input"), _Reader(schema, set_tariff_prices, "prices")
     work = _Import(runner, principal, refuse)
-    for number, text in enumerate(lines_of(file), start=1):
-        if not text.strip():
-            continue
+    for number, text in numbered_lines(file):
         work.report.lines += 1
         try:
             line = _line(text, resource_id)

@@ -5,8 +5,9 @@ import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from wattgate.db.arrays import Integers
@@ -15,6 +16,8 @@ from wattgate.errors import BadInput
 from wattgate.graphql.operation import Operation
 from wattgate.graphql.resolvers.bulk_recording import ReadingArrays, Series, record_reading_arrays
 from wattgate.names import ReadingQuality
+
+T = TypeVar("T")
 
 Run = Callable[[Operation, dict[str, Any]], Awaitable[Any]]
 """Runs an operation for the caller whose readings these are."""
@@ -138,6 +141,16 @@ class _Gathered:
     def arrays(self) -> ReadingArrays:
         place, at, quality = (np.array(column, np.int64) for column in (self._place, self._at, self._quality))
         return ReadingArrays(list(self._places), place, at, np.array(self._value, np.float64), quality)
+
+
+def decoded(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:
+    """What a line of JSON says. BadLine where it says nothing that the decoder takes."""
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError as error:
+        raise BadLine(str(error)) from None
+    except msgspec.DecodeError as error:
+        raise BadLine(f"is not JSON: {error}") from None
 
 
 def number_of(text: str) -> float:

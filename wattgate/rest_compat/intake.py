@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 
 from wattgate.clock import to_ms
 from wattgate.errors import MAX_TOLD, Problem
-from wattgate.graphql.bulk import BadLine, Bulk, Run, Unreadable, number_of, quality_code
+from wattgate.graphql.bulk import BadLine, Bulk, Run, Unreadable, decoded, number_of, quality_code
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.rest_compat import arrow
 
@@ -102,12 +102,7 @@ async def record_stream(take: Take, chunks: Chunks, run: Run) -> dict[str, Any]:
 def _line(text: bytes) -> Line:
     if len(text) > MAX_LINE:
         raise BadLine(f"is longer than {MAX_LINE:,} bytes")
-    try:
-        return _DECODER.decode(text)
-    except msgspec.ValidationError as error:
-        raise BadLine(str(error)) from None
-    except msgspec.DecodeError as error:
-        raise BadLine(f"is not JSON: {error}") from None
+    return decoded(_DECODER, text)
 
 
 async def _lines(chunks: Chunks) -> AsyncIterator[bytes]:
