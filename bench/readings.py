@@ -29,7 +29,6 @@ from bench.gateway import Bench, bench
 from bench.table import show
 from tests.support.house import operation
 from tests.support.servers import broker, database_on, postgresql
-from wattgate.app.broker import Broker
 from wattgate.app.mqtt_intake import MqttIntake
 from wattgate.app.readings_import import import_csv
 from wattgate.clock import TimeRange, from_ms, iso_ms, to_ms
@@ -38,6 +37,7 @@ from wattgate.db.buckets import DAY
 from wattgate.graphql.resolvers import readings
 from wattgate.graphql.types import devices as device_types
 from wattgate.names import Period
+from wattgate.realtime.address import Address
 
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))
@@ -249,7 +249,10 @@ async def _mqtt(gateway: Bench, first: int) -> float:
     await run(operation("add_device"), system, {"input": given})
     async with broker() as served:
         intake = MqttIntake(
-            Broker.at(served.url), application_id=gateway.application_id, topics=["glow/+/SENSOR/+"], client_id="bench"
+            Address.of_broker(served.url),
+            application_id=gateway.application_id,
+            topics=["glow/+/SENSOR/+"],
+            client_id="bench",
         )
         working = asyncio.ensure_future(intake.run(gateway.gateway.runner))
         while "bench" not in served.subscribed:

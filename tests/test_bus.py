@@ -13,8 +13,8 @@ from tests.support.watching import AT, Watcher, reading, values, watching
 from wattgate.errors import Unavailable
 from wattgate.names import CatchUpState
 from wattgate.realtime import events as all_events
+from wattgate.realtime.address import Address
 from wattgate.realtime.bus import KEPT_ENTRIES, KEPT_SECONDS, LEASE_SECONDS, Bus
-from wattgate.realtime.bus.address import Address
 from wattgate.realtime.bus.codec import KINDS, MAX_TOLD, STAYS, Decoder, encode
 from wattgate.realtime.bus.commands import AT_ONCE, Commands, key_of, opening, publishing, shard_of
 from wattgate.realtime.bus.memory import MAX_ENTRIES, MAX_LEFT, MemoryBus

@@ -10,10 +10,10 @@ import pytest
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.watching import Watcher, reading, watching
 from wattgate.errors import Unavailable
+from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import LEASE_SECONDS, outgoing
 from wattgate.realtime.bus import redis as redis_bus
-from wattgate.realtime.bus.address import Address
 from wattgate.realtime.bus.commands import Commands, key_of, opening
 from wattgate.realtime.bus.outgoing import Outgoing
 from wattgate.realtime.bus.redis import MAX_HELD, RedisBus

@@ -96,7 +96,7 @@ async def _from_an_empty_folder(folder: Path, port: int) -> None:
         ("BASE_PATH", "api", "begins with a slash"),
         ("LOG_LEVEL", "loud", "'debug', 'info', 'warning' or 'error'"),
         ("ALLOWED_ORIGINS", "not json", "ALLOWED_ORIGINS"),
-        ("MQTT_URL", "http://localhost", "is not a broker's URL"),
+        ("MQTT_URL", "http://localhost", "is not an address such as mqtt://user:password@host:1883"),
         ("MQTT_URL", "mqtt://localhost:eighty", "Port could not be cast"),
         ("MQTT_TOPICS", '["glow/#/STATE"]', "'glow/#/STATE' is no topic that a broker takes"),
         ("MQTT_TOPICS", "[]", "at least 1 item"),

@@ -19,7 +19,6 @@ from strawberry import ID
 from tests.support.house import House, Tenant, house, operation, settle
 from tests.support.metering import add_device
 from tests.support.servers import Broker, Relay, broker, database_on
-from wattgate.app import broker as addresses
 from wattgate.app.factory import assemble
 from wattgate.app.mqtt_intake import MAX_TOLD, FaultLog, MqttIntake
 from wattgate.app.settings import Settings
@@ -29,6 +28,7 @@ from wattgate.db.models import NetworkState
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers.metering import MAX_MESSAGES, Refusal, record_meter_messages
 from wattgate.graphql.types import resources as types
+from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.meter_messages import Measured, MeterMessage
 
@@ -207,7 +207,7 @@ async def _first_power(payloads: Any) -> Any:
 async def taking(tenant: Tenant, server: Broker, **more: Any) -> AsyncIterator[None]:
     """An intake at work, with a client id of its own."""
     options = {"topics": ["glow/+/STATE", "glow/+/SENSOR/+", "SMART/+/+"], "client_id": "intake", "backoff": QUICKLY}
-    intake = MqttIntake(addresses.Broker.at(server.url), application_id=tenant.application_id, **{**options, **more})
+    intake = MqttIntake(Address.of_broker(server.url), application_id=tenant.application_id, **{**options, **more})
     task = asyncio.create_task(intake.run(tenant.gateway.runner))
     try:
         await until(lambda: "intake" in server.subscribed)
@@ -358,10 +358,24 @@ async def _ends_with(display: Display, value: float) -> bool:
     return (await display.power())[-1:] == [value]
 
 
+@pytest.mark.parametrize("url", ["localhost", "redis://localhost", "mqtt://", "mqtt://localhost/1", "mqtt://h?tls=no"])
+def test_what_is_no_broker_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="is not an address such as mqtt://"):
+        Address.of_broker(url)
+
+
+def test_the_address_of_a_broker_says_who_the_gateway_is_and_is_told_without_its_password() -> None:
+    address = Address.of_broker("mqtts://gate:pass%40word@broker.example/")
+    assert (address.host, address.port, address.tls) == ("broker.example", 8883, True)
+    assert (address.username, address.password) == ("gate", "pass@word")
+    assert "pass@word" not in f"{address} {address!r}"
+    assert not Address.of_broker("mqtt://broker.example").tls
+
+
 async def test_a_broker_that_does_not_let_the_gateway_in_is_tried_again_and_told(
     connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stranger = addresses.Broker("127.0.0.1", server.port, tls=False, username=None, password=None)
+    stranger = Address("127.0.0.1", server.port, tls=False, username=None, password=None)
     intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=QUICKLY)
     task = asyncio.create_task(intake.run(connected[0].gateway.runner))
     await until(lambda: caplog.text.count(f"the MQTT broker 127.0.0.1:{server.port} is away") > 2)
@@ -409,7 +423,7 @@ async def test_a_message_that_breaks_its_batch_is_found_and_logged_and_the_other
     broken: Any = None  # what no reader of messages makes
     bad = [MeterMessage(display.hardware_id, utc_now(), (broken,)), MeterMessage("A\0B", utc_now())]
     intake = MqttIntake(
-        addresses.Broker.at("mqtt://nowhere"), application_id=tenant.application_id, topics=["#"], client_id="none"
+        Address.of_broker("mqtt://nowhere"), application_id=tenant.application_id, topics=["#"], client_id="none"
     )
     await intake._store(tenant.gateway.runner, [*good[:2], bad[0], good[2], bad[1], *good[3:]])
     assert await display.power() == [0, 1, 2, 3, 4]

@@ -35,8 +35,8 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.endpoint import Endpoint
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
+from wattgate.realtime.address import Address
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.bus.address import Address
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.bus.redis import RedisBus
 from wattgate.rest_compat.intake import TAKES

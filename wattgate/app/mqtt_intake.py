@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import aiomqtt
 from aiomqtt import MqttError
 
-from wattgate.app.broker import Broker
 from wattgate.app.settings import Settings
 from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers.metering import Refusal, record_meter_messages
 from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal, Role
+from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.meter_messages import MeterMessage, Unreadable, read_message
 
@@ -80,7 +80,7 @@ class Client(aiomqtt.Client):
 
     _queue: Inbox
 
-    def __init__(self, broker: Broker, identifier: str | None, queue: int = QUEUE) -> None:
+    def __init__(self, broker: Address, identifier: str | None, queue: int = QUEUE) -> None:
         super().__init__(
             broker.host,
             broker.port,
@@ -127,7 +127,7 @@ class MqttIntake:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: Address,
         *,
         application_id: str,
         topics: Sequence[str],
@@ -224,7 +224,7 @@ class MqttIntake:
 def intake(settings: Settings) -> MqttIntake:
     """The intake from the broker that the settings name."""
     return MqttIntake(
-        Broker.at(settings.mqtt_url or ""),
+        Address.of_broker(settings.mqtt_url or ""),
         application_id=settings.mqtt_application_id or "",
         topics=settings.mqtt_topics,
         client_id=settings.mqtt_client_id,
@@ -233,5 +233,5 @@ def intake(settings: Settings) -> MqttIntake:
 
 async def check(settings: Settings) -> None:
     """Connect to the broker that the settings name, beside a gateway that may be connected. MqttError if it fails."""
-    async with Client(Broker.at(settings.mqtt_url or ""), None):
+    async with Client(Address.of_broker(settings.mqtt_url or ""), None):
         pass

@@ -9,8 +9,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from wattgate.app.broker import Broker, is_topic_filter
-from wattgate.realtime.bus.address import Address
+from wattgate.app.topic_filter import is_topic_filter
+from wattgate.realtime.address import Address
 
 DATABASES = ("sqlite", "postgresql", "postgres")
 
@@ -84,7 +84,7 @@ class Settings(BaseSettings):
     @classmethod
     def _reachable_broker(cls, url: str | None) -> str | None:
         if url is not None:
-            Broker.at(url)
+            Address.of_broker(url)
             if find_spec("aiomqtt") is None:
                 raise ValueError("needs what is not installed: pip install wattgate[mqtt]")
         return url

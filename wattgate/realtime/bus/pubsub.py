@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 import hiredis
 
-from wattgate.realtime.bus.address import Address
+from wattgate.realtime.address import Address
 
 CONNECT_SECONDS = 2.0
 AT_ONCE = 500

@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar
 from redis.exceptions import RedisError
 
 from wattgate.errors import Unavailable
+from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import LEASE_SECONDS, Deliver, Resynced
-from wattgate.realtime.bus.address import Address
 from wattgate.realtime.bus.codec import STAYS, Decoder, encode
 from wattgate.realtime.bus.commands import (
     AT_ONCE,
