@@ -14,8 +14,10 @@ import aiomqtt
 import pytest
 from gql import Client, gql
 from gql.transport.websockets import WebsocketsTransport
+from sqlmodel import col
 from strawberry import ID
 
+from tests.support.asking import with_rows
 from tests.support.house import House, Tenant, house, operation, settle
 from tests.support.metering import add_device
 from tests.support.servers import Broker, Relay, broker, database_on
@@ -24,7 +26,7 @@ from wattgate.app.mqtt_intake import MAX_TOLD, FaultLog, MqttIntake
 from wattgate.app.settings import Settings
 from wattgate.clock import iso, utc_now
 from wattgate.db.migrate import upgrade
-from wattgate.db.models import NetworkState
+from wattgate.db.models import Intake, NetworkState
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers.metering import MAX_MESSAGES, Refusal, record_meter_messages
 from wattgate.graphql.types import resources as types
@@ -238,6 +240,27 @@ async def test_the_intake_connects_again_when_the_broker_comes_back(
         await until(lambda: "intake" in server.subscribed)
         await publish(server, (topic, electricity(2, second)))
         await until(lambda: _is(display, [1, 2]))
+
+
+async def test_an_intake_says_that_it_lives_and_that_its_broker_is_away(
+    connected: tuple[House, Broker], server: Broker
+) -> None:
+    tenant = connected[0].other
+
+    async def heard() -> list[bool]:
+        known = await with_rows(tenant, lambda rows: rows.all(Intake, col(Intake.name) == "intake"))
+        return [one.connected for one in known]
+
+    async with taking(tenant, server):
+        await until(lambda: _equals(heard, [True]))
+        await server.stop()
+        await until(lambda: _equals(heard, [False]))
+        await server.start()
+        await until(lambda: _equals(heard, [True]))
+
+
+async def _equals(asked: Callable[[], Any], expected: Any) -> bool:
+    return bool(await asked() == expected)
 
 
 async def _is(display: Display, values: list[float]) -> bool:

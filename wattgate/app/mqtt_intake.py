@@ -4,14 +4,16 @@ import asyncio
 import logging
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 import aiomqtt
 from aiomqtt import MqttError
 
 from wattgate.app.settings import Settings
+from wattgate.db.freshness import INTAKE_EVERY
 from wattgate.errors import GatewayError
-from wattgate.graphql.resolvers.metering import Refusal, record_meter_messages
+from wattgate.graphql.resolvers.metering import Refusal, hear_intake, record_meter_messages
 from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal, Role
 from wattgate.realtime.address import Address
@@ -142,6 +144,7 @@ class MqttIntake:
         self._backoff = backoff
         self._queue = queue
         self._faults = FaultLog()
+        self._connected = False
 
     async def run(self, runner: Runner) -> None:
         """Take messages, and connect again whenever the connection is lost."""
@@ -152,6 +155,7 @@ class MqttIntake:
                 await self._take(runner)
             except MqttError as error:
                 log.warning("the MQTT broker %s is away: %s", self._broker, error)
+                await self._say(runner, connected=False)
             except Exception:  # the supervisor: one fault must not end the intake for good
                 log.exception("the MQTT intake ended by a fault, and begins anew")
             if time.monotonic() - begun > self._backoff.longest:
@@ -164,11 +168,36 @@ class MqttIntake:
         async with Client(self._broker, self._client_id, self._queue) as client:
             await self._subscribe(client)
             log.info("messages of displays come from the MQTT broker %s", self._broker)
-            while not client.owed:
-                messages = await client.gather()
-                await self._record(runner, messages)
-                client.acknowledge(messages)
+            async with self._alive(runner):
+                while not client.owed:
+                    messages = await client.gather()
+                    await self._record(runner, messages)
+                    client.acknowledge(messages)
             log.warning("%d messages came while %d waited; the broker has those of QoS 1", client.owed, self._queue)
+
+    @asynccontextmanager
+    async def _alive(self, runner: Runner) -> AsyncIterator[None]:
+        """Give signs of life for as long as the context lasts."""
+        beat = asyncio.create_task(self._beat(runner))
+        try:
+            yield
+        finally:
+            beat.cancel()
+            await asyncio.gather(beat, return_exceptions=True)
+
+    async def _beat(self, runner: Runner) -> None:
+        while True:
+            await self._say(runner, connected=True)
+            await asyncio.sleep(INTAKE_EVERY / 1000)
+
+    async def _say(self, runner: Runner, *, connected: bool) -> None:
+        """Put on record that the intake is connected, or that it is no longer: what is known of meters hangs on it."""
+        if connected or self._connected:
+            self._connected = connected
+            try:
+                await runner.run(hear_intake, self._principal, {"name": self._client_id, "connected": connected})
+            except GatewayError as error:
+                log.info("the intake's sign of life is not on record: %s", error.message)
 
     async def _subscribe(self, client: Client) -> None:
         granted = await client.subscribe([(topic, 1) for topic in self._topics])

@@ -50,6 +50,9 @@ LIVE_EVERY = 10 * SECOND
 SAYS_EVERY = MINUTE
 """How often a device is expected to say something of itself."""
 
+INTAKE_EVERY = 30 * SECOND
+"""How often what takes in the messages of devices gives a sign of life."""
+
 DELIVERED = 15 * MINUTE
 NETWORK_EVERY = DAY
 """Samples from so long an interval on are collected by the meter network, which delivers once a day, until another
@@ -68,6 +71,10 @@ class Pulse(NamedTuple):
 
     as_of: int | None
     every: int
+
+    def at(self, instant: int) -> "Pulse":
+        """The pulse once there are readings up to an instant."""
+        return self if self.as_of is not None and instant <= self.as_of else self._replace(as_of=instant)
 
     def state(self, now: int) -> FreshnessState:
         if self.as_of is None:
@@ -170,6 +177,13 @@ class Sender(NamedTuple):
     feeds: tuple[str, ...]
 
 
+class Inlet(NamedTuple):
+    """What takes in the messages of devices: its last sign of life, and whether that said that it can."""
+
+    pulse: Pulse
+    connected: bool
+
+
 TALKS = (FreshnessState.LIVE, FreshnessState.DELAYED)
 """While the best sign of a device is so fresh, it is not the device that keeps readings away."""
 
@@ -178,12 +192,14 @@ TALKS = (FreshnessState.LIVE, FreshnessState.DELAYED)
 class Picture:
     """What is known of resources and of the devices that feed them: what freshness and its cause are told from.
 
-    `pulses` are by resource, of all that those devices feed; `senders` are by device, `sender_of` by resource.
+    `pulses` are by resource, of all that those devices feed; `senders` are by device, `sender_of` by resource,
+    `intakes` by name.
     """
 
     pulses: dict[str, Pulses]
     senders: dict[str, Sender] = dataclasses.field(default_factory=dict)
     sender_of: dict[str, str] = dataclasses.field(default_factory=dict)
+    intakes: dict[str, Inlet] = dataclasses.field(default_factory=dict)
 
     def pulse(self, resource_id: str, of: Field | None, now: int) -> Pulse:
         """That of one field of a resource, or of the one that says most."""
@@ -191,39 +207,58 @@ class Picture:
         return telling(known.values(), now) if of is None else known[of]
 
     def resource(self, resource_id: str, of: Field | None, now: int) -> Freshness:
-        return told(self.pulse(resource_id, of, now), now, self._cause(resource_id, now))
+        pulse = self.pulse(resource_id, of, now)
+        live = pulse.state(now) is FreshnessState.LIVE
+        return told(pulse, now, FreshnessCause.UNKNOWN if live else self._cause(resource_id, pulse, now))
 
     def device(self, device_id: str, now: int) -> Freshness:
         """The freshness of the best sign of a device. What never gave one is OFFLINE, and nobody knows why."""
         pulse = freshest(self._signs(device_id), now)
+        if self._fell_silent_with_the_platform(pulse, now):
+            return told(pulse, now, FreshnessCause.PLATFORM)
         return told(pulse, now, FreshnessCause.UNKNOWN if pulse.as_of is None else FreshnessCause.GATEWAY)
 
-    def read(self, resource_id: str, name: str, at: int) -> None:
-        """Take note of a reading."""
+    def read(self, resource_id: str, name: str, at: int) -> Pulse | None:
+        """Take note of a reading of a field; the pulse of that field from now on, None where there is no such field."""
         known = self.pulses.get(resource_id, {})
-        for one, pulse in known.items():
-            if one.name == name:
-                known[one] = pulse._replace(as_of=max(pulse.as_of or 0, as_of(one, at)))
+        of = next((one for one in known if one.name == name), None)
+        if of is None:
+            return None
+        known[of] = known[of].at(as_of(of, at))
+        return known[of]
 
-    def said(self, device_id: str, at: int) -> None:
-        """Take note that a device has said something of itself."""
-        if device_id in self.senders:
-            known = self.senders[device_id]
-            heard = known.said._replace(as_of=max(known.said.as_of or 0, at))
-            self.senders[device_id] = known._replace(said=heard)
+    def say(self, device_id: str, at: int) -> Pulse | None:
+        """Take note that a device has said something of itself; None where the device is none of the picture."""
+        sender = self.senders.get(device_id)
+        if sender is None:
+            return None
+        self.senders[device_id] = sender._replace(said=sender.said.at(at))
+        return self.senders[device_id].said
+
+    def take_in(self, name: str, at: int, connected: bool) -> Pulse | None:
+        """Take note of a sign of life of an intake; None where no device of the picture needs one."""
+        if not self.senders:
+            return None
+        known = self.intakes.get(name)
+        pulse = Pulse(at, INTAKE_EVERY) if known is None else known.pulse.at(at)
+        self.intakes[name] = Inlet(pulse, connected)
+        return pulse
 
     def turns_at(self, now: int) -> int | None:
         """The next instant at which something may change if nothing comes."""
         pulses = [one for known in self.pulses.values() for one in known.values()]
         pulses += [sender.said for sender in self.senders.values()]
+        pulses += [intake.pulse for intake in self.intakes.values()]
         turns = [one.turns_at(now) for one in pulses]
         return min((turn for turn in turns if turn is not None), default=None)
 
-    def _cause(self, resource_id: str, now: int) -> FreshnessCause:
+    def _cause(self, resource_id: str, pulse: Pulse, now: int) -> FreshnessCause:
         """What keeps the readings of a resource away: its meter where its device still talks, else the device."""
         device_id = self.sender_of.get(resource_id)
         if device_id is None:
             return FreshnessCause.UNKNOWN
+        if self._fell_silent_with_the_platform(pulse, now):
+            return FreshnessCause.PLATFORM
         if freshest(self._signs(device_id), now).state(now) in TALKS:
             return FreshnessCause.METER
         sender = self.senders[device_id]
@@ -231,6 +266,14 @@ class Picture:
         # a device that only ever spoke through one meter: nobody can tell which of the two is silent
         alone = sender.said.as_of is None and len(meters) < 2
         return FreshnessCause.UNKNOWN if alone else FreshnessCause.GATEWAY
+
+    def _fell_silent_with_the_platform(self, pulse: Pulse, now: int) -> bool:
+        """Whether a source was live as long as messages were taken in, and has been silent only since then."""
+        up = [one for one in self.intakes.values() if one.connected and one.pulse.state(now) is FreshnessState.LIVE]
+        if up or not self.intakes or pulse.as_of is None:
+            return False
+        until = max(one.pulse.as_of or 0 for one in self.intakes.values())
+        return pulse.as_of <= until + INTAKE_EVERY and pulse.state(until) is FreshnessState.LIVE
 
     def _signs(self, device_id: str) -> list[Pulse]:
         """What a device said of itself and its live readings, or all where there is none of these."""

@@ -212,5 +212,6 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     retention.keep_house,
     bulk_recording.record_reading_arrays,
     metering.record_meter_messages,
+    metering.hear_intake,
 )
 """What the command line, the intake and the demo do besides; it stands on no door."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from wattgate.db.models import NetworkState
 from wattgate.names import CatchUpState, ReadingQuality
 
 
@@ -60,6 +61,21 @@ class CatchUpMoved(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+
+
+class DeviceStateChanged(msgspec.Struct, frozen=True, gc=False):
+    """The payload on a topic of device states: what a device has said of itself."""
+
+    device_id: str
+    network_state: NetworkState
+
+
+class IntakeHeard(msgspec.Struct, frozen=True, gc=False):
+    """The payload on a topic of intakes: a sign of life of a connection on which messages of devices come in."""
+
+    name: str
+    at: datetime
+    connected: bool
 
 
 class DfsEventMoved(msgspec.Struct, frozen=True, gc=False):

@@ -19,3 +19,13 @@ def codes(user_id: str) -> str:
 def catch_ups(resource_id: str) -> str:
     """Every change of state of a retrieval for a resource. Watched with Permission.CATCH_UP on that resource."""
     return f"catch-ups:{resource_id}"
+
+
+def intakes(application_id: str) -> str:
+    """Every sign of life of what takes in devices' messages. Watched with whatever is judged by it; it is not told."""
+    return f"intakes:{application_id}"
+
+
+def device_states(device_id: str) -> str:
+    """Everything that a device says of itself. Watched with Permission.DEVICE_READ on that device."""
+    return f"device-states:{device_id}"

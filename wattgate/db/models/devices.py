@@ -102,6 +102,21 @@ class DeviceSensor(Tenanted, table=True):
     resource_id: str | None = Field(default=None, foreign_key="resource.resource_id", index=True)
 
 
+class Intake(Tenanted, table=True):
+    """A connection to a broker on which devices' messages come in, by its name there.
+
+    `heard_at` is its last sign of life, and `connected` what that said.
+    """
+
+    __table_args__ = (UniqueConstraint("application_id", "name"),)
+    key: ClassVar[str] = "intake_id"
+
+    intake_id: str = AssignedId()
+    name: str
+    connected: bool
+    heard_at: datetime = Field(sa_type=UtcDateTime)
+
+
 class CatchUp(Tenanted, table=True):
     """A retrieval of a resource's latest readings from the meter network.
 

@@ -2,11 +2,26 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db.aggregates import SeriesKey
-from wattgate.db.freshness import SAYS_EVERY, Freshness, Picture, Pulse, Pulses, Sender, as_of, cadence, depth
-from wattgate.db.models import Device, Resource
+from wattgate.db.freshness import (
+    INTAKE_EVERY,
+    SAYS_EVERY,
+    Freshness,
+    Inlet,
+    Picture,
+    Pulse,
+    Pulses,
+    Sender,
+    as_of,
+    cadence,
+    depth,
+)
+from wattgate.db.models import Device, Intake, Resource
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries.consent import either, withheld
 from wattgate.db.queries.resources import measured
@@ -16,6 +31,9 @@ from wattgate.db.series_keys import field_of, number_of
 from wattgate.db.storage import Field, fields_of
 from wattgate.errors import GatewayError
 from wattgate.names import FreshnessState
+
+FORGOTTEN = timedelta(days=7)
+"""An intake without a sign of life for so long is no longer expected to give one."""
 
 
 async def of_resources(
@@ -38,8 +56,7 @@ async def of_resources(
 
 async def of_devices(rows: Rows, devices: Sequence[Device]) -> list[Freshness]:
     """How fresh the last sign of each device is."""
-    seen = Picture({})
-    await _look_at(rows, seen, devices)
+    seen = await picture_of_devices(rows, devices)
     return [seen.device(device.device_id, to_ms(rows.now)) for device in devices]
 
 
@@ -47,6 +64,13 @@ async def picture(rows: Rows, resources: Sequence[Resource]) -> Picture:
     """All that is known of resources which are measured, of their devices, and of what else these feed."""
     seen = Picture(await _pulses(rows, resources))
     await _look_at_senders(rows, seen, resources)
+    return seen
+
+
+async def picture_of_devices(rows: Rows, devices: Sequence[Device]) -> Picture:
+    """All that is known of devices and of what they feed."""
+    seen = Picture({})
+    await _look_at(rows, seen, devices)
     return seen
 
 
@@ -65,6 +89,9 @@ async def _look_at(rows: Rows, seen: Picture, devices: Sequence[Device]) -> None
     """Complete a picture by devices, and by all that they feed."""
     if not devices:
         return
+    heard = await rows.all(Intake, col(Intake.heard_at) > rows.now - FORGOTTEN)
+    for one in heard:
+        seen.intakes[one.name] = Inlet(Pulse(to_ms(one.heard_at), INTAKE_EVERY), one.connected)
     fed = await device_queries.resources(rows, devices)
     known = {resource.resource_id: resource for some in fed for resource in some}
     seen.pulses |= await _pulses(rows, [one for one in known.values() if one.resource_id not in seen.pulses])

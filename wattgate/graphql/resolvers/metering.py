@@ -21,6 +21,8 @@ from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.resolvers.recording import MAX_READINGS, record_readings
 from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
+from wattgate.realtime import topics
+from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeard
 from wattgate.realtime.meter_messages import Measured, MeterMessage
 
 MAX_MESSAGES = 1_000
@@ -67,8 +69,21 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
     for series in _calls(batch.series()):
         recorded += (await record_readings.resolver(call, series=series)).recorded
     for device_id, state in sorted(batch.states.items()):  # in order: two gateways wait for each other in one way
-        await _record_state(call.rows, device_id, state)
+        if await _record_state(call.rows, device_id, state):
+            call.emit(Event(topics.device_states(device_id), device_id, DeviceStateChanged(device_id, state)))
     return Taken(recorded, batch.refusals)
+
+
+@operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def hear_intake(call: Call, *, name: str, connected: bool) -> bool:
+    """Put on record a sign of life of a connection on which messages come in, and whether it is connected."""
+    now = call.rows.now
+    of_name = col(models.Intake.name) == name
+    if not await call.rows.update(models.Intake, of_name, heard_at=now, connected=connected):
+        await call.rows.add(models.Intake(name=name, heard_at=now, connected=connected))
+    heard = IntakeHeard(name, now, connected)
+    call.emit(Event(topics.intakes(call.rows.application_id), name, heard))
+    return connected
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +179,12 @@ def _calls(series: Iterator[types.NewReadings]) -> Iterator[list[types.NewReadin
         yield gathered
 
 
-async def _record_state(rows: Rows, device_id: str, state: models.NetworkState) -> None:
-    """Keep what a device says of itself, unless something newer is known. Its record has not changed by that."""
-    await rows.update(
+async def _record_state(rows: Rows, device_id: str, state: models.NetworkState) -> bool:
+    """Keep what a device says of itself, unless something newer is known. Its record has not changed by that.
+
+    Whether it was something new.
+    """
+    kept = await rows.update(
         models.Device,
         col(models.Device.device_id) == device_id,
         or_(col(models.Device.heard_at).is_(None), col(models.Device.heard_at) < state.at),
@@ -174,3 +192,4 @@ async def _record_state(rows: Rows, device_id: str, state: models.NetworkState) 
         heard_at=state.at,
         updated_at=col(models.Device.updated_at),
     )
+    return kept > 0

@@ -7,12 +7,28 @@ from typing import Any
 
 import msgspec
 
-from wattgate.realtime.events import CatchUpMoved, DfsEventMoved, Event, LiveReading, OneTimeCodeMade, Revoked
+from wattgate.realtime.events import (
+    CatchUpMoved,
+    DeviceStateChanged,
+    DfsEventMoved,
+    Event,
+    IntakeHeard,
+    LiveReading,
+    OneTimeCodeMade,
+    Revoked,
+)
 
 log = logging.getLogger(__name__)
 
 KINDS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
-    {"reading": LiveReading, "catch-up": CatchUpMoved, "dfs-event": DfsEventMoved, "revoked": Revoked}
+    {
+        "reading": LiveReading,
+        "catch-up": CatchUpMoved,
+        "device-state": DeviceStateChanged,
+        "dfs-event": DfsEventMoved,
+        "intake": IntakeHeard,
+        "revoked": Revoked,
+    }
 )
 """What travels, by its name on the wire. A name is never given to anything else: gateways of two versions may meet."""
 

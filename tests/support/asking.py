@@ -1,0 +1,22 @@
+"""A tenant's rows, for what no operation asks of them."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from tests.support.house import Tenant
+from wattgate.db.rows import Rows
+from wattgate.graphql.operation import Call, Kind, Operation
+from wattgate.principal import Permission, Principal
+
+
+async def with_rows(
+    tenant: Tenant, do: Callable[[Rows], Awaitable[Any]], *, write: bool = False, principal: Principal | None = None
+) -> Any:
+    """What a function of rows answers: the tenant's own, with every permission, unless somebody else asks."""
+
+    async def resolve(call: Call) -> Any:
+        return await do(call.rows)
+
+    kind = Kind.MUTATION if write else Kind.QUERY
+    asking = Operation("ask", kind, resolve, returns=None, needs=Permission.RESOURCE_READ, description="")
+    return await tenant.gateway.runner.run(asking, principal or tenant.system, {})
