@@ -9,10 +9,9 @@ from typing import Any, Self, cast
 import hiredis
 
 from wattgate.realtime.address import Address
+from wattgate.realtime.bus.commands import AT_ONCE
 
 CONNECT_SECONDS = 2.0
-AT_ONCE = 500
-"""How many channels one command names."""
 
 Receive = Callable[[bytes, bytes], None]
 """Takes a channel and a message on it."""
