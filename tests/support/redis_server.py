@@ -37,7 +37,14 @@ class RedisServer:
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0"
 
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
     async def start(self, *options: str) -> None:
+        """Start it where it does not run, and wait until it answers."""
+        if self.running:
+            return
         self._process = await asyncio.create_subprocess_exec(
             *(_executable(), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder)),
             *("--save", "", "--appendonly", "yes", *options),

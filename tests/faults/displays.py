@@ -1,0 +1,244 @@
+"""Displays: raw clients of graphql-transport-ws that come back with their position, and remember all that they saw."""
+
+import asyncio
+import random
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+import orjson
+from websockets.client import ClientProtocol
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Response
+from websockets.protocol import State
+from websockets.uri import parse_uri
+
+from tests.faults.history import Came, Entry, Left, Refused, Shown, Told
+
+SUBPROTOCOL = "graphql-transport-ws"
+FEW = (
+    "subscription ($ids: [ID!]!, $since: String) { readings(resourceIds: $ids, since: $since) { resourceId at value } }"
+)
+MANY = FEW.replace("value", "value " + " ".join(f"r{n}: resourceId" for n in range(32)))
+"""The same with more than a kilobyte to each reading, to fill what holds it for a slow reader."""
+
+JITTER_SECONDS = 0.3
+QUIET_SECONDS = 3.0
+"""A display asks every third of this whether its gateway is there, and takes its silence for the end of the link."""
+
+NARROW = 4096
+"""The receive buffer of a display that reads slowly, in bytes."""
+
+NEVER_AGAIN = frozenset({4400, 4401, 4403, 4406, 4409, 4429})
+"""The codes after which a display does not come back by itself: its fault, or its credentials are not good."""
+
+
+class Connection(asyncio.Protocol):
+    """One connection of a display. `closed` is done when it is gone, with the close code if there was one."""
+
+    def __init__(self, uri: str, take: Callable[["Connection", dict[str, Any]], None]) -> None:
+        self._protocol = ClientProtocol(parse_uri(uri), subprotocols=[SUBPROTOCOL], max_size=None)
+        self._take = take
+        self._transport: asyncio.Transport | None = None
+        self.heard = asyncio.get_running_loop().time()
+        self.paused = False
+        self.closed: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._protocol.send_request(self._protocol.connect())
+        self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = asyncio.get_running_loop().time()
+        self._protocol.receive_data(data)
+        for event in self._protocol.events_received():
+            if isinstance(event, Response):
+                self._take(self, {"type": "opened"})
+            elif isinstance(event, Frame) and event.opcode is Opcode.TEXT:
+                self._take(self, orjson.loads(event.data))
+        self._flush()
+        if self._protocol.handshake_exc or self._protocol.close_rcvd:
+            self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed.done():
+            received = self._protocol.close_rcvd
+            self.closed.set_result(received.code if received else None)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        if self._protocol.state is State.OPEN and not self.closed.done():
+            self._protocol.send_text(orjson.dumps(message))
+            self._flush()
+
+    def pause(self) -> None:
+        """Read nothing any more."""
+        assert self._transport is not None
+        self.paused = True
+        self._transport.pause_reading()
+
+    def go_on(self) -> None:
+        """Read again."""
+        assert self._transport is not None
+        self.paused, self.heard = False, asyncio.get_running_loop().time()
+        if not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def abort(self) -> None:
+        """End it without a word."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _flush(self) -> None:
+        assert self._transport is not None
+        for data in self._protocol.data_to_send():
+            if data:
+                self._transport.write(data)
+
+
+class Display:
+    """Shows readings of some resources from one of several gateways, for as long as it is not closed.
+
+    `ports` are the ways to the gateways, by their numbers. It begins with the first it is told, and comes back to any.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ports: Sequence[int],
+        credentials: Mapping[str, str],
+        resource_ids: Sequence[str],
+        *,
+        gateway: int = 0,
+        document: str = FEW,
+        narrow: bool = False,
+    ) -> None:
+        self.name = name
+        self.resource_ids = list(resource_ids)
+        self.credentials = credentials
+        self.gateway = gateway
+        self.history: list[Entry] = []
+        self.newest = dict.fromkeys(resource_ids, -1)
+        """The newest number of each resource that it has shown."""
+
+        self.position = ""
+        self.live = False
+        """Whether it watches, and was told where it stands."""
+
+        self.moved: Callable[[], None] = lambda: None
+        """Called when there is something new to see of it."""
+
+        self._ports = ports
+        self._document = document
+        self._narrow = narrow
+        self._connection: Connection | None = None
+        self._closing = False
+
+    @property
+    def codes(self) -> list[int | None]:
+        """How its connections ended."""
+        return [entry.code for entry in self.history if isinstance(entry, Left)]
+
+    @property
+    def away(self) -> bool:
+        """Whether it may not come back."""
+        return bool(NEVER_AGAIN.intersection(self.codes[-1:]))
+
+    async def run(self) -> None:
+        """Watch, and come back whenever the connection is lost, until it is closed or may not."""
+        while not self._closing and not self.away:
+            try:
+                self._connection = await self._connect()
+                code = await self._stay(self._connection)
+            except OSError:
+                self.gateway = (self.gateway + 1) % len(self._ports)
+            else:
+                self.history.append(Left(code))
+                self.gateway = random.randrange(len(self._ports))
+            self.live = False
+            self.moved()
+            if not self._closing:
+                await asyncio.sleep(random.uniform(0, JITTER_SECONDS))
+
+    def cut(self) -> None:
+        """Lose the connection without a word."""
+        if self._connection is not None:
+            self._connection.abort()
+
+    def close(self) -> None:
+        """End, and do not come back."""
+        self._closing = True
+        self.cut()
+
+    def pause(self) -> None:
+        """Read nothing any more, on this connection."""
+        assert self._connection is not None
+        self._connection.pause()
+
+    def go_on(self) -> None:
+        """Read again."""
+        assert self._connection is not None
+        self._connection.go_on()
+
+    async def _connect(self) -> Connection:
+        port = self._ports[self.gateway]
+        uri = f"ws://127.0.0.1:{port}/graphql"
+        loop, link = asyncio.get_running_loop(), socket.socket()
+        link.setblocking(False)
+        if self._narrow:
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, NARROW)
+        try:
+            await loop.sock_connect(link, ("127.0.0.1", port))
+            _, connection = await loop.create_connection(lambda: Connection(uri, self._take), sock=link)
+        except BaseException:
+            link.close()
+            raise
+        return connection
+
+    async def _stay(self, connection: Connection) -> int | None:
+        """The code with which a connection ends. Where its gateway is silent, it is ended without one."""
+        while True:
+            done, _ = await asyncio.wait({connection.closed}, timeout=QUIET_SECONDS / 3)
+            if done:
+                return connection.closed.result()
+            if connection.paused:
+                continue
+            if asyncio.get_running_loop().time() - connection.heard > QUIET_SECONDS:
+                connection.abort()
+            else:
+                connection.send({"type": "ping"})
+
+    def _take(self, connection: Connection, message: dict[str, Any]) -> None:
+        match message["type"]:
+            case "opened":
+                connection.send({"type": "connection_init", "payload": dict(self.credentials)})
+            case "connection_ack":
+                self.history.append(Came(self.gateway))
+                variables = {"ids": self.resource_ids, "since": self.position}
+                asked = {"query": self._document, "variables": variables}
+                connection.send({"type": "subscribe", "id": "1", "payload": asked})
+            case "next":
+                self._next(message["payload"])
+            case "error":
+                self._refused(connection, message["payload"][0]["extensions"]["code"])
+            case "complete":
+                self._refused(connection, "COMPLETE")
+            case "ping":
+                connection.send({"type": "pong"})
+        self.moved()
+
+    def _next(self, payload: dict[str, Any]) -> None:
+        self.position, reading = payload["extensions"]["position"], payload["data"]["readings"]
+        if reading is None:
+            self.history.append(Told(payload["extensions"].get("recovered"), self.position))
+            self.live = True
+            return
+        resource_id, number = reading["resourceId"], int(reading["value"])
+        self.history.append(Shown(resource_id, number, datetime.fromisoformat(reading["at"]), self.position))
+        self.newest[resource_id] = max(number, self.newest[resource_id])
+
+    def _refused(self, connection: Connection, code: str) -> None:
+        """The subscription has ended by an error. It is asked for again, on another connection."""
+        self.history.append(Refused(code))
+        connection.abort()

@@ -1,0 +1,101 @@
+"""A gateway as a process of its own, which may be killed and started again."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import httpx
+
+START_SECONDS = 60
+LOG_TOLD = 8_000
+"""How much of a log is told of a test that fails, in characters."""
+
+
+class GatewayProcess:
+    """`python -m wattgate serve` on a port that it keeps over restarts. All its runs write into one log."""
+
+    def __init__(self, name: str, folder: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.name = name
+        self._folder = folder
+        self._settings = settings
+        self._log = folder / f"{name}.log"
+        self._process: asyncio.subprocess.Process | None = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """The end of what it has written."""
+        return self._log.read_text(errors="replace")[-LOG_TOLD:] if self._log.exists() else ""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that it has in memory."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+        return int(line.split()[1]) * 1024
+
+    async def start(self) -> None:
+        """Start it where it does not run, and wait until it is ready."""
+        if self.running:
+            return await self.ready()
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("WATTGATE_")}
+        settings = {f"WATTGATE_{name}": value for name, value in self._settings.items()}
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "wattgate", "serve"),
+                cwd=self._folder,
+                env={**environment, **settings, "WATTGATE_PORT": str(self.port)},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        return await self.ready()
+
+    async def ready(self) -> None:
+        """Wait until it takes requests and its database answers."""
+        async with asyncio.timeout(START_SECONDS), httpx.AsyncClient() as http:
+            while True:
+                assert self.running, f"gateway {self.name} ended:\n{self.log}"
+                try:
+                    if (await http.get(f"{self.url}/readyz")).status_code == 200:
+                        return
+                except httpx.TransportError:
+                    pass
+                await asyncio.sleep(0.05)
+
+    async def kill(self) -> None:
+        """End it as a failure of the machine does."""
+        if self._process is not None:
+            if self.running:
+                self._process.kill()
+            await self._process.wait()
+
+    def terminate(self) -> None:
+        """Ask it to end, as whoever installs another version does."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+
+    async def ended(self) -> int:
+        """Wait until it has ended; its status."""
+        assert self._process is not None
+        return await self._process.wait()

@@ -1,0 +1,14 @@
+"""PostgreSQL fails while readings come: what was acknowledged stays, and nothing is there twice."""
+
+from tests.faults.street import Street, scene
+
+
+async def test_a_database_that_fails_and_recovers_has_lost_nothing(street: Street) -> None:
+    async with scene(street, displays=0) as play:
+        for _ in range(street.scale.cycles):
+            await play.meters.more(street.scale.rounds)
+            await street.postgresql.crash()
+            await play.meters.no_answer()
+            await street.postgresql.start()
+            await play.meters.more(street.scale.rounds)
+        await play.end("PostgreSQL ends at once, and recovers")
