@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --progress-bar off -q
 TESTS ?= tests
 
-.PHONY: run test check bench lock format
+.PHONY: run test faults check bench lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -12,6 +12,10 @@ run: .venv/installed
 test: .venv/installed-dev
 	@echo "wattgate: running the tests (SQLite, PostgreSQL, sockets, browser)"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
+
+faults: .venv/installed-dev
+	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"
+	@WATTGATE_TEST_FAULTS=long $(BIN)/python -m pytest --timeout 1800 tests/faults
 
 check: .venv/installed-dev
 	@echo "wattgate: format, lint, types, layers"

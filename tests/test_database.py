@@ -112,9 +112,13 @@ async def test_writers_wait_for_each_other(database_url: str) -> None:
 @pytest.mark.parametrize("url", ["postgresql://nobody@127.0.0.1:1/nothing", "sqlite:////no/such/folder/db"])
 async def test_a_database_that_is_away_is_told_as_unavailable(url: str) -> None:
     gateway = assemble(Settings(_env_file=None, database_url=url))
-    with pytest.raises(Unavailable) as told:
-        await gateway.runner.run(homes.virtual_entities, Principal(Role.SYSTEM, application_id="x"), {})
-    assert told.value.extensions["retryable"] is True
+    for asked in (
+        gateway.runner.run(homes.virtual_entities, Principal(Role.SYSTEM, application_id="x"), {}),
+        gateway.authenticator.principal({"token": "any"}),
+    ):
+        with pytest.raises(Unavailable) as told:
+            await asked
+        assert told.value.extensions["retryable"] is True
     await gateway.database.close()
 
 
@@ -123,9 +127,19 @@ async def test_a_server_that_is_not_well_is_told_as_unavailable(postgresql_url: 
     gateway = assemble(Settings(_env_file=None, database_url=postgresql_url))
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(Unavailable):
-        async with gateway.runner._session(write=False) as session:
+        async with gateway.database.session(write=False) as session:
             await session.execute(text(fault))
     await gateway.database.close()
+
+
+async def test_a_request_that_gets_no_connection_in_time_is_told_as_unavailable(postgresql_url: str) -> None:
+    database = Database(postgresql_url, pool_size=1)
+    database.engine.pool._max_overflow, database.engine.pool._timeout = 0, 0.01  # type: ignore[attr-defined]
+    async with database.session(write=False):
+        with pytest.raises(Unavailable):
+            async with database.session(write=False):
+                pass
+    await database.close()
 
 
 async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validity_the_last_stands(

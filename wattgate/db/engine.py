@@ -1,20 +1,32 @@
 """The database: one engine for SQLite or PostgreSQL, and the sessions on it."""
 
+import logging
 import math
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 
 import orjson
 from sqlalchemy import event
 from sqlalchemy.engine import Connection, Dialect, make_url
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import (
+    DataError,
+    DBAPIError,
+    DisconnectionError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    TimeoutError,
+)
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
 from wattgate.db.guard import refuse_unscoped
+from wattgate.errors import BadInput, Conflict, Unavailable
+
+log = logging.getLogger(__name__)
 
 SQLITE_PRAGMAS = (
     "PRAGMA journal_mode=WAL",
@@ -29,6 +41,9 @@ WITHOUT_TRANSACTION = "without_transaction"
 
 RESTED = 1.0
 """Seconds after which a connection is asked whether it is still there."""
+
+SERVERS_FAULTS = ("08", "53", "57")
+"""Classes of SQLSTATE: connection, insufficient resources, operator intervention."""
 
 _DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
@@ -66,16 +81,19 @@ class Database:
     async def session(self, *, write: bool) -> AsyncIterator[AsyncSession]:
         """A session that ends with a rollback unless it was committed. Only `Runner` and `db` open one.
 
+        What goes wrong with the database is told as a GatewayError: Unavailable where it is away.
+
         Where nothing is written there is no transaction: each statement sees what is committed, as it would within one
         (READ COMMITTED), and two ways to the server and back are saved. On SQLite a writing session takes the write
         lock at once: two that began as readers could not both become writers.
         """
-        async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_Session) as session:
-            options: dict[str, Any] = {} if write else {WITHOUT_TRANSACTION: True}
-            if not write and not self.sqlite:
-                options["isolation_level"] = "AUTOCOMMIT"
-            await session.connection(execution_options=options)
-            yield session
+        options: dict[str, Any] = {} if write else {WITHOUT_TRANSACTION: True}
+        if not write and not self.sqlite:
+            options["isolation_level"] = "AUTOCOMMIT"
+        with _told():
+            async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_Session) as session:
+                await session.connection(execution_options=options)
+                yield session
 
     async def close(self) -> None:
         await self.engine.dispose()
@@ -86,6 +104,35 @@ class _Session(Session):
 
 
 event.listen(_Session, "do_orm_execute", refuse_unscoped)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tells errors of the database as ours."""
+    try:
+        yield
+    except IntegrityError as error:
+        log.info("the database refused a change: %s", error.orig)
+        raise Conflict("the record stands against others: it exists already, or something refers to it") from error
+    except DataError as error:
+        raise BadInput("a value cannot be stored") from error
+    except (OperationalError, InterfaceError, TimeoutError, OSError) as error:
+        raise _away(error) from error
+    except DBAPIError as error:
+        if not error.connection_invalidated and not _servers_fault(error):
+            raise
+        raise _away(error) from error
+
+
+def _away(error: Exception) -> Unavailable:
+    log.warning("the database is away: %r", error)
+    return Unavailable("the database is away for the moment", retry_after=1)
+
+
+def _servers_fault(error: DBAPIError) -> bool:
+    """Whether the database says that it is not well itself, as while it starts or when it has no connection left."""
+    state: str | None = getattr(error.orig, "sqlstate", None)
+    return state is not None and state.startswith(SERVERS_FAULTS)
 
 
 def _json(stored: Any) -> Any:

@@ -1,19 +1,16 @@
 """The one waist: permission, then a session, then the commit, then the events."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from typing import Any
 
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.network import Networks, RegistryNetwork
 from wattgate.db.rows import Rows
-from wattgate.errors import BadInput, Conflict, ConsentRevoked, Forbidden, GatewayError, Unauthenticated, Unavailable
+from wattgate.errors import ConsentRevoked, Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.operation import Call, Kind, Operation
 from wattgate.principal import Permission, Principal, Role, Scope
@@ -21,14 +18,8 @@ from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event, Revoked
 from wattgate.realtime.hub import Hub
 
-log = logging.getLogger(__name__)
-
 NO_APPLICATION = ""
 """The application of callers that have none: it owns no rows."""
-
-
-SERVERS_FAULTS = ("08", "53", "57")
-"""Classes of SQLSTATE: connection, insufficient resources, operator intervention."""
 
 
 class Runner:
@@ -48,7 +39,7 @@ class Runner:
         scope = permit(principal, operation.needs)
         write = operation.kind is Kind.MUTATION
         events: list[Event] = []
-        async with self._session(write) as session:
+        async with self._database.session(write=write) as session:
             call = Call(principal, self._rows(session, principal, scope), events.append, network=self._network(session))
             try:
                 result = await operation.resolver(call, **arguments)
@@ -67,7 +58,7 @@ class Runner:
     ) -> list[Any]:
         """What the edge leads to, one result for each parent, in a session of its own."""
         scope = permit(principal, edge.needs)
-        async with self._session(write=False) as session:
+        async with self._database.session(write=False) as session:
             found: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
         if len(found) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} gave {len(found)} results for {len(parents)} parents")
@@ -100,31 +91,6 @@ class Runner:
         if principal.expires_at is None:
             return None
         return (principal.expires_at - self._clock()).total_seconds()
-
-    @asynccontextmanager
-    async def _session(self, write: bool) -> AsyncIterator[AsyncSession]:
-        """A session whose database errors are told as ours."""
-        try:
-            async with self._database.session(write=write) as session:
-                yield session
-        except IntegrityError as error:
-            log.info("the database refused a change: %s", error.orig)
-            raise Conflict("the record stands against others: it exists already, or something refers to it") from error
-        except DataError as error:
-            raise BadInput("a value cannot be stored") from error
-        except (OperationalError, InterfaceError, OSError) as error:
-            log.warning("the database is away", exc_info=error)
-            raise Unavailable("the database is away for the moment", retry_after=1) from error
-        except DBAPIError as error:
-            if not error.connection_invalidated and not _servers_fault(error):
-                raise
-            raise Unavailable("the database is away for the moment", retry_after=1) from error
-
-
-def _servers_fault(error: DBAPIError) -> bool:
-    """Whether the database says that it is not well itself, as while it starts or when it has no connection left."""
-    state: str | None = getattr(error.orig, "sqlstate", None)
-    return state is not None and state.startswith(SERVERS_FAULTS)
 
 
 def permit(principal: Principal, permission: Permission) -> Scope:
