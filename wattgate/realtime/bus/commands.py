@@ -31,7 +31,7 @@ ONCE_SECONDS = 60
 
 CONNECTIONS = 16
 AT_ONCE = 500
-"""How many events a call has, calls go together, and channels a command names at most: meanwhile Redis serves nobody."""
+"""At most so many events a call has, calls go together, channels a command names: Redis serves nobody meanwhile."""
 
 MOST_READ = 1_000
 """How many entries of a stream are read at once; a stream is far shorter."""
