@@ -1,54 +1,52 @@
 /**
- * A bar chart. It is one stop of the Tab key; the arrow keys, Home and End go from bar to bar. A bar that is pointed
- * at or has the focus tells its name and value.
+ * A bar chart. It is one stop of the Tab key; the arrow keys, Home and End go from bar to bar. Pointing anywhere above
+ * or below a bar chooses it too.
  */
 
 import { roundSteps } from "./scale.js";
 
 export class BarChart {
-  #note;
   #axis;
   #bars;
-  #bubble;
+  #choose;
+  #pointed = null;
 
-  constructor(section) {
-    this.#note = section.querySelector(".note");
+  /** `choose` is called with the index of the bar that is pointed at or has the focus, or null. */
+  constructor(section, choose) {
     this.#axis = section.querySelector(".axis");
     this.#bars = section.querySelector(".bars");
-    this.#bubble = section.querySelector(".bubble");
+    this.#choose = choose;
     this.#bars.addEventListener("keydown", (event) => this.#step(event));
-    this.#bars.addEventListener("focusin", (event) => this.#tell(event.target));
-    this.#bars.addEventListener("focusout", () => this.#tell(null));
-    this.#bars.addEventListener("pointerover", (event) => this.#tell(event.target.closest(".bar")));
-    this.#bars.addEventListener("pointerleave", () => this.#tell(this.#bars.querySelector(".bar:focus")));
+    this.#bars.addEventListener("focusin", () => this.#point(null));
+    this.#bars.addEventListener("focusout", () => this.#tell());
+    this.#bars.addEventListener("pointerover", (event) => this.#point(event.target.closest(".bar")));
+    this.#bars.addEventListener("pointerleave", () => this.#point(null));
   }
 
   clear() {
     this.#bars.replaceChildren();
     this.#axis.replaceChildren();
-    this.#note.textContent = "";
-    this.#tell(null);
+    this.#point(null);
   }
 
   /**
-   * Show bars `{ value, state, name, text, tick }`: the state is `whole`, `partial` (still being counted), `waiting`
-   * (nothing yet) or `missing`; the tick is `{ label, major }` or null. `axisLabel` writes a number of the axis.
+   * Show bars `{ parts, marks, label, tick }`: parts are `[name, value]` from the bottom up, marks say what they are
+   * worth, the tick is `{ label, minor }` or null. `axisLabel` writes a number of the axis.
    */
-  show({ note, axisLabel, bars }) {
-    const steps = roundSteps(Math.max(0, ...bars.map((bar) => bar.value ?? 0)));
+  show(bars, axisLabel) {
+    const steps = roundSteps(Math.max(0, ...bars.map(height)));
     const top = steps.at(-1);
-    this.#note.textContent = note;
     this.#axis.replaceChildren(...steps.map((step) => line(step / top, axisLabel(step))));
     this.#makeRoomFor(bars.length);
     bars.forEach((bar, index) => fill(this.#bars.children[index], bar, top));
-    this.#tell(this.#bars.querySelector(".bar:hover, .bar:focus"));
+    this.#tell();
   }
 
   /** Bars are kept from one showing to the next, so that the focus stays where it is. */
   #makeRoomFor(count) {
     while (this.#bars.children.length > count) this.#bars.lastChild.remove();
     while (this.#bars.children.length < count) this.#bars.append(emptyBar());
-    if (!this.#bars.querySelector('[tabindex="0"]')) this.#reach(this.#bars.lastChild);
+    if (count && !this.#bars.querySelector('[tabindex="0"]')) this.#reach(this.#bars.lastChild);
   }
 
   #step(event) {
@@ -70,30 +68,44 @@ export class BarChart {
     for (const other of this.#bars.children) other.tabIndex = other === bar ? 0 : -1;
   }
 
-  #tell(bar) {
-    this.#bubble.hidden = !bar;
-    if (!bar) return;
-    this.#bubble.replaceChildren(bold(bar.dataset.text), ` ${bar.dataset.name}`);
-    this.#bubble.style.setProperty("--at", (bar.offsetLeft + bar.offsetWidth / 2) / this.#bars.offsetWidth);
+  #point(bar) {
+    this.#pointed = bar;
+    this.#tell();
   }
+
+  #tell() {
+    const chosen = this.#pointed ?? this.#bars.querySelector(".bar:focus");
+    for (const bar of this.#bars.children) bar.classList.toggle("chosen", bar === chosen);
+    const index = [...this.#bars.children].indexOf(chosen);
+    this.#choose(index < 0 ? null : index);
+  }
+}
+
+function height({ parts }) {
+  return parts.reduce((sum, [, value]) => sum + value, 0);
 }
 
 function emptyBar() {
   const bar = element("div", "bar");
   bar.setAttribute("role", "img");
   bar.tabIndex = -1;
-  bar.append(element("span", "fill"), element("span", "tick"));
+  bar.append(element("span", "stack"), element("span", "tick"));
   return bar;
 }
 
-function fill(bar, { value, state, name, text, tick }, top) {
-  bar.dataset.state = state;
-  bar.dataset.name = name;
-  bar.dataset.text = text;
-  bar.setAttribute("aria-label", `${name}: ${text}`);
-  bar.style.setProperty("--share", (value ?? 0) / top);
-  bar.lastChild.textContent = tick?.label ?? "";
-  bar.lastChild.classList.toggle("minor", tick?.major === false);
+function fill(bar, { parts, marks, label, tick }, top) {
+  const [stack, tickLabel] = bar.children;
+  bar.dataset.marks = [...marks].join(" ");
+  bar.classList.toggle("empty", parts.length === 0);
+  bar.setAttribute("aria-label", label);
+  while (stack.children.length > parts.length) stack.lastChild.remove();
+  while (stack.children.length < parts.length) stack.append(element("span", "part"));
+  parts.forEach(([name, value], index) => {
+    stack.children[index].dataset.part = name;
+    stack.children[index].style.setProperty("--share", Math.max(0, value) / top);
+  });
+  tickLabel.textContent = tick?.label ?? "";
+  tickLabel.classList.toggle("minor", Boolean(tick?.minor));
 }
 
 function line(share, label) {
@@ -103,13 +115,7 @@ function line(share, label) {
   return made;
 }
 
-function bold(text) {
-  const made = element("strong");
-  made.textContent = text;
-  return made;
-}
-
-function element(name, className = "") {
+function element(name, className) {
   const made = document.createElement(name);
   made.className = className;
   return made;

@@ -1,43 +1,63 @@
-/** The semicircular power dial, drawn in SVG. */
+/** The power dial, drawn in SVG: three quarters of a ring, and a needle. */
 
 const FULL_SCALE = 10_000;
-const MARKS = [0, 1000, 3000, 6000, 10_000];
-const TWO_SIDED_MARKS = [-10_000, -4000, -1000, 0, 1000, 4000, 10_000];
-const CENTRE = { x: 120, y: 118 };
-const RADIUS = 92;
+const MARKS = [0, 500, 1000, 2000, 3000, 5000, 7500, 10_000];
+const TWO_SIDED_MARKS = [-10_000, -5000, -2000, -500, 0, 500, 2000, 5000, 10_000];
+const CENTRE = { x: 160, y: 150 };
+const RADIUS = { ring: 116, label: 138 };
+/** Degrees from one end of the ring to the other; it is open at the bottom. */
+const SWEEP = 244;
+const LEVELS = ["LOW", "MEDIUM", "HIGH"];
 
 export class Dial {
   #svg;
   #twoSided = null;
+  #zones = null;
 
   constructor(svg) {
     this.#svg = svg;
-    for (const arc of svg.querySelectorAll(".track, .arc")) arc.setAttribute("d", semicircle());
+    for (const ring of svg.querySelectorAll(".track, .arc")) ring.setAttribute("d", arc(0, 1, RADIUS.ring));
     this.#fit(false);
   }
 
-  /** Move the needle to a power. A home that exports has its zero at the top. */
-  show(watts, exports) {
+  /**
+   * Move the needle to a power. A home that exports has its zero at the top. `bounds` are the powers in watts at which
+   * the middle and the high level begin, or null.
+   */
+  show(watts, exports, bounds) {
     this.#fit(exports || watts < 0);
+    this.#divide(bounds);
     const zero = this.#share(0);
     const share = this.#share(watts);
-    const [from, to] = [Math.min(zero, share), Math.max(zero, share)];
     const { style, classList } = this.#svg;
-    style.setProperty("--arc-from", from * 100);
-    style.setProperty("--arc-length", (to - from) * 100);
-    style.setProperty("--needle-angle", `${share * 180}deg`);
+    style.setProperty("--arc-from", Math.min(zero, share) * 100);
+    style.setProperty("--arc-length", Math.abs(share - zero) * 100);
+    style.setProperty("--needle-angle", `${degrees(share)}deg`);
     classList.remove("blank");
   }
 
   blank() {
     this.#svg.classList.add("blank");
+    this.#divide(null);
   }
 
   #fit(twoSided) {
     if (twoSided === this.#twoSided) return;
     this.#twoSided = twoSided;
-    const marks = (twoSided ? TWO_SIDED_MARKS : MARKS).flatMap((watts) => this.#mark(watts));
+    this.#zones = undefined;
+    const marks = (twoSided ? TWO_SIDED_MARKS : MARKS).map((watts) => this.#mark(watts));
     this.#svg.querySelector(".marks").replaceChildren(...marks);
+  }
+
+  /** Draw where each level lies, from zero to the end of the scale. */
+  #divide(bounds) {
+    if (String(bounds) === this.#zones) return;
+    this.#zones = String(bounds);
+    const edges = bounds ? [0, ...bounds, FULL_SCALE].map((watts) => this.#share(watts)) : [];
+    const zones = edges.slice(1).map((to, index) => {
+      return shape("path", { d: arc(edges[index], to, RADIUS.ring), "data-level": LEVELS[index] });
+    });
+    this.#svg.querySelector(".zones").replaceChildren(...zones);
   }
 
   /** Where on the dial, from 0 to 1. The root spreads out the low powers, where homes are most of the day. */
@@ -47,24 +67,28 @@ export class Dial {
   }
 
   #mark(watts) {
-    const share = this.#share(watts);
-    const [inner, outer, text] = [RADIUS - 8, RADIUS + 8, RADIUS + 18].map((radius) => point(share, radius));
-    const label = shape("text", { x: text.x, y: text.y });
+    const { x, y } = point(this.#share(watts), RADIUS.label);
+    const label = shape("text", { x, y });
     label.textContent = `${Math.abs(watts) / 1000}`;
-    if (share === 0 || share === 1) return [label];
-    return [shape("line", { x1: inner.x, y1: inner.y, x2: outer.x, y2: outer.y }), label];
+    return label;
   }
 }
 
-function semicircle() {
-  const [start, end] = [point(0, RADIUS), point(1, RADIUS)];
-  return `M ${start.x} ${start.y} A ${RADIUS} ${RADIUS} 0 0 1 ${end.x} ${end.y}`;
+function arc(from, to, radius) {
+  const [start, end] = [point(from, radius), point(to, radius)];
+  const large = (to - from) * SWEEP > 180 ? 1 : 0;
+  return `M ${start.x} ${start.y} A ${radius} ${radius} 0 ${large} 1 ${end.x} ${end.y}`;
+}
+
+/** Clockwise from the top. */
+function degrees(share) {
+  return (share - 0.5) * SWEEP;
 }
 
 function point(share, radius) {
-  const angle = Math.PI * (1 - share);
+  const angle = (degrees(share) * Math.PI) / 180;
   const rounded = (value) => Math.round(value * 100) / 100;
-  return { x: rounded(CENTRE.x + radius * Math.cos(angle)), y: rounded(CENTRE.y - radius * Math.sin(angle)) };
+  return { x: rounded(CENTRE.x + radius * Math.sin(angle)), y: rounded(CENTRE.y - radius * Math.cos(angle)) };
 }
 
 function shape(name, attributes) {

@@ -1,72 +1,84 @@
 /** The in-home display of one person: keeps one of their homes up to date, live and by its history. */
 
-import { now } from "./clock.js";
+import { Agenda } from "./agenda.js";
+import { atLeast, jumped, now, set } from "./clock.js";
 import { WallClock } from "./format.js";
-import { listHomes, readHome } from "./gateway.js";
+import { freshness } from "./frame.js";
+import { listHomes, readHistory } from "./gateway.js";
+import { VIEWS } from "./history.js";
 import { HistoryPanel } from "./history-panel.js";
+import { energiesOf } from "./home.js";
 import { HomePicker } from "./home-picker.js";
-import { LiveReadings } from "./live.js";
-import { overview, powerOf } from "./overview.js";
+import { InterimLink } from "./interim.js";
+import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
-import { TodayPanel } from "./today-panel.js";
+import { StatusBar } from "./status-bar.js";
+import { TariffPanel } from "./tariff-panel.js";
 
 const SECOND = 1000;
-const REFRESH_EVERY = 300 * SECOND;
+const MINUTE = 60 * SECOND;
 const RETRY_AFTER = 15 * SECOND;
-const CONNECTION_TEXTS = {
-  connecting: "Connecting",
-  live: "Live",
-  reconnecting: "Reconnecting",
-  offline: "Offline",
-};
+/** New half hours come to all displays at the same moment; they had better not all ask in that moment. */
+const SPREAD = 5 * SECOND;
 
 export class Display {
   #root;
+  #denied;
+  #agenda = new Agenda();
+  #link;
+  #status;
   #power;
   #today;
+  #month;
+  #tariff;
   #history;
   #picker;
-  #denied;
   #session = null;
-  #live = null;
   #home = null;
-  #overview = null;
+  #frame = null;
+  #linkState = "connecting";
   #wallClock = new WallClock();
-  #refreshTimer = 0;
-  #secondTimer = 0;
 
   /** `denied` is called when the gateway does not accept the session any longer. */
   constructor(root, { denied }) {
+    const part = (name) => root.querySelector(`.${name}`);
     this.#root = root;
     this.#denied = denied;
-    this.#power = new PowerPanel(root.querySelector(".power"));
-    this.#today = new TodayPanel(root.querySelector(".today"));
-    this.#history = new HistoryPanel(root.querySelector(".history"));
-    this.#picker = new HomePicker(root.querySelector(".home"), (home) => this.#open(home));
+    this.#status = new StatusBar(root.querySelector("header"));
+    this.#power = new PowerPanel(part("power"));
+    this.#today = new PeriodPanel(part("today"));
+    this.#month = new PeriodPanel(part("month"));
+    this.#tariff = new TariffPanel(part("tariff"));
+    this.#history = new HistoryPanel(part("history"), () => this.#readHistory());
+    this.#picker = new HomePicker(part("home"), (home) => this.#open(home));
+    this.#link = new InterimLink(this.#agenda, () => this.#session.token, {
+      frame: ({ display }, first) => this.#receive(display, first),
+      state: (state) => this.#enter(state),
+      tokenNeeded: () => this.#renewAndReturn(),
+      gone: (code) => this.#gone(code),
+    });
+    document.addEventListener("visibilitychange", () => this.#everySecond());
   }
 
   start(session) {
     this.#session = session;
     this.#clear();
-    this.#showConnection("connecting");
-    this.#secondTimer = setInterval(() => this.#everySecond(), SECOND);
+    this.#renewInTime();
     this.#everySecond();
     this.#load();
   }
 
   stop() {
-    clearInterval(this.#secondTimer);
-    clearTimeout(this.#refreshTimer);
-    this.#live?.stop();
-    this.#live = this.#session = this.#home = null;
+    this.#link.close();
+    this.#agenda.clear();
+    this.#session = this.#home = null;
     this.#clear();
   }
 
   async #load() {
-    const session = this.#session;
-    const homes = await this.#ask(() => listHomes(session.token), () => this.#load());
-    if (!homes || session !== this.#session) return;
-    const home = this.#picker.offer(homes.filter(({ resources }) => resources.length > 0));
+    const homes = await this.#ask("load", () => listHomes(this.#session.token), () => this.#load());
+    if (!homes) return;
+    const home = this.#picker.offer(homes.filter((one) => Object.keys(energiesOf(one)).length > 0));
     this.#root.querySelector(".no-homes").hidden = Boolean(home);
     if (home) this.#open(home);
   }
@@ -75,91 +87,108 @@ export class Display {
     this.#home = home;
     this.#wallClock = new WallClock(home.timeZone ?? undefined);
     this.#clear();
-    this.#follow(home);
-    this.#refresh();
-    this.#everySecond();
+    this.#history.begin(new Set(Object.keys(energiesOf(home))), this.#wallClock);
+    this.#link.open(home, energiesOf(home));
+    this.#readHistory();
   }
 
-  #follow({ resources }) {
-    this.#live?.stop();
-    const ids = resources.map((resource) => resource.resourceId);
-    const powerId = resources.find((resource) => resource.classifier === "electricity.consumption")?.resourceId;
-    this.#live = new LiveReadings(ids, () => this.#session.token, {
-      state: (state) => this.#showConnection(state),
-      ready: () => this.#refresh(),
-      reading: (reading) => this.#receive(reading, powerId),
-      denied: () => this.#denied(),
-    });
-    this.#live.start();
+  #clear() {
+    this.#frame = null;
+    this.#linkState = "connecting";
+    for (const panel of [this.#power, this.#today, this.#month, this.#tariff, this.#history]) panel.clear();
+    this.#status.showAlerts(0);
   }
 
-  #receive(reading, powerId) {
-    const power = powerOf(reading);
-    if (power && reading.resourceId === powerId) this.#power.receive(power);
-    // Half-hour readings come to all displays at the same moment; they had better not all ask in that moment.
-    if (!power) this.#refreshIn((1 + Math.random() * 4) * SECOND);
+  /** Take a frame. The first one after a connection was made is the answer to a question just asked. */
+  #receive(frame, first) {
+    const at = Date.parse(frame.at);
+    if (first) set(at);
+    else atLeast(at);
+    const known = this.#frame;
+    this.#frame = frame;
+    this.#show();
+    if (known && (first || changed(known, frame))) this.#agenda.in(Math.random() * SPREAD, "history", () => this.#readHistory());
   }
 
-  async #refresh() {
-    const [session, home] = [this.#session, this.#home];
-    const zone = home.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-    const read = async () => {
-      await session.renewInTime();
-      return readHome(session.token, { veId: home.veId, zone, at: now() });
-    };
-    const resources = await this.#ask(read, () => this.#refresh());
-    if (!resources || session !== this.#session || home !== this.#home) return;
-    this.#show(overview(resources));
-    this.#refreshIn(REFRESH_EVERY);
+  #enter(state) {
+    this.#linkState = state;
+    this.#show();
   }
 
-  #refreshIn(delay) {
-    clearTimeout(this.#refreshTimer);
-    this.#refreshTimer = setTimeout(() => this.#refresh(), delay);
+  #show() {
+    const frame = this.#frame;
+    const linked = this.#linkState === "live";
+    this.#status.showState(this.#linkState, frame && freshness(frame, now(), linked));
+    if (!frame) return;
+    const energies = new Set(Object.keys(energiesOf(this.#home)));
+    this.#power.show(frame, this.#wallClock, linked);
+    this.#today.show(frame.today, energies, this.#wallClock);
+    this.#month.show(frame.month, energies, this.#wallClock);
+    this.#tariff.show(frame.tariff, this.#wallClock);
+    this.#status.showAlerts(frame.unreadAlerts);
+  }
+
+  /** Values grow old when nothing happens. */
+  #everySecond() {
+    if (!this.#session) return;
+    if (jumped()) this.#link.connect();
+    this.#status.showTime(this.#wallClock);
+    this.#show();
+    this.#agenda.in(SECOND - (now() % SECOND), "second", () => this.#everySecond());
+  }
+
+  async #readHistory() {
+    const { view } = this.#history;
+    const { period, reach } = VIEWS[view];
+    const zone = this.#home.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const span = { start: now() - reach, end: now(), period, zone };
+    const read = () => readHistory(this.#session.token, energiesOf(this.#home), span);
+    const series = await this.#ask("history", read, () => this.#readHistory());
+    if (series) this.#history.show(view, series);
+    else this.#history.fail();
   }
 
   /** The answer; null when there is none, and then either the session is over or `again` is called in a while. */
-  async #ask(question, again) {
-    const session = this.#session;
+  async #ask(name, question, again) {
+    const [session, home] = [this.#session, this.#home];
+    const past = () => session !== this.#session || home !== this.#home;
+    this.#agenda.cancel(name);
     try {
-      return await question();
+      const answer = await question();
+      return past() ? null : answer;
     } catch (error) {
-      if (session !== this.#session) return null;
+      if (past()) return null;
       if (error.denied) this.#denied();
       else {
         console.warn(error);
-        clearTimeout(this.#refreshTimer);
-        this.#refreshTimer = setTimeout(again, RETRY_AFTER);
+        this.#agenda.in(RETRY_AFTER * (1 + Math.random()), name, again);
       }
       return null;
     }
   }
 
-  #show(read) {
-    this.#overview = read;
-    this.#power.learn(read);
-    if (read.power) this.#power.receive(read.power);
-    this.#today.show(read);
-    this.#history.show(read, this.#wallClock);
+  /** Get a further token ahead of time, and show it over the connection that stands. */
+  #renewInTime() {
+    this.#agenda.in(this.#session.untilRenewal, "token", () => this.#renewAndReturn());
   }
 
-  #clear() {
-    this.#overview = null;
-    this.#power.begin(this.#wallClock);
-    this.#today.clear();
-    this.#history.clear();
+  async #renewAndReturn() {
+    const session = this.#session;
+    const renewed = await this.#ask("token", () => session.renew().then(() => true), () => this.#renewAndReturn());
+    if (!renewed) return;
+    this.#link.present(session.token);
+    this.#renewInTime();
   }
 
-  #showConnection(state) {
-    const pill = this.#root.querySelector(".connection");
-    pill.dataset.state = state;
-    pill.querySelector(".connection-text").textContent = CONNECTION_TEXTS[state];
+  /** The home is no longer there, or the page is older than the gateway: both are mended by beginning anew. */
+  #gone(code) {
+    const [delay, then] =
+      code === "NOT_FOUND" ? [RETRY_AFTER, () => this.#load()] : [MINUTE, () => location.reload()];
+    this.#agenda.in(delay * (1 + Math.random() * 4), "link", then);
   }
+}
 
-  #everySecond() {
-    this.#root.querySelector(".time").textContent = this.#wallClock.minutes(now());
-    this.#power.update();
-    // Just after midnight yesterday's amounts must go, even while the gateway is away.
-    if (this.#overview) this.#today.show(this.#overview);
-  }
+/** Whether more of the history is known than before. */
+function changed(before, after) {
+  return before.today.completeTo !== after.today.completeTo || before.today.end !== after.today.end;
 }

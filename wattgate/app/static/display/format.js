@@ -5,8 +5,9 @@ export const NOTHING = "–";
 const decimals = (digits) =>
   new Intl.NumberFormat("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const [whole, tenths, hundredths] = [0, 1, 2].map(decimals);
-const pounds = new Intl.NumberFormat("en-GB", { style: "currency", currency: "GBP" });
 const shortest = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
+const shortTenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
+const currencies = new Map();
 
 /** The size of a power in watts, as a number and its unit; its direction is told elsewhere. */
 export function power(watts) {
@@ -17,17 +18,26 @@ export function power(watts) {
 
 export function energy(kWh) {
   if (kWh === null) return NOTHING;
-  const digits = kWh < 9.995 ? hundredths : kWh < 99.95 ? tenths : whole;
+  const size = Math.abs(kWh);
+  const digits = size < 9.995 ? hundredths : size < 99.95 ? tenths : whole;
   return `${digits.format(kWh)} kWh`;
 }
 
-export function money(amount) {
-  return amount === null ? NOTHING : pounds.format(amount);
+/** An amount in pounds, or in the currency of this code. */
+export function money(amount, currency = "GBP") {
+  return amount === null ? NOTHING : inCurrency(currency).format(amount);
 }
 
-/** Below a pound in pence. */
-export function smallMoney(amount) {
-  return amount < 0.995 ? `${whole.format(amount * 100)}p` : money(amount);
+/** In pence below a pound. */
+export function smallMoney(amount, currency = "GBP") {
+  if (currency !== "GBP" || Math.abs(amount) >= 0.995) return money(amount, currency);
+  return `${whole.format(amount * 100)}p`;
+}
+
+/** The price of a unit of energy: pence to a tenth. */
+export function rate(amount, currency = "GBP") {
+  if (currency !== "GBP") return money(amount, currency);
+  return Math.abs(amount) >= 1 ? money(amount) : `${shortTenths.format(amount * 100)}p`;
 }
 
 export function axisNumber(value) {
@@ -35,15 +45,15 @@ export function axisNumber(value) {
 }
 
 export function axisMoney(value) {
-  return Number.isInteger(value) ? `£${value}` : pounds.format(value);
+  return Number.isInteger(value) ? `£${whole.format(value)}` : smallMoney(value);
 }
 
 export function age(milliseconds) {
   const seconds = Math.round(milliseconds / 1000);
-  if (seconds < 120) return `${seconds} s ago`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} hours ago`;
-  return `${Math.floor(seconds / 86_400)} days ago`;
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} hours`;
+  return `${whole.format(Math.floor(seconds / 86_400))} days`;
 }
 
 /** Times of day and dates on the wall clock of one zone. */
@@ -56,23 +66,37 @@ export class WallClock {
       minutes: format({ hour: "2-digit", minute: "2-digit" }),
       seconds: format({ hour: "2-digit", minute: "2-digit", second: "2-digit" }),
       weekday: format({ weekday: "short" }),
+      day: format({ weekday: "short", day: "numeric", month: "short" }),
       date: format({ weekday: "long", day: "numeric", month: "long" }),
+      dayOfMonth: format({ day: "numeric", month: "short" }),
+      month: format({ month: "short" }),
+      monthOfYear: format({ month: "long", year: "numeric" }),
+      monthNumber: format({ month: "numeric" }),
+      year: format({ year: "numeric" }),
     };
   }
 
-  minutes(instant) {
-    return this.#formats.minutes.format(instant);
+  /** An instant as one of the forms above writes it. */
+  write(form, instant) {
+    return this.#formats[form].format(instant);
   }
 
-  seconds(instant) {
-    return this.#formats.seconds.format(instant);
+  /** The time of day, with the day where that is not today. */
+  moment(instant, now) {
+    const time = this.write("minutes", instant);
+    return this.write("day", instant) === this.write("day", now) ? time : `${this.write("day", instant)}, ${time}`;
   }
 
-  weekday(instant) {
-    return this.#formats.weekday.format(instant);
+  /** The same of the end of something: midnight ends a day and does not begin one. */
+  endMoment(instant, now) {
+    if (this.write("minutes", instant) !== "00:00") return this.moment(instant, now);
+    return `the end of ${this.write("day", instant - 1)}`;
   }
+}
 
-  date(instant) {
-    return this.#formats.date.format(instant);
+function inCurrency(currency) {
+  if (!currencies.has(currency)) {
+    currencies.set(currency, new Intl.NumberFormat("en-GB", { style: "currency", currency }));
   }
+  return currencies.get(currency);
 }

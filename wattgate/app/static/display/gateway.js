@@ -4,8 +4,6 @@ import { setByHeader } from "./clock.js";
 
 const ENDPOINT = "/graphql";
 const TIMEOUT = 15_000;
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 
 export class GatewayError extends Error {
   constructor(message, code) {
@@ -52,36 +50,47 @@ export async function listHomes(token) {
   return data.virtualEntities;
 }
 
-/** A home's resources with their newest readings, their last 24 hours and their last seven days. */
-export async function readHome(token, { veId, zone, at }) {
-  const data = await call(
-    `query Home($veId: ID!, $zone: TimeZone!, $dayAgo: DateTime!, $weekAgo: DateTime!, $now: DateTime!) {
-      virtualEntity(veId: $veId) {
-        resources {
-          resourceId
-          classifier
-          currentRates { rate standingCharge }
-          current { field unit at value }
-          day: readings(range: {start: $dayAgo, end: $now}, period: PT1H, timeZone: $zone) { buckets { start end value } }
-          week: readings(range: {start: $weekAgo, end: $now}, period: P1D, timeZone: $zone) { buckets { start end value } }
-        }
-      }
-    }`,
-    {
-      veId,
-      zone,
-      now: new Date(at).toISOString(),
-      dayAgo: new Date(at - DAY).toISOString(),
-      weekAgo: new Date(at - 7 * DAY).toISOString(),
-    },
+const SERIES = `fragment Series on Resource {
+  readings(range: $range, period: $period, timeZone: $zone) {
+    unit collectedTo buckets { start end value quality estimated }
+  }
+  costs(range: $range, period: $period, timeZone: $zone) { buckets { energy standingCharge unpriced } }
+}`;
+
+/**
+ * What a home's energies came to and cost in a range. `resources` are ids by names such as electricity; the answer has
+ * the same names.
+ */
+export function readHistory(token, resources, { start, end, period, zone }) {
+  const names = Object.keys(resources);
+  const declared = names.map((name) => `, $${name}: ID!`).join("");
+  const fields = names.map((name) => `${name}: resource(resourceId: $${name}) { ...Series }`).join(" ");
+  const range = { start: new Date(start).toISOString(), end: new Date(end).toISOString() };
+  return call(
+    `query History($range: TimeRange!, $period: Period!, $zone: TimeZone!${declared}) { ${fields} } ${SERIES}`,
+    { range, period, zone, ...resources },
     token,
   );
-  // Both ranges touch one bucket more than is shown, whatever the clocks did meanwhile.
-  return data.virtualEntity.resources.map((resource) => ({
-    ...resource,
-    day: resource.day.buckets.slice(-24),
-    week: resource.week.buckets.slice(-7),
-  }));
+}
+
+/** What there is to draw until the gateway offers frames. */
+export function readInterim(token, resources, { at, zone }) {
+  const names = Object.keys(resources);
+  const declared = names.map((name) => `, $${name}: ID!`).join("");
+  const fields = names.map((name) => `${name}: resource(resourceId: $${name}) { ...Now }`).join(" ");
+  return call(
+    `query Interim($now: TimeRange!, $zone: TimeZone!${declared}) { ${fields} }
+    fragment Now on Resource {
+      current { field unit at value }
+      currentRates { rate standingCharge }
+      today: readings(range: $now, period: P1D, timeZone: $zone) { completeTo buckets { end value } }
+      month: readings(range: $now, period: P1M, timeZone: $zone) { completeTo buckets { end value } }
+      todayCosts: costs(range: $now, period: P1D, timeZone: $zone) { buckets { energy standingCharge } }
+      monthCosts: costs(range: $now, period: P1M, timeZone: $zone) { buckets { energy standingCharge } }
+    }`,
+    { now: { start: new Date(at - 1).toISOString(), end: new Date(at).toISOString() }, zone, ...resources },
+    token,
+  );
 }
 
 async function call(query, variables, token) {

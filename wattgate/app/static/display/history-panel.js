@@ -1,84 +1,172 @@
-/** The last 24 hours and the last seven days as bars, in kWh or in pounds. */
+/** The history: hours, days, weeks or months as bars, in pounds or in kWh, with what each bar is worth. */
 
 import { BarChart } from "./bars.js";
 import { now } from "./clock.js";
-import { axisMoney, axisNumber, energy, money } from "./format.js";
+import { axisMoney, axisNumber, energy, smallMoney } from "./format.js";
+import { VIEWS, columnsOf, summary } from "./history.js";
+import { nameOf, tickOf } from "./spans.js";
 
-const MEASURES = {
-  energy: { text: energy, axisLabel: axisNumber },
-  cost: { text: money, axisLabel: axisMoney },
+const PARTS = { electricity: "Electricity", gas: "Gas", exported: "Exported", standing: "Standing charge" };
+const MARKS = {
+  running: "so far",
+  late: "not all in yet",
+  estimated: "partly estimated",
+  gaps: "some readings missing",
+  missing: "no readings",
+  unpriced: "some without a price",
 };
+const LEGEND = ["running", "late", "estimated", "gaps", "missing", "unpriced"];
 
 export class HistoryPanel {
   #section;
-  #day;
-  #week;
-  #overview = null;
+  #chart;
+  #part;
+  #ask;
+  #series = null;
+  #shown = null;
+  #columns = [];
   #wallClock = null;
 
-  constructor(section) {
+  /** `ask` is called when the chosen view is to be read. */
+  constructor(section, ask) {
     this.#section = section;
-    this.#day = new BarChart(section.querySelector(".day"));
-    this.#week = new BarChart(section.querySelector(".week"));
-    section.addEventListener("change", () => this.#update());
-    this.#update();
+    this.#ask = ask;
+    this.#part = (name) => section.querySelector(`.${name}`);
+    this.#chart = new BarChart(section, (index) => this.#read(index));
+    section.addEventListener("change", ({ target }) => (target.name === "view" ? this.#leave() : this.#update()));
+  }
+
+  get view() {
+    return this.#section.querySelector('[name="view"]:checked').value;
+  }
+
+  /** Begin with a home that has these energies. */
+  begin(energies, wallClock) {
+    this.#wallClock = wallClock;
+    for (const input of this.#section.querySelectorAll('[name="measure"]')) {
+      input.parentElement.hidden = input.value !== "cost" && !energies.has(input.value);
+    }
+    if (this.#measureInput().parentElement.hidden) this.#section.querySelector('[value="cost"]').checked = true;
+    this.clear();
   }
 
   clear() {
-    this.#overview = null;
-    this.#day.clear();
-    this.#week.clear();
+    this.#series = this.#shown = null;
+    this.#columns = [];
+    this.#chart.clear();
+    this.#part("legend").replaceChildren();
+    this.#wait("");
   }
 
-  show(overview, wallClock) {
-    this.#overview = overview;
-    this.#wallClock = wallClock;
-    this.#section.querySelector(".measure").hidden = !overview.hasCost;
-    if (!overview.hasCost) this.#section.querySelector('[name="measure"][value="energy"]').checked = true;
+  /** Show what was read of a view. Views that are no longer chosen are passed over. */
+  show(view, series) {
+    if (view !== this.view) return;
+    this.#series = series;
+    this.#shown = view;
+    this.#wait("");
+    this.#section.setAttribute("aria-busy", "false");
     this.#update();
   }
 
+  /** Say that the chosen view cannot be read at the moment. Bars that are there stay. */
+  fail() {
+    if (this.#shown !== this.view) this.#wait("The history cannot be read. Trying again soon.");
+  }
+
+  #leave() {
+    this.clear();
+    this.#ask();
+  }
+
+  #wait(notice) {
+    this.#part("chart-notice").textContent = notice;
+    this.#section.setAttribute("aria-busy", String(!this.#series));
+  }
+
   #update() {
-    const chosen = (name) => this.#section.querySelector(`[name="${name}"]:checked`).value;
-    this.#section.dataset.range = chosen("range");
-    if (!this.#overview) return;
-    const measure = chosen("measure");
-    const { day, week } = this.#overview;
-    this.#fill(this.#day, measure, this.#note(measure, false), day[measure], (bucket) => this.#hour(bucket));
-    this.#fill(this.#week, measure, this.#note(measure, true), week[measure], (bucket) => this.#date(bucket));
+    if (!this.#series) return;
+    this.#columns = columnsOf(this.#measureInput().value, this.#series, this.#shown, now());
+    const bars = this.#columns.map((column) => this.#bar(column));
+    this.#chart.show(bars, this.#measureInput().value === "cost" ? axisMoney : axisNumber);
+    this.#part("legend").replaceChildren(...this.#legend());
   }
 
-  #fill(chart, measure, note, series, place) {
-    const { text, axisLabel } = MEASURES[measure];
-    const time = now();
-    const bars = series.map((bucket) => ({ value: bucket.value, ...place(bucket), ...told(bucket, time, text) }));
-    chart.show({ note, axisLabel, bars });
+  #bar(column) {
+    const name = nameOf(this.#shown, column, this.#wallClock);
+    const details = [...this.#breakdown(column), ...worth(column)];
+    return {
+      parts: column.parts,
+      marks: column.marks,
+      label: `${name}: ${[this.#amount(column), ...details].filter(Boolean).join(", ")}`,
+      tick: tickOf(this.#shown, column, this.#wallClock, now()),
+    };
   }
 
-  #note(measure, wholeDays) {
-    if (measure === "energy") return "Electricity in kWh";
-    const included = wholeDays && this.#overview.standingChargeIncluded;
-    return `Cost in £, ${included ? "with" : "without"} standing charge`;
+  /** Tell the bar at an index, or all of them together. */
+  #read(index) {
+    const column = index === null ? null : this.#columns[index];
+    if (column) {
+      const details = [...this.#breakdown(column), ...worth(column)];
+      this.#tell(nameOf(this.#shown, column, this.#wallClock), this.#amount(column) || "–", details.join(" · "));
+    } else {
+      const { total, mean } = summary(this.#columns);
+      const { title, each } = VIEWS[this.view];
+      const average = mean === null ? "" : `${this.#write(mean)} ${each} on average`;
+      this.#tell(title, total === null ? "–" : this.#write(total), average);
+    }
   }
 
-  #hour({ start, end }) {
-    const [from, to] = [start, end].map((instant) => this.#wallClock.minutes(instant));
-    const hour = Number.parseInt(from, 10);
-    const tick = hour % 3 === 0 ? { label: from, major: hour % 6 === 0 } : null;
-    return { name: `${from} to ${to}`, tick };
+  #tell(name, value, detail) {
+    this.#part("readout-name").textContent = name;
+    this.#part("readout-value").textContent = value;
+    this.#part("readout-detail").textContent = detail;
   }
 
-  #date({ start, end }) {
-    const label = now() < end ? "Today" : this.#wallClock.weekday(start);
-    return { name: this.#wallClock.date(start), tick: { label, major: true } };
+  #amount({ value }) {
+    return value === null ? "" : this.#write(value);
+  }
+
+  #write(value) {
+    return this.#measureInput().value === "cost" ? smallMoney(value) : energy(value);
+  }
+
+  #breakdown({ parts }) {
+    if (parts.length < 2) return [];
+    return parts.map(([name, value]) => `${PARTS[name].toLowerCase()} ${smallMoney(value)}`);
+  }
+
+  #legend() {
+    const parts = new Set(this.#columns.flatMap((column) => column.parts.map(([name]) => name)));
+    const marks = new Set(this.#columns.flatMap((column) => worthMarks(column)));
+    return [
+      ...(parts.size > 1 ? [...parts].map((name) => legendItem("part", name, PARTS[name])) : []),
+      ...LEGEND.filter((mark) => marks.has(mark)).map((mark) => legendItem("mark", mark, capitalised(MARKS[mark]))),
+    ];
+  }
+
+  #measureInput() {
+    return this.#section.querySelector('[name="measure"]:checked');
   }
 }
 
-function told({ end, value }, time, write) {
-  if (time < end) {
-    return value === null
-      ? { state: "waiting", text: "nothing yet" }
-      : { state: "partial", text: `${write(value)} so far` };
-  }
-  return value === null ? { state: "missing", text: "no reading" } : { state: "whole", text: write(value) };
+function worth(column) {
+  return worthMarks(column).map((mark) => MARKS[mark]);
+}
+
+/** A bar without any value is only told to be missing or still to come. */
+function worthMarks({ value, marks }) {
+  return LEGEND.filter((mark) => marks.has(mark) && (value !== null || ["late", "missing", "running"].includes(mark)));
+}
+
+function capitalised(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+function legendItem(kind, name, text) {
+  const item = document.createElement("li");
+  const swatch = document.createElement("span");
+  swatch.className = "swatch";
+  swatch.dataset[kind] = name;
+  item.append(swatch, text);
+  return item;
 }

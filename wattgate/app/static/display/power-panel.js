@@ -1,86 +1,117 @@
-/** The live power: the large number, the dial, and whether they can be believed. */
+/** The power now: the dial, the number, the ambient level, and whether they can be believed. */
 
 import { Announcer } from "./announcer.js";
 import { now } from "./clock.js";
 import { Dial } from "./dial.js";
-import { NOTHING, age, power, smallMoney } from "./format.js";
+import { NOTHING, age, energy, money, power, rate, smallMoney } from "./format.js";
+import { bounds, freshness, powerNow } from "./frame.js";
 
-const STALE_AFTER = 30_000;
+const LEVELS = { LOW: "Low", MEDIUM: "Medium", HIGH: "High" };
+const BASES = {
+  LEARNED: "Compared with your usual use",
+  BUDGET: "Compared with your budget",
+  PRICE: "By the price of electricity now",
+};
+const CAUSES = {
+  METER: "The meter has stopped sending.",
+  GATEWAY: "The home’s gateway has gone quiet.",
+  PLATFORM: "The energy service has a fault.",
+  UNKNOWN: "Nothing newer has come in.",
+  LINK: "This screen has lost its connection.",
+};
 
 export class PowerPanel {
   #section;
   #dial;
   #announcer;
-  #number;
-  #unit;
-  #status;
-  #rateText;
-  #home = { exports: false, rate: null, wallClock: null };
-  #newest = null;
+  #parts;
 
   constructor(section) {
     const part = (name) => section.querySelector(`.${name}`);
     this.#section = section;
     this.#dial = new Dial(part("dial"));
     this.#announcer = new Announcer(part("announcement"));
-    this.#number = part("number");
-    this.#unit = part("unit");
-    this.#status = part("status");
-    this.#rateText = part("rate");
+    this.#parts = Object.fromEntries(
+      ["direction", "number", "unit", "hourly", "level", "level-word", "explanation"].map((name) => [name, part(name)]),
+    );
   }
 
-  /** Begin with another home, of which no reading is known. */
-  begin(wallClock) {
-    this.#home = { exports: false, rate: null, wallClock };
-    this.#newest = null;
-    this.update();
+  clear() {
+    this.#showNothing("Waiting for a reading", "");
+    this.#showLevel(null);
   }
 
-  /** Learn whether the home exports and what a kWh costs it in pounds (null if that is not known). */
-  learn({ exports, rate }) {
-    this.#home = { ...this.#home, exports, rate };
-    this.update();
+  /** Show a frame as it is worth at this moment; `linked` is whether the gateway can be heard. */
+  show(frame, wallClock, linked) {
+    const time = now();
+    const current = powerNow(frame, time);
+    const fresh = freshness(frame, time, linked);
+    if (current) this.#showPower(frame, current, time - current.at, fresh);
+    else this.#explain(fresh, time, wallClock);
+    this.#showLevel(current || frame.ambient?.basis === "PRICE" ? frame.ambient : null);
   }
 
-  receive({ watts, at }) {
-    if (this.#newest && at < this.#newest.at) return;
-    // A meter whose clock is fast must not keep its reading fresh for longer.
-    this.#newest = { watts, at: Math.min(at, now()) };
-    this.update();
-  }
-
-  /** To be called every second, since a reading becomes stale when nothing happens. */
-  update() {
-    const old = this.#newest ? now() - this.#newest.at : Infinity;
-    if (old <= STALE_AFTER) this.#showPower(this.#newest.watts);
-    else this.#showNothing(old);
-  }
-
-  #showPower(watts) {
-    const { exports, rate } = this.#home;
-    const exporting = watts < 0;
-    const { number, unit } = power(watts);
+  #showPower(frame, { net }, old, { state, cause }) {
+    const { number, unit } = power(net);
+    const exporting = net < 0;
     const direction = exporting ? "Exporting" : "Importing";
     this.#section.dataset.flow = exporting ? "exporting" : "importing";
-    this.#write(number, ` ${unit}`, direction);
-    this.#rateText.textContent = exporting || rate === null ? "" : `${smallMoney((watts / 1000) * rate)} an hour`;
-    this.#dial.show(watts, exports);
-    this.#announcer.say(direction, `${direction}: ${number} ${unit}`);
+    this.#write({ direction, number, unit: ` ${unit}`, hourly: hourly(frame.tariff, net) });
+    this.#dial.show(net, Boolean(frame.today.exported), bounds(frame));
+    this.#parts.explanation.textContent = state === "LIVE" ? compared(frame.ambient) : delayed(old, cause);
+    const level = frame.ambient ? `, ${LEVELS[frame.ambient.level].toLowerCase()}` : "";
+    this.#announcer.say(`${direction}${level}`, `${direction}: ${number} ${unit}${level}`);
   }
 
-  #showNothing(old) {
-    const time = this.#newest && this.#home.wallClock.seconds(this.#newest.at);
-    const text = time ? `Last seen ${time}` : "Waiting for a reading";
+  #explain({ asOf, cause }, time, wallClock) {
+    const seen = asOf ? `Last reading ${wallClock.write("seconds", asOf)}, ${age(time - asOf)} ago.` : "";
+    const why = asOf ? CAUSES[cause ?? "UNKNOWN"] : "There has been no live reading yet.";
+    this.#showNothing("No live power", `${seen} ${why}`.trim());
+    this.#announcer.say(why, `No live power. ${why}`);
+  }
+
+  #showNothing(direction, explanation) {
     this.#section.dataset.flow = "unknown";
-    this.#write(NOTHING, "", text);
-    this.#rateText.textContent = time ? age(old) : "";
+    this.#write({ direction, number: NOTHING, unit: "", hourly: "", explanation });
     this.#dial.blank();
-    if (time) this.#announcer.say(text, `No live power. ${text}`);
   }
 
-  #write(number, unit, status) {
-    this.#number.textContent = number;
-    this.#unit.textContent = unit;
-    this.#status.textContent = status;
+  #showLevel(ambient) {
+    this.#section.dataset.level = ambient?.level ?? "none";
+    this.#parts.level.hidden = !ambient;
+    if (ambient) this.#parts["level-word"].textContent = LEVELS[ambient.level];
   }
+
+  #write(texts) {
+    for (const [name, text] of Object.entries(texts)) {
+      // The same text again would make screen readers and the browser's layout work for nothing.
+      if (this.#parts[name].textContent !== text) this.#parts[name].textContent = text;
+    }
+  }
+}
+
+function hourly(tariff, watts) {
+  if (!tariff || watts < 0) return "";
+  return `${smallMoney((watts / 1000) * Number(tariff.rate), tariff.currency)} an hour`;
+}
+
+function compared(ambient) {
+  if (!ambient) return "";
+  const [low, high] = [ambient.lowBelow, ambient.highFrom].map((value) => amount(value, ambient.unit));
+  return `${BASES[ambient.basis]}: low under ${low}, high from ${high}`;
+}
+
+function delayed(old, cause) {
+  const why = cause && cause !== "UNKNOWN" ? ` ${CAUSES[cause]}` : "";
+  return `This reading is ${age(old)} old.${why}`;
+}
+
+function amount(value, unit) {
+  if (unit === "W" || unit === "kW") {
+    const written = power(unit === "kW" ? value * 1000 : value);
+    return `${written.number} ${written.unit}`;
+  }
+  if (unit === "kWh") return energy(value);
+  if (unit.startsWith("GBP/")) return rate(value);
+  return unit === "GBP" ? money(value) : `${value} ${unit}`;
 }

@@ -4,10 +4,13 @@ import { now } from "./clock.js";
 import { renew } from "./gateway.js";
 
 const KEY = "wattgate.session";
+/** A token that was refused so soon after it was made is not mended by another one. */
+const YOUNG = 60_000;
 
 export class Session {
   #kept;
   #ended = false;
+  #renewing = null;
 
   constructor(kept) {
     this.#kept = kept;
@@ -15,12 +18,8 @@ export class Session {
 
   /** The session of the last visit, or null when there is none that can still be good. */
   static resume() {
-    try {
-      const kept = JSON.parse(localStorage.getItem(KEY));
-      return kept?.token && kept.expires > now() ? new Session(kept) : null;
-    } catch {
-      return null;
-    }
+    const kept = read();
+    return kept?.token && kept.expires > now() ? new Session(kept) : null;
   }
 
   static begin({ token, exp }) {
@@ -33,10 +32,17 @@ export class Session {
     return this.#kept.token;
   }
 
-  /** Get a further token when half of this one's life is over: a display on a wall has nobody to log it in again. */
-  async renewInTime() {
+  /** Milliseconds until half of the token's life is over: a display on a wall has nobody to log it in again. */
+  get untilRenewal() {
     const { since, expires } = this.#kept;
-    if (now() > (since + expires) / 2) this.#keep(await renew(this.token));
+    return Math.max(0, (since + expires) / 2 - now());
+  }
+
+  /** Get a further token, unless there is one already that is new or that another tab has got. */
+  async renew() {
+    const stored = read();
+    if (stored?.expires > this.#kept.expires) this.#kept = stored;
+    else if (now() - this.#kept.since > YOUNG) await this.#renewOnce();
   }
 
   end() {
@@ -44,10 +50,25 @@ export class Session {
     localStorage.removeItem(KEY);
   }
 
+  #renewOnce() {
+    this.#renewing ??= renew(this.token)
+      .then((renewed) => this.#keep(renewed))
+      .finally(() => (this.#renewing = null));
+    return this.#renewing;
+  }
+
   #keep({ token, exp }) {
     // A renewal that is answered after the log-out must not bring the session back.
     if (this.#ended) return;
     this.#kept = { token, since: now(), expires: exp * 1000 };
     localStorage.setItem(KEY, JSON.stringify(this.#kept));
+  }
+}
+
+function read() {
+  try {
+    return JSON.parse(localStorage.getItem(KEY));
+  } catch {
+    return null;
   }
 }

@@ -1,0 +1,49 @@
+/** What a frame of the `display` subscription is still worth at a later instant. */
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const STATES = ["LIVE", "DELAYED", "STALE", "OFFLINE"];
+/** After so many of the expected intervals, or after `least`, a state gives way to the next: as the gateway has it. */
+const LIMITS = [
+  { intervals: 2, least: 30 * SECOND },
+  { intervals: 4, least: 2 * MINUTE },
+  { intervals: 8, least: 15 * MINUTE },
+];
+
+/**
+ * The freshness `{ state, asOf, cause }` at an instant. The gateway tells every change of it; but while nothing comes
+ * from the gateway, time passes all the same. `linked` is whether it can be heard.
+ */
+export function freshness(frame, now, linked) {
+  const { state, asOf, expectedEverySeconds, cause } = frame.freshness;
+  const time = asOf && Date.parse(asOf);
+  const aged = asOf ? stateAt(now - time, expectedEverySeconds * SECOND) : "OFFLINE";
+  return { state: later(state, aged), asOf: time, cause: linked ? cause : "LINK" };
+}
+
+/** The power `{ net, at }`, in watts, that may be shown as the power now, or null. */
+export function powerNow(frame, now) {
+  if (!frame.power) return null;
+  const at = Date.parse(frame.power.at);
+  const state = stateAt(now - at, frame.freshness.expectedEverySeconds * SECOND);
+  return state === "LIVE" || state === "DELAYED" ? { net: inWatts(frame.power.net, frame.power.unit), at } : null;
+}
+
+/** The powers in watts between which the middle level lies, or null where levels are not of power. */
+export function bounds({ ambient }) {
+  if (!ambient || !["W", "kW"].includes(ambient.unit)) return null;
+  return [ambient.lowBelow, ambient.highFrom].map((value) => inWatts(value, ambient.unit));
+}
+
+function inWatts(value, unit) {
+  return unit === "kW" ? value * 1000 : value;
+}
+
+function stateAt(age, every) {
+  const index = LIMITS.findIndex(({ intervals, least }) => age < Math.max(intervals * every, least));
+  return STATES.at(index);
+}
+
+function later(one, other) {
+  return STATES[Math.max(STATES.indexOf(one), STATES.indexOf(other))];
+}
