@@ -65,6 +65,22 @@ class Baseline(Enum):
     SAME_PERIOD_LAST_YEAR = "SAME_PERIOD_LAST_YEAR"
 
 
+class AmbientLevel(Enum):
+    """Whether little or much is used at the moment."""
+
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+
+
+class AmbientBasis(Enum):
+    """What a level is judged by."""
+
+    LEARNED = "LEARNED"
+    BUDGET = "BUDGET"
+    PRICE = "PRICE"
+
+
 class TariffKind(Enum):
     """What the rate of a tariff depends on."""
 

@@ -11,9 +11,10 @@ from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from wattgate.db import aggregates, partitions, recording
+from wattgate.db import aggregates, held_power, partitions, recording
 from wattgate.db.aggregates import Aggregates, SeriesKey
 from wattgate.db.buckets import Grid
+from wattgate.db.held_power import Held
 from wattgate.db.models import Reading
 from wattgate.db.recording import Readings
 from wattgate.db.rollups import DAYS, HOURS
@@ -156,6 +157,10 @@ class Series:
         for number, field, *receipt in await self._run(_RECEIPTS.replace("{depth}", str(count - 1)), _SERIES, series):
             by_series[number, field].append(Receipt(*receipt))
         return by_series
+
+    async def held_power(self, since: Sequence[tuple[int, int, int]], until: int) -> dict[SeriesKey, list[Held]]:
+        """What series of power (resource number, field, since when) held in each half hour up to an instant."""
+        return await held_power.read(await self._session.connection(), since, until)
 
     async def _edge_of(self, which: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
         found = await self._run(_EDGE_OF_SERIES.replace("{which}", which), _SERIES, series)

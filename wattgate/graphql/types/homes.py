@@ -4,8 +4,10 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.db.queries import displays as display_queries
 from wattgate.db.queries import homes as queries
 from wattgate.graphql.fields import edge
+from wattgate.graphql.types.displays import Display
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.scalars import Json
 from wattgate.principal import Permission
@@ -71,6 +73,11 @@ class VirtualEntity:
     )
     resources: list[Resource] = edge(
         queries.resources, needs=Permission.RESOURCE_READ, description="The resources that belong to it."
+    )
+    display: Display = edge(
+        display_queries.displays,
+        needs=Permission.READINGS_READ,
+        description="All that its in-home display draws now; the subscription of that name tells it live.",
     )
 
 
