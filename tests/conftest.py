@@ -4,8 +4,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from playwright.async_api import Browser, async_playwright
 
 from tests.support import node
 from tests.support.house import House, house
-from tests.support.servers import database_on, postgresql, serving
+from tests.support.servers import Databases, database_on, postgresql, serving
 from tests.support.timed import Clock, Timed
 from wattgate.app.demo import live, seed
 from wattgate.app.factory import assemble, create_app
@@ -35,37 +36,39 @@ def postgresql_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=ENGINES)
-async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+@pytest.fixture(scope="session", params=ENGINES)
+def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Databases:
+    """Makes empty databases, on each engine."""
+    if request.param == "postgresql":
+        return partial(database_on, request.getfixturevalue("postgresql_url"))
+
+    @asynccontextmanager
+    async def on_sqlite() -> AsyncIterator[str]:
+        yield f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'test.sqlite3'}"
+
+    return on_sqlite
+
+
+@pytest.fixture
+async def database_url(databases: Databases) -> AsyncIterator[str]:
     """An empty database on each engine."""
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'test.sqlite3'}"
-        return
-    async with database_on(request.getfixturevalue("postgresql_url")) as url:
+    async with databases() as url:
         yield url
 
 
-@pytest.fixture(scope="session", params=ENGINES)
-async def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
+@pytest.fixture(scope="session")
+async def served(databases: Databases) -> AsyncIterator[House]:
     """A served gateway with two tenants on each engine, shared by the tests of a run: leave their records be."""
-    if request.param == "sqlite":
-        async with house(f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'test.sqlite3'}") as made:
-            yield made
-        return
-    async with database_on(request.getfixturevalue("postgresql_url")) as url, house(url) as made:
+    async with databases() as url, house(url) as made:
         yield made
 
 
-@pytest.fixture(scope="session", params=ENGINES)
-async def timed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Timed]:
+@pytest.fixture(scope="session")
+async def timed(databases: Databases) -> AsyncIterator[Timed]:
     """A served gateway on each engine whose time a test sets, forwards only."""
-    async with AsyncExitStack() as stack:
-        if request.param == "sqlite":
-            url = f"sqlite:///{tmp_path_factory.mktemp('timed') / 'test.sqlite3'}"
-        else:
-            url = await stack.enter_async_context(database_on(request.getfixturevalue("postgresql_url")))
-        clock = Clock()
-        yield Timed(await stack.enter_async_context(house(url, clock=clock)), clock)
+    clock = Clock()
+    async with databases() as url, house(url, clock=clock) as made:
+        yield Timed(made, clock)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.support.house import STORAGE, House, Tenant, operation, settle
 from tests.support.metering import HALF_HOUR, START, Metered, metered, readings, record
-from tests.support.servers import database_on
+from tests.support.servers import Databases
 from tests.support.timed import NOW, Clock
 from wattgate.app.catch_ups import run_catch_ups, work_once
 from wattgate.app.factory import assemble
@@ -50,18 +49,14 @@ class Bench:
         return list(found.value)
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-async def settled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Tenant]:
+@pytest.fixture(scope="session")
+async def settled(databases: Databases) -> AsyncIterator[Tenant]:
     """A tenant on a database of each engine that no server works on."""
-    async with AsyncExitStack() as stack:
-        if request.param == "sqlite":
-            url = f"sqlite:///{tmp_path_factory.mktemp('bench') / 'test.sqlite3'}"
-        else:
-            url = await stack.enter_async_context(database_on(request.getfixturevalue("postgresql_url")))
+    async with databases() as url:
         gateway = assemble(Settings(_env_file=None, database_url=url))
-        stack.push_async_callback(gateway.database.close)
         await upgrade(gateway.database)
         yield await settle(gateway, "bench")
+        await gateway.database.close()
 
 
 @pytest.fixture

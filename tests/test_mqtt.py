@@ -20,7 +20,7 @@ from strawberry import ID
 from tests.support.asking import with_rows
 from tests.support.house import House, Tenant, house, operation, settle
 from tests.support.metering import add_device
-from tests.support.servers import Broker, Relay, broker, database_on
+from tests.support.servers import Broker, Databases, Relay, broker, database_on
 from wattgate.app.factory import assemble
 from wattgate.app.mqtt_intake import MAX_TOLD, FaultLog, MqttIntake
 from wattgate.app.settings import Settings
@@ -122,18 +122,10 @@ async def publish(to: Broker, *messages: tuple[str, bytes]) -> None:
             await client.publish(topic, payload, qos=1)
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-async def connected(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[House, Broker]]:
+@pytest.fixture(scope="session")
+async def connected(databases: Databases) -> AsyncIterator[tuple[House, Broker]]:
     """A served gateway on each engine that takes messages from a broker."""
-    async with AsyncExitStack() as stack:
-        if request.param == "sqlite":
-            url = f"sqlite:///{tmp_path_factory.mktemp('mqtt') / 'test.sqlite3'}"
-        else:
-            url = await stack.enter_async_context(database_on(request.getfixturevalue("postgresql_url")))
-        server = await stack.enter_async_context(broker())
-        made = await stack.enter_async_context(house(url, server.url))
+    async with databases() as url, broker() as server, house(url, server.url) as made:
         await until(lambda: "wattgate" in server.subscribed)
         yield made, server
 

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,6 +15,9 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.applications import Starlette
+
+Databases = Callable[[], AbstractAsyncContextManager[str]]
+"""Makes an empty database for as long as it is needed; what it gives is the URL."""
 
 
 @contextmanager
