@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.redis_server import RedisServer, redis_server
-from tests.support.watching import AT, Watcher, reading, values, watching
+from tests.support.watching import AT, Watcher, reading, since, values, watching
 from wattgate.db.models import NetworkState
 from wattgate.errors import Unavailable
 from wattgate.names import CatchUpState
@@ -81,12 +81,12 @@ async def test_a_topic_that_is_left_and_watched_again_at_once_is_watched(watcher
 
 async def test_all_that_came_after_a_kept_position_is_read_again(watcher: Watcher, topic: str) -> None:
     opened = (await watcher.bus.open([topic]))[topic]
-    assert await watcher.bus.read_since(topic, opened) == []
+    assert await since(watcher.bus, topic, opened) == []
     await watcher.bus.publish([reading(topic, n) for n in range(30)])
     await watcher.until(lambda: len(watcher.events) == 30)
-    assert await watcher.bus.read_since(topic, opened) == watcher.events
-    assert await watcher.bus.read_since(topic, watcher.events[9].position or "") == watcher.events[10:]
-    assert await watcher.bus.read_since(topic, watcher.events[-1].position or "") == []
+    assert await since(watcher.bus, topic, opened) == watcher.events
+    assert await since(watcher.bus, topic, watcher.events[9].position or "") == watcher.events[10:]
+    assert await since(watcher.bus, topic, watcher.events[-1].position or "") == []
     assert await watcher.bus.open([topic]) == {topic: watcher.events[-1].position}
 
 
@@ -96,16 +96,16 @@ async def test_events_are_kept_for_those_who_come_back_to_a_topic_that_nobody_wa
     opened = (await watcher.bus.open([topic]))[topic]
     watcher.bus.unwatch([topic])
     await watcher.bus.publish([reading(topic, 1)])
-    assert values(await watcher.bus.read_since(topic, opened) or []) == [1]
+    assert values(await since(watcher.bus, topic, opened) or []) == [1]
     assert watcher.events == []
 
 
 @pytest.mark.parametrize("position", ["1-1", "", "what", "99999999999999-0", "1-1 COUNT", "$"])
 async def test_a_position_that_is_not_kept_is_not_recovered(watcher: Watcher, topic: str, position: str) -> None:
-    assert await watcher.bus.read_since(topic, position) is None
+    assert await since(watcher.bus, topic, position) is None
     await watcher.bus.open([topic])
     await watcher.bus.publish([reading(topic, 1)])
-    assert await watcher.bus.read_since(topic, position) is None
+    assert await since(watcher.bus, topic, position) is None
 
 
 async def test_of_many_events_the_newest_are_kept_and_an_older_position_is_not_recovered(
@@ -114,9 +114,9 @@ async def test_of_many_events_the_newest_are_kept_and_an_older_position_is_not_r
     opened = (await watcher.bus.open([topic]))[topic]
     await watcher.bus.publish([reading(topic, n) for n in range(1_000)])
     await watcher.until(lambda: len(watcher.events) == 1_000)
-    assert await watcher.bus.read_since(topic, opened) is None
+    assert await since(watcher.bus, topic, opened) is None
     newest = watcher.events[-KEPT_ENTRIES:]
-    assert await watcher.bus.read_since(topic, newest[0].position or "") == newest[1:]
+    assert await since(watcher.bus, topic, newest[0].position or "") == newest[1:]
 
 
 async def test_a_batch_of_no_events_is_nothing(watcher: Watcher) -> None:
@@ -258,12 +258,12 @@ async def test_memory_keeps_events_for_minutes_but_not_without_bound() -> None:
         for n in range(count):
             await bus.publish([reading("topic", n)])
             clock.seconds += every
-        return await bus.read_since("topic", before) or []
+        return await since(bus, "topic", before) or []
 
     assert len(await came(KEPT_ENTRIES - 1, 3600)) == KEPT_ENTRIES - 1
-    assert await bus.read_since("topic", opened) is not None
+    assert await since(bus, "topic", opened) is not None
     assert len(await came(int(KEPT_SECONDS), 0.9)) == KEPT_SECONDS
-    assert await bus.read_since("topic", opened) is None
+    assert await since(bus, "topic", opened) is None
     assert await came(MAX_ENTRIES, 0) == []
 
 

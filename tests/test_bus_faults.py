@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.redis_server import RedisServer, redis_server
-from tests.support.watching import Watcher, reading, watching
+from tests.support.watching import Watcher, reading, since, watching
 from wattgate.errors import Unavailable
 from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
@@ -117,7 +117,7 @@ async def test_a_redis_that_comes_back_empty_is_told_to_everybody(redis: RedisSe
         await redis.start()
         for watcher in (one, other):
             await watcher.until(lambda watcher=watcher: {(topic, False) for topic in TOPICS} <= set(watcher.told))  # type: ignore[misc]
-            assert await watcher.bus.read_since(other.events[0].topic, before) is None
+            assert await since(watcher.bus, other.events[0].topic, before) is None
         await publisher.bus.publish([reading(topic, 1) for topic in TOPICS])
         for watcher in (one, other):
             await watcher.until(lambda watcher=watcher: len(watcher.events) == 2 * len(TOPICS))  # type: ignore[misc]
@@ -136,8 +136,8 @@ async def test_a_redis_that_comes_back_with_old_data_lets_nobody_go_on_from_them
         await redis.start("--appendonly", "no")
         await display.until(lambda: display.told == [("topic", False)])
         first, second = (event.position or "" for event in display.events)
-        assert await publisher.bus.read_since("topic", first) is None  # the second one is missing after it
-        assert await publisher.bus.read_since("topic", second) is None
+        assert await since(publisher.bus, "topic", first) is None  # the second one is missing after it
+        assert await since(publisher.bus, "topic", second) is None
         await publisher.bus.publish([reading("topic", 3)])
         await display.until(lambda: display.values("topic") == [1, 2, 3])
 
@@ -158,8 +158,8 @@ async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back
         await redis.start()
         await display.until(lambda: ("hit", False) in display.told and ("spared", True) in display.told)
         assert ("spared", False) not in display.told
-        assert await display.bus.read_since("hit", opened["hit"]) is None
-        assert await display.bus.read_since("spared", opened["spared"]) is not None
+        assert await since(display.bus, "hit", opened["hit"]) is None
+        assert await since(display.bus, "spared", opened["spared"]) is not None
         async with asyncio.timeout(10):
             while 7 not in display.values("hit"):
                 await publisher.bus.publish([reading("hit", 7)])
@@ -200,7 +200,7 @@ async def test_watching_begins_only_while_redis_is_there_but_waits_for_it(
         assert set(await opening) == {"topic"}
         await redis.kill()
         monkeypatch.setattr(redis_bus, "OPEN_SECONDS", 0.3)
-        for asked in (display.bus.open(["another"]), display.bus.read_since("topic", "1-1")):
+        for asked in (display.bus.open(["another"]), since(display.bus, "topic", "1-1")):
             with pytest.raises(Unavailable, match="live events are away"):
                 await asked
         hub = Hub(display.bus)
@@ -270,7 +270,7 @@ async def test_when_too_many_topics_have_lost_events_every_stream_begins_anew(
         assert (sending.lost, sending.owed) == (11, 0)
         await redis.start()
         await display.until(lambda: {(topic, False) for topic in TOPICS} <= set(display.told))
-        assert await display.bus.read_since(TOPICS[0], opened[TOPICS[0]]) is None
+        assert await since(display.bus, TOPICS[0], opened[TOPICS[0]]) is None
         await sending.close()
         await commands.close()
 

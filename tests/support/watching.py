@@ -21,6 +21,12 @@ def values(events: list[Event]) -> list[float]:
     return [event.payload.value for event in events]
 
 
+async def since(bus: Bus, topic: str, position: str) -> list[Event] | None:
+    """The kept events of a topic after a position; None where its entry is gone."""
+    (found,) = await bus.read_since([(topic, position)])
+    return found
+
+
 class Watcher:
     """What a bus has handed over: events, and what it said of interruptions."""
 
@@ -45,7 +51,7 @@ class Watcher:
         self.events.append(event)
         self._changed.set()
 
-    def _resynced(self, topic: str, recovered: bool) -> None:
+    def _resynced(self, topic: str, recovered: bool, position: str) -> None:
         self.told.append((topic, recovered))
         self._changed.set()
 

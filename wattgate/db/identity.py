@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,9 @@ from wattgate.db.engine import Database
 from wattgate.db.guard import SCOPED
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
 from wattgate.principal import Principal, Role, Scheme
+
+AT_ONCE = 500
+"""How many keys one statement names."""
 
 
 def new_secret() -> str:
@@ -137,6 +140,28 @@ class Identity:
             )
         )
         return found is not None
+
+    async def ended(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
+        """Those whose token has expired or was deleted, or whose account is active no more."""
+        tokens = {one.token_id for one in principals if one.token_id is not None}
+        accounts = {one.account_id for one in principals if one.account_id is not None}
+        good_tokens = await self._among(col(Token.token_id), tokens, col(Token.expires_at) > now)
+        good_accounts = await self._among(col(Account.account_id), accounts, col(Account.active).is_(True))
+        return {
+            one
+            for one in principals
+            if (one.token_id is not None and one.token_id not in good_tokens)
+            or (one.account_id is not None and one.account_id not in good_accounts)
+        }
+
+    async def _among(self, key: Any, wanted: Collection[str], condition: Any) -> set[str]:
+        """Those of these keys whose rows meet a condition."""
+        keys, found = sorted(wanted), set[str]()
+        async with self._database.session(write=False) as session:
+            for start in range(0, len(keys), AT_ONCE):
+                some = key.in_(keys[start : start + AT_ONCE])
+                found.update(await session.scalars(select(key).where(some, condition), execution_options=SCOPED))
+        return found
 
     async def _one(self, statement: Any) -> Row[Any] | None:
         async with self._database.session(write=False) as session:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
-from graphql import DocumentNode, GraphQLError, parse
+from graphql import DocumentNode, GraphQLError, GraphQLSchema, parse, specified_rules
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.schema import validate_document
 
@@ -23,8 +22,7 @@ class Documents(SchemaExtension):
         self._known = False
         if context.query and len(context.query) <= LONGEST and context.graphql_document is None:
             try:
-                rules = tuple(context.validation_rules)
-                context.graphql_document = _valid(context.schema._schema, context.query, rules)
+                context.graphql_document = known(context.schema._schema, context.query)
                 self._known = True
             except GraphQLError:
                 pass  # graphql-core meets the same error in a moment, and tells all of them
@@ -37,9 +35,9 @@ class Documents(SchemaExtension):
 
 
 @lru_cache(maxsize=KEPT)
-def _valid(schema: Any, text: str, rules: Any) -> DocumentNode:
+def known(schema: GraphQLSchema, text: str) -> DocumentNode:
     """The document of a text. GraphQLError, which is not kept, where it has errors."""
     document = parse(text)
-    for error in validate_document(schema, document, rules):
+    for error in validate_document(schema, document, tuple(specified_rules)):
         raise error
     return document

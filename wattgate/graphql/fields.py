@@ -7,6 +7,7 @@ from typing import Any, cast, get_type_hints
 import strawberry
 from strawberry.types.field import StrawberryField
 
+from wattgate.errors import BadInput
 from wattgate.graphql.context import Context
 from wattgate.graphql.edge import Edge, Load
 from wattgate.graphql.operation import Argument, Kind, Operation
@@ -15,6 +16,7 @@ from wattgate.principal import Permission
 
 Info = strawberry.Info[Context, None]
 _EDGE = "wattgate.edge"
+_RESUMING = {"since": Argument(str | None, None)}
 
 
 def field_of(operation: Operation) -> StrawberryField:
@@ -24,11 +26,13 @@ def field_of(operation: Operation) -> StrawberryField:
         return await info.context.runner.run(operation, info.context.principal, arguments)
 
     async def subscribe(info: Info, **arguments: Any) -> AsyncIterator[Any]:
-        async for payload in info.context.runner.stream(operation, info.context.principal, arguments):
-            yield payload
+        raise BadInput("subscriptions are served over WebSockets and as event streams")
+        yield
 
     if operation.kind is Kind.SUBSCRIPTION:
-        _sign(subscribe, operation.takes, returns=AsyncIterator[operation.returns])  # type: ignore[name-defined]
+        takes = {**operation.takes, **(_RESUMING if operation.resumes else {})}
+        told = operation.returns | None if operation.resumes else operation.returns
+        _sign(subscribe, takes, returns=AsyncIterator[told])  # type: ignore[valid-type]
         made: Any = strawberry.subscription(
             resolver=subscribe, name=camel(operation.name), description=operation.description
         )

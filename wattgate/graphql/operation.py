@@ -14,7 +14,7 @@ from wattgate.realtime.events import Event
 
 
 class Kind(Enum):
-    """Which GraphQL root an operation stands on. Mutations commit; subscriptions answer topics to watch."""
+    """Which GraphQL root an operation stands on. Mutations commit; subscriptions answer what to follow."""
 
     QUERY = "Query"
     MUTATION = "Mutation"
@@ -77,7 +77,8 @@ class Operation:
     """One thing the gateway can do. `name` is in snake_case; GraphQL shows it in camelCase.
 
     `resolver` is an async function of a `Call` and keyword arguments that returns rows, or, for a subscription,
-    the topics to watch. `needs` has no default on purpose: public operations say Permission.ANYONE.
+    a `Watch`. `needs` has no default on purpose: public operations say Permission.ANYONE. A subscription that
+    `resumes` takes `since`, and its field is null where it tells no more than where the client stands.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Operation:
     description: str
     takes: Mapping[str, Argument] = field(default_factory=lambda: MappingProxyType({}))
     rest: tuple[Rest, ...] = ()
+    resumes: bool = False
 
     @property
     def many(self) -> bool:
@@ -101,7 +103,12 @@ class Operation:
 
 
 def operation(
-    kind: Kind, *, returns: Any, needs: Permission, rest: Rest | tuple[Rest, ...] = ()
+    kind: Kind,
+    *,
+    returns: Any,
+    needs: Permission,
+    rest: Rest | tuple[Rest, ...] = (),
+    resumes: bool = False,
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Make an Operation of a resolver: its name, docstring and keyword arguments become the operation's.
 
@@ -118,6 +125,7 @@ def operation(
             description=inspect.cleandoc(resolver.__doc__ or ""),
             takes=_arguments_of(resolver),
             rest=rest if isinstance(rest, tuple) else (rest,),
+            resumes=resumes,
         )
 
     return declare

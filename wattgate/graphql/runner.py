@@ -1,7 +1,6 @@
 """The one waist: permission, then a session, then the commit, then the events."""
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -10,20 +9,19 @@ from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.network import Networks, RegistryNetwork
 from wattgate.db.rows import Rows
-from wattgate.errors import ConsentRevoked, Forbidden, GatewayError, Unauthenticated
+from wattgate.errors import Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.operation import Call, Kind, Operation
 from wattgate.principal import Permission, Principal, Role, Scope
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.events import Event, Revoked
-from wattgate.realtime.hub import Hub
+from wattgate.realtime.events import Event
 
 NO_APPLICATION = ""
 """The application of callers that have none: it owns no rows."""
 
 
 class Runner:
-    """Runs operations, edges and subscriptions for principals. Nothing else opens a session or commits."""
+    """Runs operations and edges for principals. Nothing else opens a session or commits."""
 
     def __init__(
         self, database: Database, bus: Bus, *, network: Networks = RegistryNetwork, clock: Clock = utc_now
@@ -31,7 +29,6 @@ class Runner:
         self._database = database
         self._bus = bus
         self._network = network
-        self._hub = Hub(bus)
         self._clock = clock
 
     async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
@@ -64,21 +61,11 @@ class Runner:
             raise RuntimeError(f"{edge.load.__qualname__} gave {len(found)} results for {len(parents)} parents")
         return found
 
-    async def stream(
-        self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]
-    ) -> AsyncIterator[Any]:
-        """The payloads on the topics that a subscription answers, until the principal's token expires."""
-        topics = await self.run(operation, principal, arguments)
-        async with self._hub.feed(topics) as feed:
-            while True:
-                try:
-                    async with asyncio.timeout(self._seconds_left(principal)):
-                        event = await feed.get()
-                except TimeoutError:
-                    raise Unauthenticated("the token has expired") from None
-                if isinstance(event.payload, Revoked):
-                    raise ConsentRevoked(f"the consent for meter point {event.payload.mpxn} was revoked")
-                yield event.payload
+    async def read(self, principal: Principal, needs: Permission, work: Callable[[Rows], Awaitable[Any]]) -> Any:
+        """What a function answers of the rows that the permission lets the principal see."""
+        scope = permit(principal, needs)
+        async with self._session(write=False) as session:
+            return await work(self._rows(session, principal, scope))
 
     def _rows(self, session: AsyncSession, principal: Principal, scope: Scope) -> Rows:
         own = scope is Scope.OWN
@@ -86,11 +73,6 @@ class Runner:
             raise Forbidden("this needs a user; applications name one in the header userId")
         application_id = principal.application_id or NO_APPLICATION
         return Rows(session, application_id, principal.user_id if own else None, now=self._clock())
-
-    def _seconds_left(self, principal: Principal) -> float | None:
-        if principal.expires_at is None:
-            return None
-        return (principal.expires_at - self._clock()).total_seconds()
 
 
 def permit(principal: Principal, permission: Permission) -> Scope:

@@ -28,6 +28,19 @@ class Revoked(msgspec.Struct, frozen=True):
     mpxn: str
 
 
+class CredentialsRevoked(msgspec.Struct, frozen=True):
+    """The payload on the topic of revocations: tokens of an account are good no more, or, with None, nothing of it."""
+
+    account_id: str
+    token_ids: tuple[str, ...] | None = None
+
+
+class Displaced(msgspec.Struct, frozen=True):
+    """The payload on the topic of displacements: connections whose places newer ones have taken."""
+
+    seats: tuple[str, ...]
+
+
 class OneTimeCodeMade(msgspec.Struct, frozen=True):
     """The payload on a topic of codes: what to send to whom. It stands nowhere else in clear."""
 

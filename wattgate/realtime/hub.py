@@ -1,103 +1,120 @@
 """Who in this process listens to which topic."""
 
-import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Protocol
 
-from wattgate.errors import Unavailable
+from wattgate.realtime.batches import Batches
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
-
-FEED_BOUND = 1024
-"""How many events wait for a slow reader before older ones give way to newer ones of the same key."""
+from wattgate.realtime.feed import Feed
 
 
-class Feed:
-    """The events of some topics for one listener, in order.
+class Listener(Protocol):
+    """Somebody to whom the events of some topics are handed, in order and at once."""
 
-    When more than `bound` wait, all but the newest of each topic and key are dropped; the bound is at least
-    twice the count of those, so that dropping stays rare.
-    """
+    def take(self, event: Event) -> None:
+        """Take an event."""
 
-    def __init__(self, bound: int = FEED_BOUND) -> None:
-        self._bound = bound
-        self._waiting: deque[Event] = deque()
-        self._arrived = asyncio.Event()
-        self._ended = False
-
-    def put(self, event: Event) -> None:
-        if self._ended:
-            return
-        self._waiting.append(event)
-        if len(self._waiting) > self._bound:
-            self._waiting = _newest_by_key(self._waiting)
-            self._bound = max(self._bound, 2 * len(self._waiting))
-        self._arrived.set()
-
-    def end(self) -> None:
-        """Take no more events, because some were lost."""
-        self._ended = True
-        self._arrived.set()
-
-    @property
-    def waiting(self) -> int:
-        """How many events wait to be taken."""
-        return len(self._waiting)
-
-    async def get(self) -> Event:
-        """The next event, as soon as there is one. Unavailable after the last one before some that were lost."""
-        while not self._waiting:
-            if self._ended:
-                raise Unavailable("some events were lost; ask again", retry_after=1)
-            self._arrived.clear()
-            await self._arrived.wait()
-        return self._waiting.popleft()
+    def lost(self, topic: str, position: str) -> None:
+        """Take note that events of the topic were lost, and that it goes on from a position."""
 
 
-def _newest_by_key(events: deque[Event]) -> deque[Event]:
-    newest = {(event.topic, event.key): event for event in events}
-    return deque(event for event in events if newest[event.topic, event.key] is event)
+class _Topic:
+    """A topic that somebody listens to. `position` is None until it is known from where its events come."""
+
+    __slots__ = ("listeners", "position")
+
+    def __init__(self) -> None:
+        self.listeners: dict[Listener, None] = {}
+        self.position: str | None = None
 
 
 class Hub:
-    """Hands each event of the bus to the feeds that listen to its topic, and ends those that have missed some."""
+    """Hands each event of the bus to those that listen to its topic, and tells those that have missed some."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._feeds: dict[str, set[Feed]] = {}
+        self._topics: dict[str, _Topic] = {}
+        self._opening = Batches(self._open)
+        self._reading = Batches(bus.read_since)
         bus.connect(self._deliver, self._resynced)
+
+    def listen(self, listener: Listener, topics: Sequence[str]) -> None:
+        """Hand what comes on these topics to a listener. `open` says from when on all of it comes."""
+        for topic in topics:
+            self._topics.setdefault(topic, _Topic()).listeners[listener] = None
+
+    async def open(self, topics: Sequence[str]) -> list[str]:
+        """Return once all events of these topics, which are listened to, come; their positions.
+
+        Unavailable where the bus is away.
+        """
+        closed = [topic for topic in topics if self._topics[topic].position is None]
+        if closed:
+            await self._opening.ask(closed)
+        return [str(self._topics[topic].position) for topic in topics]
+
+    async def read_since(self, wanted: Sequence[tuple[str, str]]) -> Sequence[list[Event] | None]:
+        """For each topic and position the kept events after it; see `Bus.read_since`."""
+        return await self._reading.ask(wanted)
+
+    def leave(self, listener: Listener, topics: Sequence[str]) -> None:
+        """Hand a listener nothing more of these topics."""
+        ended = []
+        for topic in topics:
+            listeners = self._topics[topic].listeners
+            del listeners[listener]
+            if not listeners:
+                del self._topics[topic]
+                ended.append(topic)
+        if ended:
+            self._bus.unwatch(ended)
 
     @asynccontextmanager
     async def feed(self, topics: Sequence[str]) -> AsyncIterator[Feed]:
         """A feed of all that comes on these topics from now on, for as long as the context lasts."""
-        feed = Feed()
-        for topic in topics:
-            self._feeds.setdefault(topic, set()).add(feed)
+        feed, names = Feed(), tuple(dict.fromkeys(topics))
+        self.listen(feed, names)
         try:
-            await self._bus.open(topics)
+            await self.open(names)
             yield feed
         finally:
-            self._bus.unwatch([topic for topic in set(topics) if self._leave(topic, feed)])
+            self.leave(feed, names)
 
     @property
     def listening(self) -> int:
-        """How many feeds are open over all topics."""
-        return sum(len(feeds) for feeds in self._feeds.values())
+        """How many listeners there are over all topics."""
+        return sum(len(topic.listeners) for topic in self._topics.values())
 
-    def _leave(self, topic: str, feed: Feed) -> bool:
-        """End a feed's listening to a topic; whether nobody listens to it any more."""
-        listeners = self._feeds[topic]
-        listeners.discard(feed)
-        if not listeners:
-            del self._feeds[topic]
-        return not listeners
+    @property
+    def channels(self) -> int:
+        """How many topics are listened to."""
+        return len(self._topics)
+
+    async def _open(self, names: Sequence[str]) -> list[None]:
+        wanted = {name: self._topics[name] for name in names if name in self._topics}
+        for name, position in (await self._bus.open(list(wanted))).items():
+            topic = self._topics.get(name)
+            if topic is None:  # everybody has left in the meantime
+                self._bus.unwatch([name])
+            elif topic is wanted[name] and topic.position is None:
+                topic.position = position
+        return [None] * len(names)
 
     def _deliver(self, event: Event) -> None:
-        for feed in self._feeds.get(event.topic, ()):
-            feed.put(event)
+        topic = self._topics.get(event.topic)
+        if topic is None:
+            return
+        if event.position is not None:
+            topic.position = event.position
+        for listener in tuple(topic.listeners):
+            listener.take(event)
 
-    def _resynced(self, topic: str, recovered: bool) -> None:
-        if not recovered:
-            for feed in self._feeds.get(topic, ()):
-                feed.end()
+    def _resynced(self, name: str, recovered: bool, position: str) -> None:
+        topic = self._topics.get(name)
+        if topic is None or recovered:
+            return
+        topic.position = position
+        for listener in tuple(topic.listeners):
+            listener.lost(name, position)

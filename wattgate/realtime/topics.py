@@ -29,3 +29,13 @@ def intakes(application_id: str) -> str:
 def device_states(device_id: str) -> str:
     """Everything that a device says of itself. Watched with Permission.DEVICE_READ on that device."""
     return f"device-states:{device_id}"
+
+
+def revocations() -> str:
+    """Every revocation of credentials, for the gateways that serve their holders. No caller may watch it."""
+    return "revocations"
+
+
+def displacements() -> str:
+    """Every connection whose place a newer one has taken, for the gateway that holds it. No caller may watch it."""
+    return "displacements"

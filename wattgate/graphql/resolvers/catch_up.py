@@ -24,6 +24,7 @@ from wattgate.names import CatchUpState
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import CatchUpMoved, Event
+from wattgate.realtime.watch import Watch
 
 HALF_HOUR = timedelta(minutes=30)
 """The network has new readings each half hour by the clock, and one start in each is enough."""
@@ -77,14 +78,14 @@ async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.Ca
     return found
 
 
-@operation(Kind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP)
-async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> list[str]:
+@operation(Kind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP, resumes=True)
+async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> Watch:
     """Every change of state of a retrieval of these resources' readings."""
     known = await call.rows.many(models.Resource, resource_ids)
     for resource_id in resource_ids:
         if resource_id not in known:
             raise NotFound(f"no resource with id {resource_id}")
-    return [topics.catch_ups(resource_id) for resource_id in known]
+    return Watch(tuple(topics.catch_ups(resource_id) for resource_id in known))
 
 
 # What the worker does, application by application: `app/catch_ups.py` runs these.

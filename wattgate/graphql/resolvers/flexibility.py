@@ -14,6 +14,7 @@ from wattgate.graphql.types.flexibility import DfsEventState
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import DfsEventMoved, Event
+from wattgate.realtime.watch import Watch
 
 FOLLOWS: dict[DfsEventState, frozenset[DfsEventState]] = {
     DfsEventState.ANNOUNCED: frozenset({DfsEventState.OPEN, DfsEventState.CANCELLED}),
@@ -159,10 +160,10 @@ async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsE
     return event
 
 
-@operation(Kind.SUBSCRIPTION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_READ)
-async def dfs_event_changes(call: Call) -> list[str]:
+@operation(Kind.SUBSCRIPTION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_READ, resumes=True)
+async def dfs_event_changes(call: Call) -> Watch:
     """Every event of the application whose state changes."""
-    return [topics.dfs_events(call.rows.application_id)]
+    return Watch((topics.dfs_events(call.rows.application_id),))
 
 
 async def _meter_point(call: Call, user_id: str, asked: str | None) -> str:

@@ -1,5 +1,6 @@
 """How events reach every gateway process."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
@@ -8,8 +9,8 @@ from wattgate.realtime.events import Event
 Deliver = Callable[[Event], None]
 """Takes an event of a watched topic, with its position."""
 
-Resynced = Callable[[str, bool], None]
-"""Takes a topic whose events were interrupted, and whether all that were missed have been delivered."""
+Resynced = Callable[[str, bool, str], None]
+"""Takes a topic whose events were interrupted, whether all that were missed have been delivered, and its position."""
 
 KEPT_ENTRIES = 60
 KEPT_SECONDS = 300.0
@@ -19,10 +20,24 @@ LEASE_SECONDS = 600
 """For how long a topic's events are kept after nobody watches it any more."""
 
 
+_POSITION = re.compile(r"\d{1,20}-\d{1,20}")
+
+
+def is_position(text: str) -> bool:
+    """Whether a text could be the position of an entry."""
+    return _POSITION.fullmatch(text) is not None
+
+
+def place(position: str) -> tuple[int, int]:
+    """Where a position stands among others: milliseconds since 1970 by the bus's clock, and a count within them."""
+    ms, _, sequence = position.partition("-")
+    return int(ms), int(sequence)
+
+
 class Bus(Protocol):
     """Carries events from whoever publishes to every process that watches their topic, in order per topic.
 
-    A position is opaque text that names one entry of a topic. It is good for as long as that entry is kept.
+    A position names one entry of a topic. It is good for as long as that entry is kept.
     """
 
     def connect(self, deliver: Deliver, resynced: Resynced) -> None:
@@ -43,10 +58,9 @@ class Bus(Protocol):
     def unwatch(self, topics: Sequence[str]) -> None:
         """Stop receiving the topics' events."""
 
-    async def read_since(self, topic: str, position: str) -> list[Event] | None:
-        """The kept events after a position, in order; None where its entry is gone, so that some may be missing.
-
-        Unavailable where the bus is away.
+    async def read_since(self, wanted: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
+        """For each topic and position the kept events after it, in order; None where its entry is gone, so that some
+        may be missing. Unavailable where the bus is away.
         """
 
     async def check(self) -> None:

@@ -9,8 +9,10 @@ import msgspec
 
 from wattgate.realtime.events import (
     CatchUpMoved,
+    CredentialsRevoked,
     DeviceStateChanged,
     DfsEventMoved,
+    Displaced,
     Event,
     IntakeHeard,
     LiveReading,
@@ -28,6 +30,8 @@ KINDS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "dfs-event": DfsEventMoved,
         "intake": IntakeHeard,
         "revoked": Revoked,
+        "credentials-revoked": CredentialsRevoked,
+        "displaced": Displaced,
     }
 )
 """What travels, by its name on the wire. A name is never given to anything else: gateways of two versions may meet."""

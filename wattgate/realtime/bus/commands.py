@@ -5,7 +5,6 @@ are the positions. Streams are made by those who watch, so that what nobody watc
 """
 
 import asyncio
-import re
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha1
@@ -40,8 +39,6 @@ SHARDS = 64
 """Topics are spread over so many hash tags: a call stays within one, which a cluster asks for."""
 
 OLDEST = (6, 2)
-
-_POSITION = re.compile(r"\d{1,20}-\d{1,20}")
 
 # In each: KEYS are streams, and the field `e` of an entry is the event; a marker, with which a stream begins, has none.
 PUBLISH = """
@@ -117,12 +114,6 @@ def opening(keys: Iterable[str]) -> list[Call]:
 def breaking(keys: Iterable[str]) -> list[Call]:
     """Begins each stream anew that there is, because an event is missing in it: no earlier position is good."""
     return [Call(BREAK, (key,), (LEASE_SECONDS,)) for key in keys]
-
-
-def place(position: str) -> tuple[int, int]:
-    """Where a position stands among others of its topic."""
-    ms, _, sequence = position.partition("-")
-    return int(ms), int(sequence)
 
 
 Entry = tuple[str, bytes]
@@ -210,11 +201,6 @@ class Commands:
         for call in calls:
             pipeline.evalsha(call.digest, len(call.keys), *call.keys, *call.arguments)
         return list(await pipeline.execute(raise_on_error=False))
-
-
-def is_position(text: str) -> bool:
-    """Whether a text could be the position of an entry."""
-    return _POSITION.fullmatch(text) is not None
 
 
 def _after(rows: Sequence[tuple[bytes, dict[bytes, bytes]]], position: str) -> list[Entry] | None:

@@ -92,9 +92,9 @@ class MemoryBus:
             self._left[topic] = self._now()
         self._forget()
 
-    async def read_since(self, topic: str, position: str) -> list[Event] | None:
-        stream = self._streams.get(topic)
-        return None if stream is None else stream.since(position)
+    async def read_since(self, wanted: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
+        streams = [(self._streams.get(topic), position) for topic, position in wanted]
+        return [None if stream is None else stream.since(position) for stream, position in streams]
 
     async def check(self) -> None:
         return

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from wattgate.errors import Unavailable
 from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.bus import LEASE_SECONDS, Deliver, Resynced
+from wattgate.realtime.bus import LEASE_SECONDS, Deliver, Resynced, is_position, place
 from wattgate.realtime.bus.codec import STAYS, Decoder, encode
 from wattgate.realtime.bus.commands import (
     AT_ONCE,
@@ -19,10 +19,8 @@ from wattgate.realtime.bus.commands import (
     Commands,
     Entry,
     breaking,
-    is_position,
     key_of,
     opening,
-    place,
 )
 from wattgate.realtime.bus.outgoing import Outgoing
 from wattgate.realtime.bus.pubsub import PubSub
@@ -121,14 +119,11 @@ class RedisBus:
         if self._pubsub is not None:
             self._pubsub.unsubscribe(keys)
 
-    async def read_since(self, topic: str, position: str) -> list[Event] | None:
-        if not is_position(position):
-            return None
-        (entries,) = await self._patiently(lambda: self._commands.read([(key_of(topic), position)]))
-        if entries is None:
-            return None
-        found = (self._decoder.decode(topic, at, body) for at, body in entries if body)
-        return [event for event in found if event is not None]
+    async def read_since(self, wanted: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
+        good = {one for one in wanted if is_position(one[1])}
+        asked = [(key_of(topic), position) for topic, position in good]
+        found = dict(zip(good, await self._patiently(lambda: self._read(asked)), strict=True))
+        return [self._events(one[0], found.get(one)) for one in wanted]
 
     async def check(self) -> None:
         try:
@@ -152,6 +147,15 @@ class RedisBus:
             if topic.last is None:
                 topic.last = topic.floor = position
         return {topic.name: position for topic, position in zip(watched, positions, strict=True)}
+
+    async def _read(self, asked: Sequence[tuple[str, str]]) -> list[list[Entry] | None]:
+        return [answer for some in _portions(asked) for answer in await self._commands.read(some)]
+
+    def _events(self, topic: str, entries: Iterable[Entry] | None) -> list[Event] | None:
+        if entries is None:
+            return None
+        found = (self._decoder.decode(topic, at, body) for at, body in entries if body)
+        return [event for event in found if event is not None]
 
     async def _newest(self, topics: Sequence[_Topic]) -> list[str]:
         """The newest position of each topic, whose lease begins anew."""
@@ -241,13 +245,13 @@ class RedisBus:
             topic.last = anew
         recovered = anew is None and len(held) < MAX_HELD
         if not recovered:
-            self._resynced(topic.name, False)
+            self._resynced(topic.name, False, str(topic.last))
         for position, body in (*missed, *held):
             topic.floor = topic.last  # what was held may have been among the missed
             self._hand_on(topic, position, body)
         topic.floor = topic.last
         if recovered:
-            self._resynced(topic.name, True)
+            self._resynced(topic.name, True, str(topic.last))
 
     def _on_message(self, channel: bytes, message: bytes) -> None:
         topic = self._topics.get(channel)
@@ -270,7 +274,7 @@ class RedisBus:
             if event is not None:
                 self._deliver(event)
         elif before is not None:  # the stream began anew
-            self._resynced(topic.name, False)
+            self._resynced(topic.name, False, position)
 
     async def _renew(self) -> None:
         """Renew the leases of what is watched. A stream that is gone is made anew, which its channel tells."""
@@ -283,8 +287,8 @@ class RedisBus:
                     log.warning("leases could not be renewed: %s", error)
 
 
-def _portions(topics: Sequence[_Topic]) -> Iterable[Sequence[_Topic]]:
-    return (topics[start : start + AT_ONCE] for start in range(0, len(topics), AT_ONCE))
+def _portions(some: Sequence[T]) -> Iterable[Sequence[T]]:
+    return (some[start : start + AT_ONCE] for start in range(0, len(some), AT_ONCE))
 
 
 def _nowhere(*told: Any) -> None:

@@ -1,0 +1,375 @@
+"""One connection of a client that speaks graphql-transport-ws: what it asks for, and what is due on it."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Coroutine, Mapping
+from typing import Any, Protocol
+from uuid import uuid4
+
+from wattgate.clock import iso
+from wattgate.errors import GatewayError, Internal, RateLimited, Unauthenticated
+from wattgate.names import TRACE_ID
+from wattgate.principal import Principal, Role
+from wattgate.realtime import protocol
+from wattgate.realtime.group import Group
+from wattgate.realtime.live import Live
+from wattgate.realtime.protocol import TABLE, Close, Complete, ConnectionInit, Do, Malformed, Ping, State, Subscribe
+from wattgate.realtime.seats import Seat
+from wattgate.realtime.service import Answer, Refused
+from wattgate.realtime.subscription import Message, Subscription, told
+
+log = logging.getLogger(__name__)
+
+CREDENTIALS = {"token", "authorization"}
+"""Members of a ping's payload that bring new credentials."""
+
+
+class Wire(Protocol):
+    """The connection below a session. It never waits: it says when the peer does not read, and when it does again."""
+
+    def write(self, message: bytes) -> None:
+        """Send a text message."""
+
+    def close(self, code: int, reason: str) -> None:
+        """Say that the connection ends. Nothing is sent after that."""
+
+    def abort(self) -> None:
+        """Cut the connection, without waiting for anything."""
+
+
+class SocketSubscriber:
+    """An operation of a session that is told payloads."""
+
+    __slots__ = ("buffer", "group", "id", "over", "prefix", "resumes", "session")
+
+    def __init__(self, session: "Session", operation_id: str, resumes: bool) -> None:
+        self.session = session
+        self.id = operation_id
+        self.prefix = protocol.prefix(operation_id)
+        self.resumes = resumes
+        self.buffer: list[Message] | None = None
+        self.group: Group | None = None
+        self.over = False
+
+    def next(self, message: Message) -> None:
+        session = self.session
+        if session.held is None:
+            session.wire.write(self.prefix + message.tail)
+        else:
+            session.hold((self.id, message.key), self.prefix + message.tail)
+
+    def fail(self, error: GatewayError) -> None:
+        self.over = True
+        self.session.refuse(self.id, told(error))
+
+
+class Session:
+    """What one socket has asked for and is told.
+
+    `held` is what waits for a peer that does not read, by operation, topic and key, so that a later reading takes the
+    place of an earlier one; None while the peer reads. The deadlines (`..._due`) are times of the wheel.
+    """
+
+    __slots__ = (
+        "_checking",
+        "_credits",
+        "_credits_at",
+        "_end_due",
+        "_expired",
+        "_headers",
+        "_held_bytes",
+        "_live",
+        "_operations",
+        "_ping_due",
+        "_pong_due",
+        "_slow_due",
+        "_state",
+        "_token_due",
+        "held",
+        "principal",
+        "seats",
+        "slot",
+        "wire",
+    )
+
+    def __init__(self, live: Live, wire: Wire, headers: Mapping[str, str]) -> None:
+        now = live.wheel.now()
+        self._live = live
+        self._headers: Mapping[str, str] | None = headers
+        self._state = State.NEW
+        self._operations: dict[str, asyncio.Task[None] | SocketSubscriber] = {}
+        self._checking: asyncio.Task[None] | None = None
+        self._credits = float(live.limits.messages)
+        self._credits_at = now
+        self._held_bytes = 0
+        self._expired = False
+        self._end_due: float | None = now + live.limits.init_seconds
+        self._ping_due: float | None = None
+        self._pong_due: float | None = None
+        self._token_due: float | None = None
+        self._slow_due: float | None = None
+        self.wire = wire
+        self.held: dict[object, bytes] | None = None
+        self.principal = Principal(Role.ANONYMOUS)
+        self.seats: tuple[Seat, ...] = ()
+        self.slot: int | None = None
+        live.sockets.add(self)
+        live.wheel.place(self, self._end_due)
+
+    # what the client says
+
+    def receive(self, data: bytes, *, text: bool = True) -> None:
+        """Take a message of the client."""
+        if self._state is State.CLOSED:
+            return
+        if not self._may_speak():
+            self.close(Close.TOO_MANY_MESSAGES, protocol.MEANINGS[Close.TOO_MANY_MESSAGES][0])
+            return
+        try:
+            if not text:
+                raise Malformed("messages are text")
+            message = protocol.parse(data)
+        except Malformed as malformed:
+            self.close(Close.BAD_REQUEST, f"Invalid message: {malformed}")
+            return
+        self._pong_due = None  # whoever speaks is there
+        effect = TABLE[self._state][type(message)]
+        if isinstance(effect, Close):
+            self.close(effect, protocol.MEANINGS[effect][0])
+        else:
+            self._do(effect, message)
+
+    def _do(self, effect: Do, message: protocol.Message) -> None:
+        match effect, message:
+            case Do.AUTHENTICATE, ConnectionInit(payload=payload):
+                self._state = State.AUTHENTICATING
+                self._checking = asyncio.create_task(self._supervise(None, self._initialise(payload or {})))
+            case Do.START, Subscribe():
+                self._begin(message)
+            case Do.STOP, Complete(id=operation_id):
+                self._stop(operation_id)
+            case Do.PONG, Ping(payload=payload) if payload and CREDENTIALS & payload.keys():
+                self._refresh(payload)
+            case Do.PONG, Ping(payload=payload):
+                self.say(protocol.pong(payload))
+
+    def _may_speak(self) -> bool:
+        """Whether the client keeps to the number of messages that it may send."""
+        limits, now = self._live.limits, self._live.wheel.now()
+        earned = (now - self._credits_at) * limits.messages_per_second
+        self._credits = min(limits.messages, self._credits + earned) - 1
+        self._credits_at = now
+        return self._credits >= 0
+
+    # who the client is
+
+    async def _initialise(self, payload: Mapping[str, Any]) -> None:
+        await self._authenticate({**(self._headers or {}), **_texts(payload)})
+        self._headers = None
+        await self._live.sockets.seat(self)
+        self._state = State.READY
+        self._end_due = None
+        self._next_ping()
+        self.say(protocol.ACKNOWLEDGEMENT)
+
+    def _refresh(self, payload: Mapping[str, Any]) -> None:
+        """Take new credentials of the same caller."""
+        if self._state is not State.READY:
+            self.close(Close.UNAUTHORIZED, protocol.MEANINGS[Close.UNAUTHORIZED][0])
+            return
+        if self._checking is not None:
+            self._checking.cancel()
+        self._checking = asyncio.create_task(self._supervise(None, self._renew(_texts(payload))))
+
+    async def _renew(self, credentials: Mapping[str, str]) -> None:
+        await self._authenticate(credentials, _who(self.principal))
+        until = self.principal.expires_at
+        self.say(protocol.pong({"expiresAt": None if until is None else iso(until)}))
+
+    async def _authenticate(self, credentials: Mapping[str, str], who: tuple[object, ...] | None = None) -> None:
+        """Know the caller by its credentials. Unauthenticated where it has none, or is another than before."""
+        service, wheel = self._live.service, self._live.wheel
+        principal = await service.authenticate(credentials)
+        if principal.role is Role.ANONYMOUS or (who is not None and _who(principal) != who):
+            raise Unauthenticated("Access denied")
+        self.principal, self._expired, self._token_due = principal, False, None
+        if principal.expires_at is not None:
+            self._token_due = wheel.now() + (principal.expires_at - service.now()).total_seconds()
+            wheel.place(self, self._token_due)
+
+    # what the client asks for
+
+    def _begin(self, asked: Subscribe) -> None:
+        most = self._live.limits.operations
+        if asked.id in self._operations:
+            self.close(Close.SUBSCRIBER_ALREADY_EXISTS, f"Subscriber for {asked.id[:80]} already exists")
+        elif len(self._operations) >= most:
+            refused = RateLimited(f"a connection has at most {most} operations at once", retry_after=1)
+            self.say(protocol.error(asked.id, told(refused)))
+        else:
+            self._operations[asked.id] = asyncio.create_task(self._supervise(asked.id, self._operate(asked)))
+
+    async def _operate(self, asked: Subscribe) -> None:
+        """Answer a query or mutation, or let a subscription begin, which needs no task from then on."""
+        begun = await self._live.service.begin(self.principal, asked.payload)
+        if isinstance(begun, Answer):
+            self.say(protocol.prefix(asked.id) + begun.payload + b"}")
+            self.say(protocol.complete(asked.id))
+            self._operations.pop(asked.id, None)
+        else:
+            await self._follow(asked.id, begun)
+
+    async def _follow(self, operation_id: str, subscription: Subscription) -> None:
+        subscriber = SocketSubscriber(self, operation_id, subscription.resumes)
+        group = await self._live.groups.join(subscription, subscriber)
+        if subscriber.over:
+            self._live.groups.leave(group, subscriber)
+        else:
+            subscriber.group = group
+            self._operations[operation_id] = subscriber
+
+    def _stop(self, operation_id: str) -> None:
+        """End an operation without a word; one that is not there may have ended just now."""
+        operation = self._operations.pop(operation_id, None)
+        if isinstance(operation, asyncio.Task):
+            operation.cancel()
+        elif operation is not None and operation.group is not None:
+            self._live.groups.leave(operation.group, operation)
+
+    def refuse(self, operation_id: str, errors: bytes) -> None:
+        """Tell that an operation has ended by errors."""
+        self.say(protocol.error(operation_id, errors))
+        self._stop(operation_id)
+
+    async def _supervise(self, operation_id: str | None, work: Coroutine[Any, Any, None]) -> None:
+        """Do what the client has asked for. What goes wrong ends the operation, or without one the connection."""
+        TRACE_ID.set(uuid4().hex)
+        try:
+            await work
+        except Refused as refused:
+            self._end_by(operation_id, refused.errors, None)
+        except GatewayError as error:
+            self._end_by(operation_id, told(error), error)
+        except Exception as error:  # the supervisor of a connection: the client must hear of it
+            log.exception("what a client asked for on a socket ended by a fault")
+            self._end_by(operation_id, told(Internal("an unexpected error has occurred")), error)
+
+    def _end_by(self, operation_id: str | None, errors: bytes, error: Exception | None) -> None:
+        if operation_id is not None:
+            self.refuse(operation_id, errors)
+        elif isinstance(error, Unauthenticated | RateLimited):
+            self.close(Close.FORBIDDEN, "Forbidden")
+        else:
+            self.close(Close.GOING_AWAY, "the gateway cannot serve for the moment")
+
+    # what the client is told
+
+    def say(self, message: bytes) -> None:
+        """Send a message, as soon as the peer reads."""
+        if self._state is State.CLOSED:
+            return
+        if self.held is None:
+            self.wire.write(message)
+        else:
+            self.hold(object(), message)
+
+    def hold(self, key: object, message: bytes) -> None:
+        """Keep a message until the peer reads; it takes the place of one of the same key. Cut if there are too many."""
+        held, limits = self.held, self._live.limits
+        if held is None or self._state is State.CLOSED:
+            return
+        self._held_bytes += len(message) - len(held.pop(key, b""))
+        held[key] = message
+        if len(held) > limits.held_messages or self._held_bytes > limits.held_bytes:
+            self.close(Close.TOO_SLOW, "too much waits for it to be read")
+
+    def paused(self) -> None:
+        """The peer does not read."""
+        if self.held is None and self._state is not State.CLOSED:
+            self.held = {}
+            self._held_bytes = 0
+            self._slow_due = self._live.wheel.now() + self._live.limits.slow_seconds
+            self._live.wheel.place(self, self._slow_due)
+
+    def resumed(self) -> None:
+        """The peer reads again: first comes what has waited."""
+        waiting, self.held, self._slow_due = self.held, None, None
+        for message in (waiting or {}).values():
+            self.say(message)
+
+    # what is due, and how it ends
+
+    def visit(self, now: float) -> float | None:
+        """Do what is due."""
+        if self._end_due is not None and now >= self._end_due:
+            if self._state is State.CLOSED:
+                self.wire.abort()
+                return None
+            self.close(Close.CONNECTION_INITIALISATION_TIMEOUT, "Connection initialisation timeout")
+        elif self._slow_due is not None and now >= self._slow_due:
+            self.close(Close.TOO_SLOW, "it is not read")
+        elif self._pong_due is not None and now >= self._pong_due:
+            self.close(Close.GOING_AWAY, "a ping was not answered")
+            self.wire.abort()
+        elif self._token_due is not None and now >= self._token_due:
+            self._expire(now)
+        if self._ping_due is not None and now >= self._ping_due:
+            self._next_ping()
+            if self.held is None:  # what is slow has a deadline already
+                self.say(protocol.PING)
+                self._pong_due = now + self._live.limits.pong_seconds
+        dues = (self._end_due, self._ping_due, self._pong_due, self._token_due, self._slow_due)
+        return min((due for due in dues if due is not None), default=None)
+
+    def _next_ping(self) -> None:
+        self._ping_due = self._live.wheel.now() + random.uniform(0.8, 1.0) * self._live.limits.ping_seconds
+        self._live.wheel.place(self, self._ping_due)
+
+    def _expire(self, now: float) -> None:
+        """Ask for new credentials, and end the connection where none come."""
+        if self._expired:
+            self.close(Close.FORBIDDEN, "the token has expired")
+            return
+        grace = self._live.limits.grace_seconds
+        self._expired, self._token_due = True, now + grace
+        self.say(protocol.ping({"expired": True, "graceSeconds": int(grace)}))
+
+    def close(self, code: Close, reason: str) -> None:
+        """End the connection, and say why."""
+        if self._state is not State.CLOSED:
+            self.wire.close(code, reason)
+            self.closing()
+
+    def closing(self) -> None:
+        """The connection ends, and not because of us."""
+        if self._state is not State.CLOSED:
+            self._finish()
+            self._end_due = self._live.wheel.now() + self._live.limits.close_seconds
+            self._live.wheel.place(self, self._end_due)
+
+    def gone(self) -> None:
+        """The connection has ended."""
+        self._finish()
+        self._live.wheel.remove(self)
+        self._live.sockets.remove(self)
+
+    def _finish(self) -> None:
+        """Let go of all that was asked for."""
+        self._state = State.CLOSED
+        self._ping_due = self._pong_due = self._token_due = self._slow_due = None
+        self.held = None
+        if self._checking is not None and self._checking is not asyncio.current_task():
+            self._checking.cancel()
+        for operation_id in tuple(self._operations):
+            self._stop(operation_id)
+
+
+def _who(principal: Principal) -> tuple[object, ...]:
+    """What new credentials may not change."""
+    return principal.role, principal.application_id, principal.account_id, principal.user_id
+
+
+def _texts(payload: Mapping[str, Any]) -> dict[str, str]:
+    """The members that are read as headers."""
+    return {name.lower(): value for name, value in payload.items() if isinstance(value, str)}
