@@ -1,6 +1,5 @@
 """Consent: what a revoked meter point means for its readings, asked for and streamed."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -8,9 +7,8 @@ from uuid import uuid4
 import pytest
 from strawberry import ID
 
-from tests.support.house import House, operation
-from wattgate.errors import ConsentRevoked
-from wattgate.graphql.resolvers import live
+from tests.support.house import House
+from tests.support.socket import socket
 from wattgate.graphql.types.resources import NewResource
 
 ROOT = "/user/verification/status"
@@ -80,15 +78,19 @@ async def test_a_stream_ends_when_consent_is_revoked_and_a_new_one_is_refused(
     served: House, metered: tuple[str, str]
 ) -> None:
     resource_id, mpxn = metered
-    runner, arguments = served.gateway.runner, {"resource_ids": [resource_id]}
-    stream = runner.stream(live.readings, served.one.account, arguments)
-    waiting = asyncio.ensure_future(anext(stream))
-    await asyncio.sleep(0.2)
-    await runner.run(operation("revoke_consents"), served.one.account, {"mpxns": [mpxn]})
-    with pytest.raises(ConsentRevoked):
-        await waiting
-    with pytest.raises(ConsentRevoked):
-        await anext(runner.stream(live.readings, served.one.account, arguments))
+    query = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids, since: null) { value } }"
+    async with socket(served.url) as client:
+        await client.init(**served.one.headers["account"])
+        await client.subscribe(query, ids=[resource_id])
+        while (await client.payload())["extensions"]["position"] == "":  # until it stands
+            continue
+        await act(served, "POST", f"/mpxn/{mpxn}/revocation")
+        ended = await client.hear()
+        await client.subscribe(query, "2", ids=[resource_id])
+        refused = await client.hear()
+    for told, operation_id in ((ended, "1"), (refused, "2")):
+        assert (told["type"], told["id"]) == ("error", operation_id)
+        assert told["payload"][0]["extensions"]["code"] == "CONSENT_REVOKED"
 
 
 async def test_a_consent_holds_at_most_eighteen_months(served: House, metered: tuple[str, str]) -> None:

@@ -1,6 +1,5 @@
 """The demand flexibility service."""
 
-import asyncio
 import itertools
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -10,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from tests.support.house import House
-from wattgate.graphql.resolvers import flexibility
+from tests.support.socket import socket
 from wattgate.graphql.resolvers.flexibility import FOLLOWS
 from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
 
@@ -98,11 +97,12 @@ async def test_an_event_in_the_past_or_without_a_length_is_refused(served: House
 
 
 async def test_changes_of_events_are_pushed(served: House) -> None:
-    event_id, runner = await announce(served), served.gateway.runner
-    stream = runner.stream(flexibility.dfs_event_changes, served.one.account, {})
-    waiting = asyncio.ensure_future(anext(stream))
-    await asyncio.sleep(0.2)
-    arguments = {"dfs_event_id": event_id, "state": DfsEventState.OPEN}
-    await runner.run(flexibility.move_dfs_event, served.one.system, arguments)
-    event = await asyncio.wait_for(waiting, 5)
-    assert (event.dfs_event_id, event.state) == (event_id, "open")
+    event_id = await announce(served)
+    async with socket(served.url) as client:
+        await client.init(**served.one.headers["account"])
+        await client.subscribe("subscription { dfsEventChanges(since: null) { dfsEventId state } }")
+        while (await client.payload())["extensions"]["position"] == "":  # until it stands
+            continue
+        document = "mutation ($id: ID!) { moveDfsEvent(dfsEventId: $id, state: OPEN) { state } }"
+        await served.graphql(document, served.one.headers["application"], id=event_id)
+        assert (await client.payload())["data"]["dfsEventChanges"] == {"dfsEventId": event_id, "state": "open"}

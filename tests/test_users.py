@@ -147,7 +147,7 @@ async def test_an_account_gets_five_codes_an_hour_and_no_more(served: House) -> 
     who = await people.registered(served.one)
     for _ in range(5):
         await people.verification_code(served.one, who)
-    async with served.gateway.runner._hub.feed([topics.codes(who["userId"])]) as feed:
+    async with served.gateway.hub.feed([topics.codes(who["userId"])]) as feed:
         done = await people.anonymously(
             served.one, registration.request_verification, username=who["username"], password=PASSWORD
         )

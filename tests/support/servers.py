@@ -16,6 +16,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.applications import Starlette
 
+from wattgate.realtime.wire import DirectWire
+
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """Makes an empty database for as long as it is needed; what it gives is the URL."""
 
@@ -52,7 +54,7 @@ async def database_on(server_url: str) -> AsyncIterator[str]:
 async def serving(app: Starlette) -> AsyncIterator[str]:
     """The base URL of an application served by uvicorn, with the settings of `wattgate serve`."""
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_level="warning", ws="websockets-sansio", ws_per_message_deflate=False
+        app, host="127.0.0.1", port=0, log_level="warning", ws=DirectWire, ws_per_message_deflate=False
     )
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())

@@ -29,6 +29,7 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.graphql.schema import build
 from wattgate.principal import Principal, Role
+from wattgate.realtime.wire import DirectWire
 
 DEMO_FOLDER = Path(".wattgate")
 """Where the demonstration keeps its database."""
@@ -252,7 +253,7 @@ def _serve(settings: Settings, application: Starlette) -> None:
         host=settings.host,
         port=settings.port,
         log_level="warning",
-        ws="websockets-sansio",
+        ws=DirectWire,
         ws_max_size=64 * 1024,
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=10,

@@ -33,12 +33,20 @@ from wattgate.db.network import Networks, RegistryNetwork
 from wattgate.errors import Internal, Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.endpoint import Endpoint
+from wattgate.graphql.live_service import LiveService
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
+from wattgate.graphql.socket_endpoint import SocketEndpoint
 from wattgate.realtime.address import Address
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.bus.redis import RedisBus
+from wattgate.realtime.hub import Hub
+from wattgate.realtime.limits import Limits
+from wattgate.realtime.live import Live
+from wattgate.realtime.redis_seats import RedisSeats
+from wattgate.realtime.seats import LocalSeats, Seats
+from wattgate.realtime.sockets import Sockets
 from wattgate.rest_compat.intake import TAKES
 from wattgate.rest_compat.openapi import document
 from wattgate.rest_compat.routes import OPERATION_HEADER, routes
@@ -73,21 +81,51 @@ class Gateway:
 
     database: Database
     bus: Bus
+    hub: Hub
     runner: Runner
     schema: Schema
     authenticator: Authenticator
+    live: Live
+
+    @property
+    def sockets(self) -> Sockets:
+        """The connections that stay."""
+        return self.live.sockets
 
 
 def assemble(settings: Settings, *, network: Networks = RegistryNetwork, clock: Clock = utc_now) -> Gateway:
     """Make the parts that the settings ask for. Nothing is connected yet."""
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
-    bus = MemoryBus() if settings.redis_url is None else RedisBus(Address.at(settings.redis_url))
+    bus, seats = _bus(settings, clock)
+    runner = Runner(database, bus, network=network, clock=clock)
+    schema = build(OPERATIONS)
+    identity = Identity(database)
+    authenticator = Authenticator(identity, clock)
+    hub = Hub(bus)
+    service = LiveService(schema, runner, OPERATIONS, authenticator.principal, identity.ended, clock)
     return Gateway(
         database=database,
         bus=bus,
-        runner=Runner(database, bus, network=network, clock=clock),
-        schema=build(OPERATIONS),
-        authenticator=Authenticator(Identity(database), clock),
+        hub=hub,
+        runner=runner,
+        schema=schema,
+        authenticator=authenticator,
+        live=Live(hub, bus, seats, service, _limits(settings)),
+    )
+
+
+def _bus(settings: Settings, clock: Clock) -> tuple[Bus, Seats]:
+    """What joins the gateways, and what counts the connections of all."""
+    if settings.redis_url is None:
+        return MemoryBus(), LocalSeats()
+    bus = RedisBus(Address.at(settings.redis_url))
+    return bus, RedisSeats(bus.commands, clock)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        account_connections=settings.max_account_connections,
+        application_connections=settings.max_application_connections,
     )
 
 
@@ -106,7 +144,6 @@ def create_app(
         gateway.runner,
         authenticate,
         ide=settings.environment == "development",
-        allowed_origins=settings.allowed_origins,
     )
     rest = routes(OPERATIONS, runner=gateway.runner, schema=gateway.schema, authenticate=authenticate, clock=clock)
 
@@ -124,7 +161,7 @@ def create_app(
             Route("/readyz", ready),
             *([Route("/metrics", metrics)] if on_the_gateways_port(settings) else []),
             Route("/graphql", graphql, methods=["GET", "POST"]),
-            WebSocketRoute("/graphql", graphql),
+            WebSocketRoute("/graphql", SocketEndpoint(gateway.live, settings.allowed_origins)),
             *pages(settings.base_path),
             Route(f"{settings.base_path}/openapi.json", described),
             Mount(f"{settings.base_path}{NOTIFICATION_BASE}", routes=[one for one in rest if _notifies(one)]),
@@ -144,7 +181,7 @@ def _lifespan(gateway: Gateway, background: Sequence[Background]) -> Lifespan[St
         if not await is_current(gateway.database):
             raise RuntimeError("the database is not at this version's schema: run `wattgate db upgrade`")
         try:
-            async with gateway.bus, _beside(gateway.runner, background):
+            async with gateway.bus, gateway.live, _beside(gateway.runner, background):
                 yield
         finally:
             await gateway.database.close()

@@ -38,6 +38,12 @@ class Settings(BaseSettings):
         default=["*"], description="Origins (JSON list) whose web pages may call; * for any."
     )
     max_body_bytes: int = Field(default=4 * 2**20, ge=2**10, description="Largest request body.")
+    max_account_connections: int = Field(
+        default=20, ge=1, description="Sockets and event streams of one account at once; the oldest give way."
+    )
+    max_application_connections: int = Field(
+        default=100_000, ge=1, description="Those of all accounts of one application; the oldest give way."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
     metrics_port: int | None = Field(
         default=None,

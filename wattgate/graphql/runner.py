@@ -64,7 +64,7 @@ class Runner:
     async def read(self, principal: Principal, needs: Permission, work: Callable[[Rows], Awaitable[Any]]) -> Any:
         """What a function answers of the rows that the permission lets the principal see."""
         scope = permit(principal, needs)
-        async with self._session(write=False) as session:
+        async with self._database.session(write=False) as session:
             return await work(self._rows(session, principal, scope))
 
     def _rows(self, session: AsyncSession, principal: Principal, scope: Scope) -> Rows:

@@ -70,8 +70,9 @@ class RedisBus:
         self._address = address
         self._ping_every = ping_every
         self._backoff = backoff
-        self._commands = Commands(address)
-        self._outgoing = Outgoing(self._commands, backoff)
+        self.commands = Commands(address)
+        """What else the gateways keep together goes on these connections."""
+        self._outgoing = Outgoing(self.commands, backoff)
         self._decoder = Decoder()
         self._deliver: Deliver = _nowhere
         self._resynced: Resynced = _nowhere
@@ -92,7 +93,7 @@ class RedisBus:
         await asyncio.gather(*self._work, return_exceptions=True)
         self._work.clear()
         await self._outgoing.close()
-        await self._commands.close()
+        await self.commands.close()
 
     @property
     def lost(self) -> int:
@@ -127,7 +128,7 @@ class RedisBus:
 
     async def check(self) -> None:
         try:
-            version = await self._commands.version()
+            version = await self.commands.version()
         except (RedisError, OSError) as error:
             raise Unavailable(f"Redis at {self._address} does not answer: {error}", retry_after=1) from error
         if version < OLDEST:
@@ -149,7 +150,7 @@ class RedisBus:
         return {topic.name: position for topic, position in zip(watched, positions, strict=True)}
 
     async def _read(self, asked: Sequence[tuple[str, str]]) -> list[list[Entry] | None]:
-        return [answer for some in _portions(asked) for answer in await self._commands.read(some)]
+        return [answer for some in _portions(asked) for answer in await self.commands.read(some)]
 
     def _events(self, topic: str, entries: Iterable[Entry] | None) -> list[Event] | None:
         if entries is None:
@@ -159,7 +160,7 @@ class RedisBus:
 
     async def _newest(self, topics: Sequence[_Topic]) -> list[str]:
         """The newest position of each topic, whose lease begins anew."""
-        return [told.decode() for told in await self._commands.run(opening(topic.key for topic in topics))]
+        return [told.decode() for told in await self.commands.run(opening(topic.key for topic in topics))]
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """What the work answers, which is tried again for a while. Unavailable where that does not help."""
@@ -219,7 +220,7 @@ class RedisBus:
         await pubsub.subscribe(topic.key for topic in self._topics.values())
         behind = [topic for topic in self._topics.values() if topic.held is not None]
         for some in _portions(behind):
-            found = await self._commands.read([(topic.key, str(topic.last)) for topic in some])
+            found = await self.commands.read([(topic.key, str(topic.last)) for topic in some])
             gone = [topic for topic, missed in zip(some, found, strict=True) if missed is None]
             anew = await self._anew(gone)
             for topic, missed in zip(some, found, strict=True):
@@ -233,7 +234,7 @@ class RedisBus:
         """
         newest = dict(zip(gone, await self._newest(gone), strict=True))
         old = [topic for topic, position in newest.items() if place(position) < place(str(topic.last))]
-        await self._commands.run(breaking(topic.key for topic in old))
+        await self.commands.run(breaking(topic.key for topic in old))
         return newest | dict(zip(old, await self._newest(old), strict=True))
 
     def _catch_up(self, topic: _Topic, missed: Iterable[Entry], anew: str | None) -> None:
