@@ -24,7 +24,7 @@ fragment period on DisplayPeriod {
 
 async def frame(house: House, home_id: str, who: str = "account") -> Any:
     found = await told(house, house.one, FRAME, who, id=home_id)
-    return found["display"] if "display" in found else found
+    return found.get("display", found)
 
 
 async def test_a_home_without_any_reading_has_a_frame_without_numbers(served: House) -> None:

@@ -142,8 +142,8 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "serialNumber": "The number that its maker gave it.",
         "series": "The readings, grouped by resource and field.",
         "stage": "What was done.",
-        "since": "The position in the extensions of the last payload that the client had. With the argument, even if it "
-        "is null, the first payload is null and tells where the stream stands; what was missed follows.",
+        "since": "The position in the extensions of the last payload that the client had. Where it is written, even as "
+        "null, the first payload is null and tells where the stream stands; what was missed follows.",
         "start": "The first instant.",
         "startedAt": "When it began.",
         "startsAt": "When it begins.",
