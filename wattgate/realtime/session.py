@@ -8,16 +8,17 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from wattgate.clock import iso
-from wattgate.errors import GatewayError, Internal, RateLimited, Unauthenticated
+from wattgate.errors import GatewayError, RateLimited, Unauthenticated
 from wattgate.names import TRACE_ID
 from wattgate.principal import Principal, Role
 from wattgate.realtime import protocol
 from wattgate.realtime.group import Group
+from wattgate.realtime.held import Held
 from wattgate.realtime.live import Live
+from wattgate.realtime.operations import Operations
 from wattgate.realtime.protocol import TABLE, Close, Complete, ConnectionInit, Do, Malformed, Ping, State, Subscribe
 from wattgate.realtime.seats import Seat
-from wattgate.realtime.service import Answer, Refused
-from wattgate.realtime.subscription import Message, Subscription, told
+from wattgate.realtime.subscription import Message, told
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class SocketSubscriber:
 
     def fail(self, error: GatewayError) -> None:
         self.over = True
-        self.session.refuse(self.id, told(error))
+        self.session.end(self.id, error)
 
 
 class Session:
@@ -78,7 +79,6 @@ class Session:
         "_end_due",
         "_expired",
         "_headers",
-        "_held_bytes",
         "_live",
         "_operations",
         "_ping_due",
@@ -98,11 +98,10 @@ class Session:
         self._live = live
         self._headers: Mapping[str, str] | None = headers
         self._state = State.NEW
-        self._operations: dict[str, asyncio.Task[None] | SocketSubscriber] = {}
+        self._operations = Operations(live, self)
         self._checking: asyncio.Task[None] | None = None
         self._credits = float(live.limits.messages)
         self._credits_at = now
-        self._held_bytes = 0
         self._expired = False
         self._end_due: float | None = now + live.limits.init_seconds
         self._ping_due: float | None = None
@@ -110,7 +109,7 @@ class Session:
         self._token_due: float | None = None
         self._slow_due: float | None = None
         self.wire = wire
-        self.held: dict[object, bytes] | None = None
+        self.held: Held | None = None
         self.principal = Principal(Role.ANONYMOUS)
         self.seats: tuple[Seat, ...] = ()
         self.slot: int | None = None
@@ -144,11 +143,11 @@ class Session:
         match effect, message:
             case Do.AUTHENTICATE, ConnectionInit(payload=payload):
                 self._state = State.AUTHENTICATING
-                self._checking = asyncio.create_task(self._supervise(None, self._initialise(payload or {})))
+                self._checking = asyncio.create_task(self._supervise(self._initialise(payload or {})))
             case Do.START, Subscribe():
                 self._begin(message)
             case Do.STOP, Complete(id=operation_id):
-                self._stop(operation_id)
+                self._operations.stop(operation_id)
             case Do.PONG, Ping(payload=payload) if payload and CREDENTIALS & payload.keys():
                 self._refresh(payload)
             case Do.PONG, Ping(payload=payload):
@@ -180,7 +179,7 @@ class Session:
             return
         if self._checking is not None:
             self._checking.cancel()
-        self._checking = asyncio.create_task(self._supervise(None, self._renew(_texts(payload))))
+        self._checking = asyncio.create_task(self._supervise(self._renew(_texts(payload))))
 
     async def _renew(self, credentials: Mapping[str, str]) -> None:
         await self._authenticate(credentials, _who(self.principal))
@@ -198,70 +197,40 @@ class Session:
             self._token_due = wheel.now() + (principal.expires_at - service.now()).total_seconds()
             wheel.place(self, self._token_due)
 
-    # what the client asks for
-
-    def _begin(self, asked: Subscribe) -> None:
-        most = self._live.limits.operations
-        if asked.id in self._operations:
-            self.close(Close.SUBSCRIBER_ALREADY_EXISTS, f"Subscriber for {asked.id[:80]} already exists")
-        elif len(self._operations) >= most:
-            refused = RateLimited(f"a connection has at most {most} operations at once", retry_after=1)
-            self.say(protocol.error(asked.id, told(refused)))
-        else:
-            self._operations[asked.id] = asyncio.create_task(self._supervise(asked.id, self._operate(asked)))
-
-    async def _operate(self, asked: Subscribe) -> None:
-        """Answer a query or mutation, or let a subscription begin, which needs no task from then on."""
-        begun = await self._live.service.begin(self.principal, asked.payload)
-        if isinstance(begun, Answer):
-            self.say(protocol.prefix(asked.id) + begun.payload + b"}")
-            self.say(protocol.complete(asked.id))
-            self._operations.pop(asked.id, None)
-        else:
-            await self._follow(asked.id, begun)
-
-    async def _follow(self, operation_id: str, subscription: Subscription) -> None:
-        subscriber = SocketSubscriber(self, operation_id, subscription.resumes)
-        group = await self._live.groups.join(subscription, subscriber)
-        if subscriber.over:
-            self._live.groups.leave(group, subscriber)
-        else:
-            subscriber.group = group
-            self._operations[operation_id] = subscriber
-
-    def _stop(self, operation_id: str) -> None:
-        """End an operation without a word; one that is not there may have ended just now."""
-        operation = self._operations.pop(operation_id, None)
-        if isinstance(operation, asyncio.Task):
-            operation.cancel()
-        elif operation is not None and operation.group is not None:
-            self._live.groups.leave(operation.group, operation)
-
-    def refuse(self, operation_id: str, errors: bytes) -> None:
-        """Tell that an operation has ended by errors."""
-        self.say(protocol.error(operation_id, errors))
-        self._stop(operation_id)
-
-    async def _supervise(self, operation_id: str | None, work: Coroutine[Any, Any, None]) -> None:
-        """Do what the client has asked for. What goes wrong ends the operation, or without one the connection."""
+    async def _supervise(self, work: Coroutine[Any, Any, None]) -> None:
+        """Look at credentials. What goes wrong ends the connection."""
         TRACE_ID.set(uuid4().hex)
         try:
             await work
-        except Refused as refused:
-            self._end_by(operation_id, refused.errors, None)
-        except GatewayError as error:
-            self._end_by(operation_id, told(error), error)
-        except Exception as error:  # the supervisor of a connection: the client must hear of it
-            log.exception("what a client asked for on a socket ended by a fault")
-            self._end_by(operation_id, told(Internal("an unexpected error has occurred")), error)
-
-    def _end_by(self, operation_id: str | None, errors: bytes, error: Exception | None) -> None:
-        if operation_id is not None:
-            self.refuse(operation_id, errors)
-        elif isinstance(error, Unauthenticated | RateLimited):
+        except (Unauthenticated, RateLimited):
             self.close(Close.FORBIDDEN, "Forbidden")
+        except GatewayError as error:
+            self.close(Close.GOING_AWAY, error.message)
+        except Exception:  # the supervisor of a connection: the client must hear of it
+            log.exception("a connection ended by a fault")
+            self.close(Close.GOING_AWAY, "an unexpected error has occurred")
+
+    # what the client asks for
+
+    def _begin(self, asked: Subscribe) -> None:
+        if asked.id in self._operations:
+            self.close(Close.SUBSCRIBER_ALREADY_EXISTS, f"Subscriber for {asked.id[:80]} already exists")
         else:
-            self.close(Close.GOING_AWAY, "the gateway cannot serve for the moment")
+            self._operations.begin(asked.id, asked.payload)
+
+    def subscriber(self, operation_id: str, resumes: bool) -> SocketSubscriber:
+        return SocketSubscriber(self, operation_id, resumes)
+
+    def answer(self, operation_id: str, payload: bytes) -> None:
+        self.say(protocol.prefix(operation_id) + payload + b"}")
+        self.say(protocol.complete(operation_id))
+
+    def refuse(self, operation_id: str, errors: bytes) -> None:
+        self.say(protocol.error(operation_id, errors))
+
+    def end(self, operation_id: str, error: GatewayError) -> None:
+        """End a subscription by an error."""
+        self._operations.end(operation_id, told(error))
 
     # what the client is told
 
@@ -275,27 +244,21 @@ class Session:
             self.hold(object(), message)
 
     def hold(self, key: object, message: bytes) -> None:
-        """Keep a message until the peer reads; it takes the place of one of the same key. Cut if there are too many."""
-        held, limits = self.held, self._live.limits
-        if held is None or self._state is State.CLOSED:
-            return
-        self._held_bytes += len(message) - len(held.pop(key, b""))
-        held[key] = message
-        if len(held) > limits.held_messages or self._held_bytes > limits.held_bytes:
+        """Keep a message until the peer reads. Cut if that is too much."""
+        if self.held is not None and not self.held.keep(key, message):
             self.close(Close.TOO_SLOW, "too much waits for it to be read")
 
     def paused(self) -> None:
         """The peer does not read."""
         if self.held is None and self._state is not State.CLOSED:
-            self.held = {}
-            self._held_bytes = 0
+            self.held = Held(self._live.limits)
             self._slow_due = self._live.wheel.now() + self._live.limits.slow_seconds
             self._live.wheel.place(self, self._slow_due)
 
     def resumed(self) -> None:
         """The peer reads again: first comes what has waited."""
         waiting, self.held, self._slow_due = self.held, None, None
-        for message in (waiting or {}).values():
+        for message in waiting or ():
             self.say(message)
 
     # what is due, and how it ends
@@ -361,8 +324,7 @@ class Session:
         self.held = None
         if self._checking is not None and self._checking is not asyncio.current_task():
             self._checking.cancel()
-        for operation_id in tuple(self._operations):
-            self._stop(operation_id)
+        self._operations.clear()
 
 
 def _who(principal: Principal) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
 """What is asked for, who is told, and what they are told."""
 
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import msgspec
@@ -46,6 +46,10 @@ class Subscription:
     read: Read
     resumes: bool = False
     since: str | None = None
+
+    def since_then(self, position: str) -> "Subscription":
+        """The same for a subscriber that says in another way where it was."""
+        return replace(self, resumes=True, since=self.since or position)
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
