@@ -3,10 +3,16 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from strawberry import ID
 
-from tests.support.house import House
+from tests.support.house import House, operation
 from tests.test_spec import assert_is
 from wattgate.graphql.resolvers import webhooks
+from wattgate.graphql.types import alerts as types
+from wattgate.realtime import topics
+from wattgate.realtime.bus.codec import Decoder, encode
+from wattgate.realtime.events import AlertSent, AlertsRead
 
 
 async def test_a_template_is_added_as_it_is_written(served: House) -> None:
@@ -127,3 +133,66 @@ async def test_a_webhook_that_was_given_up_stands_among_the_errors(served: House
     one = await served.call("GET", f"/webhook/error/{error['errorId']}", headers)
     assert one.json() == error
     assert error["attempt"]["error"]["initialError"]["port"] == 443
+
+
+async def send(house: House) -> str:
+    """A further alert to the user of the first tenant."""
+    input_ = {"userId": house.one.user_id, "alertTypeId": "CM01", "channels": ["INBOX"], "data": {"use": [1.5, None]}}
+    told = await house.graphql(
+        "mutation ($i: NewAlert!) { sendAlert(input: $i) { alertId } }", house.one.headers["application"], i=input_
+    )
+    return str(told["data"]["sendAlert"]["alertId"])
+
+
+MARK = "mutation ($ids: [ID!]) { markAlertsRead(alertIds: $ids) { marked unread } }"
+
+
+async def mark(house: House, ids: list[str] | None = None, who: str = "account") -> Any:
+    told = await house.graphql(MARK, house.one.headers[who], ids=ids)
+    return (told["data"] and told["data"]["markAlertsRead"]) or told["errors"][0]["extensions"]["code"]
+
+
+async def test_alerts_are_unread_until_their_user_marks_them(served: House) -> None:
+    account = served.one.headers["account"]
+    await mark(served)
+    ids = [await send(served) for _ in "abc"]
+    assert (await served.graphql("{ unreadAlerts }", account))["data"] == {"unreadAlerts": 3}
+    assert await mark(served, ids[:1]) == {"marked": 1, "unread": 2}
+    assert await mark(served, ids[:2]) == {"marked": 1, "unread": 1}
+    query = "query ($id: ID!) { alert(alertId: $id) { readAt } }"
+    read = [(await served.graphql(query, account, id=one))["data"]["alert"]["readAt"] is not None for one in ids]
+    assert read == [True, True, False]
+    assert await mark(served, []) == {"marked": 0, "unread": 1}
+    assert await mark(served, who="acting") == {"marked": 1, "unread": 0}
+    assert await mark(served, ids) == {"marked": 0, "unread": 0}
+
+
+async def test_an_alert_of_somebody_else_is_not_marked(served: House) -> None:
+    alert_id = await send(served)
+    assert await mark(served, [alert_id, served.other.ids["alert"]]) == "NOT_FOUND"
+    assert await mark(served, ["unknown"]) == "NOT_FOUND"
+    assert await mark(served, [alert_id], who="application") == "BAD_INPUT"
+    told = await served.graphql(MARK, served.other.headers["account"], ids=[alert_id])
+    assert told["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+    assert (await mark(served, [alert_id]))["marked"] == 1
+
+
+async def test_an_alert_is_published_as_it_was_sent_and_so_is_how_many_are_not_read(served: House) -> None:
+    user_id, bus = served.one.user_id, served.gateway.bus
+    await mark(served)
+    sent, read = topics.alerts(user_id), topics.alerts_read(user_id)
+    opened = await bus.open([sent, read])
+    send_alert, mark_read = (operation(name) for name in ("send_alert", "mark_alerts_read"))
+    given = types.NewAlert(user_id=ID(user_id), alert_type_id="CM01", channels=[types.Channel.PUSH], data={"a": 1})
+    run, system = served.gateway.runner.run, served.one.system
+    made = [await run(send_alert, system, {"input": given}) for _ in "ab"]
+    for _ in "ab":
+        await run(mark_read, system, {"alert_ids": [made[0].alert_id]})
+    events = await bus.read_since(sent, opened[sent])
+    assert events is not None
+    assert [event.key for event in events] == [alert.alert_id for alert in made]
+    for event, alert in zip(events, made, strict=True):
+        assert event.payload == AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
+        assert Decoder().decode("", "1-1", encode(event)) == replace(event, topic="", position="1-1")
+    counted = await bus.read_since(read, opened[read])
+    assert [event.payload for event in counted or ()] == [AlertsRead(user_id, 1)]

@@ -20,7 +20,16 @@ from wattgate.realtime.bus.codec import KINDS, MAX_TOLD, STAYS, Decoder, encode
 from wattgate.realtime.bus.commands import AT_ONCE, Commands, key_of, opening, publishing, shard_of
 from wattgate.realtime.bus.memory import MAX_ENTRIES, MAX_LEFT, MemoryBus
 from wattgate.realtime.bus.redis import RedisBus
-from wattgate.realtime.events import CatchUpMoved, DeviceStateChanged, Event, IntakeHeard, OneTimeCodeMade, Revoked
+from wattgate.realtime.events import (
+    AlertSent,
+    AlertsRead,
+    CatchUpMoved,
+    DeviceStateChanged,
+    Event,
+    IntakeHeard,
+    OneTimeCodeMade,
+    Revoked,
+)
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +226,8 @@ def test_every_payload_either_travels_or_stays() -> None:
         reading("", 0.1).payload,
         DeviceStateChanged("device", NetworkState(at=AT, rssi=-88, status="joined")),
         IntakeHeard("intake", AT, True),
+        AlertSent("alert", "app", "user", "type", "CM01", ["push"], "High", None, {"use": [1.5, None]}, AT),
+        AlertsRead("user", 3),
     ],
 )
 def test_an_event_is_read_as_it_was_written(payload: msgspec.Struct) -> None:

@@ -142,3 +142,25 @@ async def test_a_database_without_a_reading_goes_there_and_back(database_url: st
     await upgrade(database)
     assert await is_current(database)
     await database.close()
+
+
+async def test_alerts_from_before_count_as_read(database_url: str) -> None:
+    database = Database(database_url)
+
+    def before(connection: Connection) -> None:
+        migrate(connection, "0006")
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "alert_type", application_id="a", alert_type_id="t")
+        put(connection, "alert", application_id="a", alert_id="old", user_id="u", alert_type_id="t")
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(before)
+    await upgrade(database)
+    async with database.engine.begin() as connection:
+        found = await connection.execute(text("SELECT read_at = created_at FROM alert"))
+        assert found.scalar_one()
+        await connection.run_sync(lambda sync: migrate(sync, "0006", down=True))
+    await upgrade(database)
+    assert await is_current(database)
+    await database.close()

@@ -50,6 +50,7 @@ class Permission(Enum):
     RESPONSE_READ = auto()
     RESPONSE_WRITE = auto()
     NOTIFICATION_READ = auto()
+    NOTIFICATION_WRITE = auto()
     NOTIFICATION_SEND = auto()
     TEMPLATE_READ = auto()
     TEMPLATE_WRITE = auto()
@@ -109,6 +110,7 @@ _ACCOUNT = _EVERYONE | {
     Permission.RESPONSE_READ: Scope.OWN,
     Permission.RESPONSE_WRITE: Scope.OWN,
     Permission.NOTIFICATION_READ: Scope.OWN,
+    Permission.NOTIFICATION_WRITE: Scope.OWN,
     Permission.WEBHOOK_READ: Scope.OWN,
     Permission.DEVICE_TYPE_READ: Scope.APPLICATION,
     Permission.DEVICE_READ: Scope.OWN,

@@ -115,6 +115,8 @@ EXAMPLES: dict[str, Example] = {
     ),
     "alert": by_id("alert", "alertId"),
     "user_alerts": NOTHING,
+    "unread_alerts": NOTHING,
+    "mark_alerts_read": by_id("alert", "alertIds"),
     "notification": by_id("notification", "notificationId"),
     "webhooks": NOTHING,
     "webhook": by_id("webhook", "webhookId"),

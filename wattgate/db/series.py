@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from wattgate.db import aggregates, held_power, partitions, recording
 from wattgate.db.aggregates import Aggregates, SeriesKey
-from wattgate.db.buckets import Grid
+from wattgate.db.buckets import DAY, Grid
 from wattgate.db.held_power import Held
 from wattgate.db.models import Reading
 from wattgate.db.recording import Readings
@@ -51,6 +51,19 @@ _RECEIPTS = """
         ORDER BY at DESC LIMIT 1 OFFSET {depth}), 0)
     GROUP BY s.number, s.field, r.received_at
     ORDER BY s.number, s.field, r.received_at"""
+LATE = 31 * DAY
+"""How long after its instant a reading may be received to be told to those who follow. Later ones are found by
+`revised_since`."""
+
+_RECEIVED = f"""
+    SELECT s.number, s.field, {_STORED}
+    FROM {{series}} s
+    JOIN reading_day d ON d.resource_number = s.number AND d.field = s.field AND d.received_at >= :since
+    JOIN reading r ON r.resource_number = s.number AND r.field = s.field
+        AND r.at >= d.at AND r.at < d.at + {DAY} AND r.received_at >= :since
+    WHERE d.at >= :oldest
+    ORDER BY r.received_at, r.at, s.number, s.field
+    LIMIT :limit"""
 _PLACES = Rowset("places", {"number": "bigint", "field": "int", "at": "bigint"})
 _AT_PLACES = f"""
     SELECT p.number, p.field, {_STORED}
@@ -162,12 +175,17 @@ class Series:
         """What series of power (resource number, field, since when) held in each half hour up to an instant."""
         return await held_power.read(await self._session.connection(), since, until)
 
+    async def received(self, series: Sequence[SeriesKey], since: int, *, limit: int) -> list[tuple[SeriesKey, Stored]]:
+        """At most so many readings of these series that were received since an instant, in the order of receipt."""
+        found = await self._run(_RECEIVED, _SERIES, series, since=since, oldest=since - LATE, limit=limit)
+        return [((number, field), Stored(*stored)) for number, field, *stored in found]
+
     async def _edge_of(self, which: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
         found = await self._run(_EDGE_OF_SERIES.replace("{which}", which), _SERIES, series)
         return {(number, field): Stored(*stored) for number, field, *stored in found}
 
-    async def _run(self, statement: str, rowset: Rowset, rows: Sequence[Any]) -> Sequence[Any]:
+    async def _run(self, statement: str, rowset: Rowset, rows: Sequence[Any], **more: int) -> Sequence[Any]:
         connection = await self._session.connection()
         dialect = connection.dialect.name
         statement = statement.replace(f"{{{rowset.name}}}", rowset.sql(dialect))
-        return (await connection.execute(text(statement), rowset.parameters(dialect, rows))).all()
+        return (await connection.execute(text(statement), {**rowset.parameters(dialect, rows), **more})).all()

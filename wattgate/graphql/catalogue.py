@@ -134,6 +134,8 @@ OPERATIONS: tuple[Operation, ...] = (
     alerts.send_alert,
     alerts.alert,
     alerts.user_alerts,
+    alerts.unread_alerts,
+    alerts.mark_alerts_read,
     alerts.notification,
     # Demand flexibility service
     content.dfs_terms_conditions,

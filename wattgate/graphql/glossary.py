@@ -9,6 +9,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "active": "Whether it is in use.",
         "after": "The cursor after which the page begins; the beginning of the list where it is left out.",
         "alertId": "The alert.",
+        "alertIds": "The alerts; all of the user's where they are left out.",
         "alertTypeId": "The kind of alert.",
         "applicationId": "The application to which it belongs.",
         "at": "When it was measured.",

@@ -76,6 +76,29 @@ class CatchUpMoved(msgspec.Struct, frozen=True, gc=False):
     finished_at: datetime | None
 
 
+class AlertSent(msgspec.Struct, frozen=True, gc=False):
+    """The payload on a topic of alerts: one of them, as it was sent."""
+
+    alert_id: str
+    application_id: str
+    user_id: str
+    alert_type_id: str
+    system_alert_type_id: str
+    channels: list[str]
+    priority: str
+    callback_url: str | None
+    data: Any
+    created_at: datetime
+    read_at: datetime | None = None
+
+
+class AlertsRead(msgspec.Struct, frozen=True, gc=False):
+    """The payload on a topic of alerts that were read: how many are left."""
+
+    user_id: str
+    unread: int
+
+
 class DeviceStateChanged(msgspec.Struct, frozen=True, gc=False):
     """The payload on a topic of device states: what a device has said of itself."""
 

@@ -21,6 +21,16 @@ def catch_ups(resource_id: str) -> str:
     return f"catch-ups:{resource_id}"
 
 
+def alerts(user_id: str) -> str:
+    """Every alert sent to a user. Watched with Permission.NOTIFICATION_READ for that user."""
+    return f"alerts:{user_id}"
+
+
+def alerts_read(user_id: str) -> str:
+    """How many alerts a user has not read, when some were. Watched with Permission.NOTIFICATION_READ for that user."""
+    return f"alerts-read:{user_id}"
+
+
 def intakes(application_id: str) -> str:
     """Every sign of life of what takes in devices' messages. Watched with whatever is judged by it; it is not told."""
     return f"intakes:{application_id}"

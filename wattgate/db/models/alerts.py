@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, Json, created_at, updated_at
+from wattgate.db.columns import AssignedId, Json, UtcDateTime, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -41,7 +41,7 @@ class Template(Tenanted, table=True):
 
 
 class Alert(Tenanted, table=True):
-    """An alert to a user. `data` fills the templates' markers."""
+    """An alert to a user, who has read it at `read_at`. `data` fills the templates' markers."""
 
     key: ClassVar[str] = "alert_id"
     owner: ClassVar[str | None] = "user_id"
@@ -55,6 +55,7 @@ class Alert(Tenanted, table=True):
     callback_url: str | None = None
     data: Any = Field(default=None, sa_type=Json)
     created_at: datetime = created_at()
+    read_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class Notification(Tenanted, table=True):

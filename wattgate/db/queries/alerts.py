@@ -9,6 +9,11 @@ from wattgate.db.models import Alert, Notification, NotificationLog
 from wattgate.db.rows import Rows
 
 
+async def unread_alerts(rows: Rows, user_id: str) -> int:
+    """How many of a user's alerts are not read."""
+    return await rows.count(Alert, col(Alert.user_id) == user_id, col(Alert.read_at).is_(None))
+
+
 async def notifications(rows: Rows, alerts: Sequence[Alert]) -> list[list[Notification]]:
     """The notifications of each alert, one for each channel."""
     wanted = {alert.alert_id for alert in alerts}

@@ -1,16 +1,27 @@
 """Templates and alerts: what of the notification system is more than uniform records."""
 
+from dataclasses import dataclass
+
 import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
+from wattgate.db.queries import alerts as queries
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import Permission, Scheme
+from wattgate.realtime import topics
+from wattgate.realtime.events import AlertSent, AlertsRead, Event
 
 FIRST_STAGE = "Added Notification Record"
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    marked: int
+    unread: int
 
 
 @operation(
@@ -117,6 +128,8 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     )
     for channel in alert.channels:
         await _notify(call, alert, channel)
+    sent = AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
+    call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, sent))
     return alert
 
 
@@ -142,6 +155,30 @@ async def user_alerts(call: Call) -> list[models.Alert]:
     return await call.rows.all(
         models.Alert, col(models.Alert.user_id) == owner_of(call), order_by=[models.Alert.created_at]
     )
+
+
+@operation(Kind.QUERY, returns=int, needs=Permission.NOTIFICATION_READ)
+async def unread_alerts(call: Call) -> int:
+    """How many of the alerts sent to the user for whom the call is made are not read."""
+    return await queries.unread_alerts(call.rows, owner_of(call))
+
+
+@operation(Kind.MUTATION, returns=types.MarkedAlerts, needs=Permission.NOTIFICATION_WRITE)
+async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None = None) -> Marked:
+    """Mark alerts of the user as read: those named, or all where none is. One that was read stays as it was."""
+    user_id = owner_of(call)
+    unread = [col(models.Alert.user_id) == user_id, col(models.Alert.read_at).is_(None)]
+    if alert_ids is not None:
+        known = await call.rows.many(models.Alert, alert_ids)
+        for alert_id in alert_ids:
+            if alert_id not in known or known[alert_id].user_id != user_id:
+                raise NotFound(f"no alert with id {alert_id}")
+        unread.append(col(models.Alert.alert_id).in_(list(known)))
+    marked = await call.rows.update(models.Alert, *unread, read_at=call.rows.now)
+    left = await queries.unread_alerts(call.rows, user_id)
+    if marked:
+        call.emit(Event(topics.alerts_read(user_id), user_id, AlertsRead(user_id, left)))
+    return Marked(marked, left)
 
 
 @operation(

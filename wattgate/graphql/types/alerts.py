@@ -141,12 +141,19 @@ class Alert:
     callback_url: str | None
     data: Json | None = strawberry.field(description="What fills the markers of the templates.")
     created_at: datetime
+    read_at: datetime | None = strawberry.field(description="When the user read it; null where they have not.")
     alert_type: AlertType | None = edge(
         referred(models.AlertType, "alert_type_id"), needs=Permission.ALERT_READ, description="The kind of alert."
     )
     notifications: list[Notification] = edge(
         queries.notifications, needs=Permission.NOTIFICATION_READ, description="One for each channel."
     )
+
+
+@strawberry.type(description="What became of a wish to mark alerts as read.")
+class MarkedAlerts:
+    marked: int = strawberry.field(description="How many were not read before.")
+    unread: int = strawberry.field(description="How many of the user's alerts are not read now.")
 
 
 @strawberry.input(description="An alert to send.")

@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 
 from wattgate.realtime.events import (
+    AlertSent,
+    AlertsRead,
     CatchUpMoved,
     CredentialsRevoked,
     DeviceStateChanged,
@@ -25,6 +27,8 @@ log = logging.getLogger(__name__)
 KINDS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
     {
         "reading": LiveReading,
+        "alert": AlertSent,
+        "alerts-read": AlertsRead,
         "catch-up": CatchUpMoved,
         "device-state": DeviceStateChanged,
         "dfs-event": DfsEventMoved,
