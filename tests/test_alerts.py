@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from strawberry import ID
 
 from tests.support.house import House, operation
+from tests.support.watching import since
 from tests.test_spec import assert_is
 from wattgate.graphql.resolvers import webhooks
 from wattgate.graphql.types import alerts as types
@@ -188,11 +189,11 @@ async def test_an_alert_is_published_as_it_was_sent_and_so_is_how_many_are_not_r
     made = [await run(send_alert, system, {"input": given}) for _ in "ab"]
     for _ in "ab":
         await run(mark_read, system, {"alert_ids": [made[0].alert_id]})
-    events = await bus.read_since(sent, opened[sent])
+    events = await since(bus, sent, opened[sent])
     assert events is not None
     assert [event.key for event in events] == [alert.alert_id for alert in made]
     for event, alert in zip(events, made, strict=True):
         assert event.payload == AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
         assert Decoder().decode("", "1-1", encode(event)) == replace(event, topic="", position="1-1")
-    counted = await bus.read_since(read, opened[read])
+    counted = await since(bus, read, opened[read])
     assert [event.payload for event in counted or ()] == [AlertsRead(user_id, 1)]

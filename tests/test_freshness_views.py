@@ -10,6 +10,7 @@ from tests.support.asking import with_rows
 from tests.support.house import Tenant
 from tests.support.metering import add_device
 from tests.support.timed import Timed
+from tests.support.watching import since
 from tests.test_mqtt import Display, display_of
 from wattgate.db.models import MeterPointConsent, NetworkState
 from wattgate.db.rows import Rows
@@ -224,7 +225,7 @@ async def test_what_a_device_says_of_itself_is_published_where_it_is_new(timed: 
     states = [NetworkState(at=timed.clock.now - timedelta(seconds=n), rssi=-n) for n in (5, 9, 3)]
     for state in states:
         await run(tenant, record_meter_messages, messages=[MeterMessage(display.hardware_id, state.at, state=state)])
-    published = await tenant.gateway.bus.read_since(topic, opened)
+    published = await since(tenant.gateway.bus, topic, opened)
     assert published is not None
     assert [(one.key, one.payload) for one in published] == [
         (display.device_id, DeviceStateChanged(display.device_id, state)) for state in (states[0], states[2])
