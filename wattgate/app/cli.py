@@ -2,12 +2,12 @@
 
 import logging
 import re
+import socket
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
-import uvicorn
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from rich.markup import escape
@@ -20,7 +20,9 @@ from wattgate.app.demo import live, seed
 from wattgate.app.demo.simulated_network import SimulatedNetwork
 from wattgate.app.factory import Gateway, create_app
 from wattgate.app.import_commands import network_app, readings_app, tariff_app
+from wattgate.app.launcher import launch
 from wattgate.app.measuring import open_metrics_port
+from wattgate.app.serving import listeners, serve
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
@@ -29,7 +31,6 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.graphql.schema import build
 from wattgate.principal import Principal, Role
-from wattgate.realtime.wire import DirectWire
 
 DEMO_FOLDER = Path(".wattgate")
 """Where the demonstration keeps its database."""
@@ -70,14 +71,36 @@ def main() -> None:
         raise SystemExit(1) from None
 
 
-@app.command()
-def serve() -> None:
+@app.command("serve")
+def serve_gateway(
+    workers: Annotated[int, typer.Option(min=1, max=64, help="How many processes; several need Redis.")] = 1,
+) -> None:
     """Serve the gateway. The database must be at this version's schema (`wattgate db upgrade`)."""
     settings = Settings()
+    if workers > 1 and settings.redis_url is None:
+        err.print(
+            "Several workers need Redis, through which events reach the subscribers of all: set WATTGATE_REDIS_URL."
+        )
+        raise typer.Exit(2)
     if not run(_checked(settings)):
         err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
+    _set_up_logs(settings)
+    if workers > 1:
+        raise typer.Exit(launch(settings, workers))
     _serve(settings, create_app(settings))
+
+
+@app.command("serve-one", hidden=True)
+def serve_one(channel: int, place: int) -> None:
+    """Serve as one of several workers. Displays on a broker are the first one's: a broker knows one of that name."""
+    settings = Settings()
+    if place > 0:
+        settings = settings.model_copy(update={"mqtt_url": None})
+    _set_up_logs(settings)
+    line = socket.socket(fileno=channel)
+    on = listeners(settings.host, settings.port, shared=True)
+    raise typer.Exit(serve(create_app(settings), settings, on, line))
 
 
 @app.command()
@@ -98,6 +121,7 @@ def demo() -> None:
     table.add_row("Application (Basic)", f"{seed.APPLICATION_USERNAME}:{seed.APPLICATION_SECRET}")
     out.print(table)
     out.print("\nStop with Ctrl+C.")
+    _set_up_logs(settings)
     _serve(settings, create_app(settings, background=[live.run_meters], network=SimulatedNetwork))
 
 
@@ -244,17 +268,13 @@ async def _checked(settings: Settings) -> bool:
     return await with_gateway(settings, lambda gateway: is_current(gateway.database))
 
 
-def _serve(settings: Settings, application: Starlette) -> None:
+def _set_up_logs(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells at every look which database it looks at
+
+
+def _serve(settings: Settings, application: Starlette) -> NoReturn:
+    """Serve with this process until a signal comes."""
+    on = listeners(settings.host, settings.port)
     open_metrics_port(settings)
-    uvicorn.run(
-        application,
-        host=settings.host,
-        port=settings.port,
-        log_level="warning",
-        ws=DirectWire,
-        ws_max_size=64 * 1024,
-        ws_per_message_deflate=False,
-        timeout_graceful_shutdown=10,
-    )
+    raise typer.Exit(serve(application, settings, on))

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 
 from sqlalchemy import text
@@ -20,6 +20,7 @@ from starlette.types import Lifespan
 
 from wattgate.app.auth import Authenticator
 from wattgate.app.catch_ups import run_catch_ups
+from wattgate.app.drain import Readiness
 from wattgate.app.measuring import Measured, metrics, on_the_gateways_port
 from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
 from wattgate.app.pages import pages
@@ -86,6 +87,7 @@ class Gateway:
     schema: Schema
     authenticator: Authenticator
     live: Live
+    readiness: Readiness = field(default_factory=Readiness)
 
     @property
     def sockets(self) -> Sockets:
@@ -155,7 +157,7 @@ def create_app(
     async def ready(request: Request) -> Response:
         return await _ready(gateway)
 
-    return Starlette(
+    application = Starlette(
         routes=[
             Route("/healthz", _healthy),
             Route("/readyz", ready),
@@ -171,6 +173,8 @@ def create_app(
         exception_handlers={HTTPException: tell_http, Exception: tell_unexpected},
         lifespan=_lifespan(gateway, [run_catch_ups, run_upkeep, *_intakes(settings), *background]),
     )
+    application.state.gateway = gateway
+    return application
 
 
 def _lifespan(gateway: Gateway, background: Sequence[Background]) -> Lifespan[Starlette]:
@@ -239,7 +243,10 @@ async def _healthy(request: Request) -> Response:
 
 
 async def _ready(gateway: Gateway) -> Response:
-    """Ready while the database answers. Without Redis every answer is right, and only live events are missing."""
+    """Ready while the database answers, until the gateway is to end. Without Redis every answer is right, and only
+    live events are missing."""
+    if gateway.readiness.draining:
+        return JSONResponse({"status": "draining"}, 503)
     try:
         async with gateway.database.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))

@@ -10,6 +10,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wattgate.app.settings import Settings
+from wattgate.errors import Unavailable
 from wattgate.metrics import HTTP_SECONDS, summed, told
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
@@ -68,7 +69,12 @@ def on_the_gateways_port(settings: Settings) -> bool:
 def open_metrics_port(settings: Settings, folder: str | None = None) -> None:
     """Serve the metrics on a port of their own where the settings name one, for as long as the process lives.
 
-    `folder` is that of several processes, whose sum is told.
+    `folder` is that of several processes, whose sum is told. Unavailable where the port cannot be had.
     """
-    if settings.metrics_port is not None and settings.metrics_port != settings.port:
-        start_http_server(settings.metrics_port, settings.metrics_host, summed(folder))
+    host, port = settings.metrics_host, settings.metrics_port
+    if port is None or port == settings.port:
+        return
+    try:
+        start_http_server(port, host, summed(folder))
+    except OSError as error:
+        raise Unavailable(f"cannot tell metrics on {host}, port {port}: {error.strerror}") from None

@@ -1,5 +1,6 @@
 """Every setting of the gateway, read once from the environment or `.env`."""
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -45,6 +46,18 @@ class Settings(BaseSettings):
         default=100_000, ge=1, description="Those of all accounts of one application; the oldest give way."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
+    drain_pause: float = Field(
+        default=2.0,
+        ge=0,
+        le=10,
+        description="Seconds at the end in which /readyz answers 503 but all is served, for load balancers.",
+    )
+    drain_seconds: float = Field(
+        default=8.0, ge=0, le=20, description="Seconds at the end over which sockets are closed, one after the other."
+    )
+    drain_limit: float = Field(
+        default=25.0, ge=1, le=28, description="Seconds after which the end is cut short, with whatever is left."
+    )
     metrics_port: int | None = Field(
         default=None,
         ge=1,
@@ -118,9 +131,19 @@ class Settings(BaseSettings):
         return path
 
 
+def environment_with(**changed: str) -> dict[str, str]:
+    """The environment of this process with some variables changed, for a process that it starts."""
+    return {**os.environ, **changed}
+
+
 def demo_settings(folder: Path) -> Settings:
     """The environment's settings, with a database in `folder` and the IDE on where it does not say otherwise."""
     settings = Settings()
     given = settings.model_fields_set
-    defaults = {"database_url": f"sqlite:///{folder / 'demo.sqlite3'}", "environment": "development"}
+    defaults = {
+        "database_url": f"sqlite:///{folder / 'demo.sqlite3'}",
+        "environment": "development",
+        "drain_pause": 0.0,
+        "drain_seconds": 0.0,
+    }
     return settings.model_copy(update={name: value for name, value in defaults.items() if name not in given})

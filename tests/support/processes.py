@@ -1,0 +1,95 @@
+"""Gateways as processes of their own, as an operator runs them."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+
+
+class Process:
+    """A `python -m wattgate ...` that runs: its address, its log, its workers, its end."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        self._process = process
+        self._log = log
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def url(self) -> str:
+        found = re.search(r"(?:serving|workers) on (http://\S+)", self.log)
+        assert found is not None, self.log
+        return found[1]
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    @property
+    def workers(self) -> list[int]:
+        """The process ids of all workers that have served, oldest first."""
+        return [int(pid) for pid in re.findall(r"worker (\d+) serves", self.log)]
+
+    async def logs(self, text: str, times: int = 1) -> None:
+        """Wait until a text stands in the log."""
+        async with asyncio.timeout(60):
+            while self.log.count(text) < times:
+                assert self._process.returncode in (None, -signal.SIGKILL) or text in self.log, self.log
+                await asyncio.sleep(0.02)
+
+    async def answers(self, path: str, status: int) -> None:
+        """Wait until a request is answered with this status."""
+        async with httpx.AsyncClient(base_url=self.url) as client, asyncio.timeout(60):
+            while True:
+                with suppress(httpx.TransportError):
+                    if (await client.get(path)).status_code == status:
+                        return
+                await asyncio.sleep(0.02)
+
+    def signal(self, sent: signal.Signals) -> None:
+        self._process.send_signal(sent)
+
+    async def ends(self) -> int:
+        """Its exit code, once it has ended."""
+        return await asyncio.wait_for(self._process.wait(), 20)
+
+
+@asynccontextmanager
+async def process(*arguments: str, folder: Path, **settings: str) -> AsyncIterator[Process]:
+    """A command that runs in a folder with these settings (without their prefix); on any free port where it serves."""
+    environment = {**os.environ, "COLUMNS": "200", "WATTGATE_PORT": "0"}
+    environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
+    log = folder / f"log-{uuid4().hex}"
+    with log.open("w") as file:
+        started = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "wattgate", *arguments), cwd=folder, env=environment, stdout=file, stderr=file
+        )
+    made = Process(started, log)
+    try:
+        yield made
+    finally:
+        if started.returncode is None:
+            started.terminate()
+            try:
+                await asyncio.wait_for(started.wait(), 40)
+            except TimeoutError:
+                started.kill()
+                await started.wait()
+
+
+@asynccontextmanager
+async def gateway(*arguments: str, folder: Path, **settings: str) -> AsyncIterator[Process]:
+    """A `wattgate serve` that is ready."""
+    async with process("serve", *arguments, folder=folder, **settings) as made:
+        await made.logs(" on http://")
+        await made.answers("/readyz", 200)
+        yield made
