@@ -38,10 +38,12 @@ from wattgate.graphql.live_service import LiveService
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
 from wattgate.graphql.socket_endpoint import SocketEndpoint
+from wattgate.graphql.stream_endpoint import StreamEndpoint
 from wattgate.realtime.address import Address
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.bus.redis import RedisBus
+from wattgate.realtime.event_streams import EventStreams
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.limits import Limits
 from wattgate.realtime.live import Live
@@ -66,6 +68,8 @@ CORS_HEADERS = (
     "userId",
     "X-Requested-With",
     "x-glow-version",
+    "X-GraphQL-Event-Stream-Token",
+    "Last-Event-ID",
 )
 
 READINGS_PATH = "/readings"
@@ -86,6 +90,7 @@ class Gateway:
     runner: Runner
     schema: Schema
     authenticator: Authenticator
+    service: LiveService
     live: Live
     readiness: Readiness = field(default_factory=Readiness)
 
@@ -112,6 +117,7 @@ def assemble(settings: Settings, *, network: Networks = RegistryNetwork, clock: 
         runner=runner,
         schema=schema,
         authenticator=authenticator,
+        service=service,
         live=Live(hub, bus, seats, service, _limits(settings)),
     )
 
@@ -141,12 +147,9 @@ def create_app(
     """The gateway as an ASGI application."""
     gateway = assemble(settings, network=network, clock=clock)
     authenticate = gateway.authenticator.principal
-    graphql = Endpoint(
-        gateway.schema,
-        gateway.runner,
-        authenticate,
-        ide=settings.environment == "development",
-    )
+    http = Endpoint(gateway.schema, gateway.runner, authenticate, ide=settings.environment == "development")
+    streams = EventStreams(gateway.live, gateway.hub, gateway.bus)
+    graphql = StreamEndpoint(gateway.live, streams, gateway.service, authenticate, http)
     rest = routes(OPERATIONS, runner=gateway.runner, schema=gateway.schema, authenticate=authenticate, clock=clock)
 
     reference = document(OPERATIONS, gateway.schema, settings.base_path)
@@ -162,7 +165,7 @@ def create_app(
             Route("/healthz", _healthy),
             Route("/readyz", ready),
             *([Route("/metrics", metrics)] if on_the_gateways_port(settings) else []),
-            Route("/graphql", graphql, methods=["GET", "POST"]),
+            Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
             WebSocketRoute("/graphql", SocketEndpoint(gateway.live, settings.allowed_origins)),
             *pages(settings.base_path),
             Route(f"{settings.base_path}/openapi.json", described),

@@ -40,7 +40,7 @@ class Endpoint(GraphQL[Context, None]):
         except GatewayError as error:
             if scope["type"] != "http":
                 raise
-            await _refusal(error)(scope, receive, send)
+            await refusal(error)(scope, receive, send)
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
         return Context(self._runner, await self._authenticate(request.headers))
@@ -49,6 +49,7 @@ class Endpoint(GraphQL[Context, None]):
         return orjson.dumps(data).decode()
 
 
-def _refusal(error: GatewayError) -> Response:
+def refusal(error: GatewayError) -> Response:
+    """The answer that tells an error in place of a result."""
     body = {"data": None, "errors": [{"message": error.message, "extensions": error.extensions}]}
     return Response(orjson.dumps(body), error.status, media_type="application/json")

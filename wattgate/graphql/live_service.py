@@ -99,6 +99,23 @@ class LiveService:
             raise _refusal([error]) from None
         return await self._answer(principal, request)
 
+    def subscribes(self, request: Request) -> bool:
+        """Whether a subscription is asked for. Refused where the document is not valid."""
+        return self._kind(request) is OperationType.SUBSCRIPTION
+
+    def mutates(self, request: Request) -> bool:
+        """Whether a mutation is asked for; what is wrong with the document is told when it is begun."""
+        try:
+            return self._kind(request) is OperationType.MUTATION
+        except Refused:
+            return False
+
+    def _kind(self, request: Request) -> OperationType:
+        try:
+            return _operation(known(self._schema._schema, request.query), request.operation_name).operation
+        except GraphQLError as error:
+            raise _refusal([error]) from None
+
     async def _answer(self, principal: Principal, request: Request) -> Answer:
         result = await self._schema.execute(
             request.query, request.variables, Context(self._runner, principal), operation_name=request.operation_name

@@ -8,6 +8,7 @@ import msgspec
 
 from wattgate.db.models import NetworkState
 from wattgate.names import CatchUpState, ReadingQuality
+from wattgate.realtime.protocol import Request
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -39,6 +40,13 @@ class Displaced(msgspec.Struct, frozen=True):
     """The payload on the topic of displacements: connections whose places newer ones have taken."""
 
     seats: tuple[str, ...]
+
+
+class StreamOperation(msgspec.Struct, frozen=True):
+    """The payload on the topic of an event stream: a subscription that is to begin, or None: an operation to stop."""
+
+    operation_id: str
+    request: Request | None
 
 
 class OneTimeCodeMade(msgspec.Struct, frozen=True):

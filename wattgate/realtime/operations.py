@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterator
 from typing import Protocol
 from uuid import uuid4
 
@@ -53,6 +54,9 @@ class Operations:
 
     def __len__(self) -> int:
         return len(self._running)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._running)
 
     def __contains__(self, operation_id: object) -> bool:
         return operation_id in self._running

@@ -31,6 +31,9 @@ BATCHES_PER_SECOND = 10
 """In so many batches a second connections are closed when the gateway goes away."""
 
 
+_UNKNOWN = object()
+
+
 class Connection(Protocol):
     """A socket or a stream of one caller."""
 
@@ -50,7 +53,7 @@ class Sockets:
         self._seats = seats
         self._service = service
         self._limits = limits
-        self._connections: dict[Connection, None] = {}
+        self._connections: dict[Connection, object] = {}
         self._seated: dict[str, Connection] = {}
         self._numbers = itertools.count()
         self._process = uuid4().hex[:12]
@@ -84,7 +87,8 @@ class Sockets:
 
     def remove(self, connection: Connection) -> None:
         """Take note that a connection is gone."""
-        self._connections.pop(connection, None)
+        if self._connections.pop(connection, _UNKNOWN) is _UNKNOWN:
+            return
         if connection.seats:
             for seat in connection.seats:
                 self._seated.pop(seat.number, None)

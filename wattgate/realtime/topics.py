@@ -49,3 +49,8 @@ def revocations() -> str:
 def displacements() -> str:
     """Every connection whose place a newer one has taken, for the gateway that holds it. No caller may watch it."""
     return "displacements"
+
+
+def event_stream(digest: str) -> str:
+    """What is asked of an event stream at other gateways than its own. No caller may watch it."""
+    return f"event-stream:{digest}"

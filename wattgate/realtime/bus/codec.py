@@ -20,6 +20,7 @@ from wattgate.realtime.events import (
     LiveReading,
     OneTimeCodeMade,
     Revoked,
+    StreamOperation,
 )
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ KINDS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "revoked": Revoked,
         "credentials-revoked": CredentialsRevoked,
         "displaced": Displaced,
+        "stream-operation": StreamOperation,
     }
 )
 """What travels, by its name on the wire. A name is never given to anything else: gateways of two versions may meet."""
