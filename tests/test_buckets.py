@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.calendar import label
 from wattgate.clock import from_ms
 from wattgate.db.buckets import Grid, at_most, grid, longest
 from wattgate.names import Period, Weekday
@@ -19,27 +20,6 @@ START = datetime(2015, 1, 1, tzinfo=UTC)
 
 def edges(start: datetime, stop: datetime, period: Period, zone: ZoneInfo) -> list[datetime]:
     return [from_ms(edge) for edge in grid(start, stop, period, zone).edges]
-
-
-def label(instant: datetime, period: Period, zone: ZoneInfo) -> object:
-    """What tells two buckets apart for a person with a calendar and a wall clock of the zone."""
-    local = instant.astimezone(zone)
-    offset = local.utcoffset()
-    match period:
-        case Period.P1Y:
-            return local.year
-        case Period.P1M:
-            return local.year, local.month
-        case Period.P1W:
-            return local.isocalendar()[:2]
-        case Period.P1D:
-            return local.date()
-        case Period.PT1H:
-            return local.date(), local.hour, offset
-        case Period.PT30M:
-            return local.date(), local.hour, local.minute // 30, offset
-        case Period.PT1M:
-            return local.date(), local.hour, local.minute, offset
 
 
 @settings(max_examples=150, deadline=None)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strawberry import ID
 
+from tests.support.calendar import label
 from tests.support.house import House, operation
 from wattgate.clock import TimeRange
 from wattgate.db.reading_series import ReadingSeries
@@ -64,29 +65,6 @@ class Model:
             Function.LAST: values[-1],
             Function.COUNT: Fraction(len(values)),
         }[function]
-
-
-def label(instant: datetime, period: Period, zone: ZoneInfo, week_start: Weekday) -> object:
-    """What tells two buckets apart for a person with a calendar and a wall clock of the zone."""
-    local = instant.astimezone(zone)
-    day: date = local.date()
-    match period:
-        case Period.P1Y:
-            return local.year
-        case Period.P1M:
-            return local.year, local.month
-        case Period.P1W:
-            while day.weekday() != week_start.value:
-                day -= timedelta(days=1)
-            return day
-        case Period.P1D:
-            return day
-        case Period.PT1H:
-            return day, local.hour, local.utcoffset()
-        case Period.PT30M:
-            return day, local.hour, local.minute // 30, local.utcoffset()
-        case Period.PT1M:
-            return day, local.hour, local.minute, local.utcoffset()
 
 
 SPANS = {  # how long around a clock change is looked at, so that there are some, and not too many, buckets
