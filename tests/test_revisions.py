@@ -189,6 +189,14 @@ async def test_how_far_a_series_is_complete_and_how_far_it_was_collected(timed: 
     assert await reach() == await reach("PT30M") == ("03T00:00", "03T00:00")
 
 
+async def test_a_range_in_which_no_sample_is_to_be_taken_is_complete_up_to_no_instant(
+    timed: Timed, resource_id: str
+) -> None:
+    await timed.record(resource_id, *half_hours(DAY, ["1"] * 2))
+    series = await read(timed, resource_id, DAY + timedelta(minutes=5), timedelta(minutes=10), period="PT1M")
+    assert (series["completeTo"], series["completeness"], series["quality"]) == (None, None, "MISSING")
+
+
 async def test_values_at_any_time_are_collected_and_never_complete(timed: Timed, resource_id: str) -> None:
     at = DAY + timedelta(minutes=17, seconds=3)
     await timed.record(resource_id, (DAY, 1), (at, 2), field="POWER")

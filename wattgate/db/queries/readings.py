@@ -84,7 +84,7 @@ async def amounts(
 async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datetime | None]:
     """Up to when each series has every sample that was to be taken since its first bucket began.
 
-    None where already the first one is missing, and where samples are taken at any time.
+    None where already the first one is missing, where none was to be taken, and where samples are taken at any time.
     """
     lacking = [one.first_incomplete() for one in series]
     pairs = list(zip(series, lacking, strict=True))
@@ -103,7 +103,7 @@ def _complete_to(
     one: ReadingSeries, gap: Incomplete | None, gaps: Mapping[tuple[int, int, int], int]
 ) -> datetime | None:
     if gap is None:
-        return None if one.expected is None else from_ms(one.grid.stop)
+        return from_ms(one.grid.stop) if any(one.expected or ()) else None
     if gap.begun:
         return from_ms(gaps[*one.key, gap.start])
     return from_ms(gap.start) if gap.complete_before else None

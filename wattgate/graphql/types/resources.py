@@ -142,7 +142,7 @@ class ReadingSeries:
         reading_queries.complete_to,
         needs=Permission.READINGS_READ,
         description="Up to when no sample is missing since the first bucket began; null where already the first one "
-        "is, and where sampling is irregular.",
+        "is, where no sample is to be taken in the range, and where sampling is irregular.",
     )
 
 
