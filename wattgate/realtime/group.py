@@ -4,9 +4,11 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Coroutine
+from time import perf_counter
 from typing import Any
 
 from wattgate.errors import ConsentRevoked, GatewayError, Internal, Unavailable
+from wattgate.metrics import BROADCAST_SECONDS, MESSAGES_SENT, MESSAGES_SENT_BYTES
 from wattgate.realtime.events import Event, Revoked
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscription import Message, Subscriber, Subscription
@@ -15,6 +17,10 @@ log = logging.getLogger(__name__)
 
 MAX_BUFFERED = 1_000
 """How many payloads may come while a subscriber is caught up."""
+
+
+BROADCAST = 10
+"""From so many subscribers on it is measured how long telling them takes: for fewer, measuring would be what takes."""
 
 
 class Group(ABC):
@@ -78,7 +84,7 @@ class Group(ABC):
             subscriber.next(message)
 
     def _tell(self, message: Message) -> None:
-        overrun = []
+        begun, overrun = perf_counter(), []
         for subscriber in self._subscribers:
             if subscriber.buffer is None:
                 subscriber.next(message)
@@ -86,6 +92,10 @@ class Group(ABC):
                 subscriber.buffer.append(message)
             else:
                 overrun.append(subscriber)
+        MESSAGES_SENT.inc(len(self._subscribers))
+        MESSAGES_SENT_BYTES.inc(len(self._subscribers) * len(message.payload))
+        if len(self._subscribers) >= BROADCAST:
+            BROADCAST_SECONDS.observe(perf_counter() - begun)
         self._fail(Unavailable("more came than could be caught up with; ask again", retry_after=1), overrun)
 
     def _fail(self, error: GatewayError, some: Collection[Subscriber]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Hashable
 
 from wattgate.clock import Clock
+from wattgate.metrics import GROUPS
 from wattgate.realtime.group import Group
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.stream_group import StreamGroup
@@ -61,6 +62,7 @@ class Groups:
             group = ViewGroup(self._hub, subscription, view, self._wheel, self._clock, self._loads)
         self._groups[subscription.key] = group
         self._hub.listen(group, group.topics)
+        GROUPS.set(len(self._groups))
         return group
 
     def _let_go(self, group: Group) -> None:
@@ -69,3 +71,4 @@ class Groups:
             del self._groups[group.key]
             group.close()
             self._hub.leave(group, group.topics)
+            GROUPS.set(len(self._groups))

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from wattgate.metrics import CHANNELS
 from wattgate.realtime.batches import Batches
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
@@ -44,6 +45,7 @@ class Hub:
         """Hand what comes on these topics to a listener. `open` says from when on all of it comes."""
         for topic in topics:
             self._topics.setdefault(topic, _Topic()).listeners[listener] = None
+        CHANNELS.set(len(self._topics))
 
     async def open(self, topics: Sequence[str]) -> list[str]:
         """Return once all events of these topics, which are listened to, come; their positions.
@@ -70,6 +72,7 @@ class Hub:
                 ended.append(topic)
         if ended:
             self._bus.unwatch(ended)
+            CHANNELS.set(len(self._topics))
 
     @asynccontextmanager
     async def feed(self, topics: Sequence[str]) -> AsyncIterator[Feed]:

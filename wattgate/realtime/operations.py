@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from wattgate.errors import GatewayError, Internal, RateLimited
+from wattgate.metrics import COMMAND_SECONDS, SUBSCRIPTIONS
 from wattgate.names import TRACE_ID
 from wattgate.principal import Principal
 from wattgate.realtime.group import Group
@@ -83,6 +84,7 @@ class Operations:
         if isinstance(operation, asyncio.Task):
             operation.cancel()
         elif operation is not None and operation.group is not None:
+            SUBSCRIPTIONS.dec()
             self._live.groups.leave(operation.group, operation)
 
     def clear(self) -> None:
@@ -94,7 +96,8 @@ class Operations:
         """Execute an operation. What goes wrong ends it."""
         TRACE_ID.set(uuid4().hex)
         try:
-            await self._execute(operation_id, request, since)
+            with COMMAND_SECONDS.labels("subscribe").time():
+                await self._execute(operation_id, request, since)
         except Refused as refused:
             self.end(operation_id, refused.errors)
         except GatewayError as error:
@@ -118,5 +121,6 @@ class Operations:
         if subscriber.over:
             self._live.groups.leave(group, subscriber)
         else:
+            SUBSCRIPTIONS.inc()
             subscriber.group = group
             self._running[operation_id] = subscriber

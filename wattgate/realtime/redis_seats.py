@@ -55,10 +55,10 @@ class RedisSeats:
         self._commands = commands
         self._clock = clock
 
-    async def take(self, seats: Sequence[Seat]) -> list[str]:
+    async def take(self, seats: Sequence[Seat]) -> list[list[str]]:
         now, until = self._times()
         calls = [Call(TAKE, _keys(one), (now, until, one.number.encode(), one.since, one.limit)) for one in seats]
-        return [number.decode() for answer in await self._run(calls) for number in answer]
+        return [[number.decode() for number in answer] for answer in await self._run(calls)]
 
     async def keep(self, seats: Sequence[Seat]) -> None:
         _, until = self._times()

@@ -25,8 +25,8 @@ class Seat:
 class Seats(Protocol):
     """Knows who sits where. What is displaced is named by its number, wherever its gateway is."""
 
-    async def take(self, seats: Sequence[Seat]) -> list[str]:
-        """Take these seats; the numbers of those that had to give way."""
+    async def take(self, seats: Sequence[Seat]) -> list[list[str]]:
+        """Take these seats; for each the numbers of those that had to give way."""
 
     async def keep(self, seats: Sequence[Seat]) -> None:
         """Renew the leases of these seats."""
@@ -41,14 +41,13 @@ class LocalSeats:
     def __init__(self) -> None:
         self._benches: dict[str, OrderedDict[str, None]] = {}
 
-    async def take(self, seats: Sequence[Seat]) -> list[str]:
-        displaced = []
-        for seat in seats:
-            bench = self._benches.setdefault(seat.bench, OrderedDict())
-            bench[seat.number] = None
-            while len(bench) > seat.limit:
-                displaced.append(bench.popitem(last=False)[0])
-        return displaced
+    async def take(self, seats: Sequence[Seat]) -> list[list[str]]:
+        return [self._take(seat) for seat in seats]
+
+    def _take(self, seat: Seat) -> list[str]:
+        bench = self._benches.setdefault(seat.bench, OrderedDict())
+        bench[seat.number] = None
+        return [bench.popitem(last=False)[0] for _ in range(len(bench) - seat.limit)]
 
     async def keep(self, seats: Sequence[Seat]) -> None:
         return

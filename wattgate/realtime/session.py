@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from wattgate.clock import iso
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
+from wattgate.metrics import COMMAND_SECONDS, PING_PONG_SECONDS, SERVER_DISCONNECTS
 from wattgate.names import TRACE_ID
 from wattgate.principal import Principal, Role
 from wattgate.realtime import protocol
@@ -132,7 +133,8 @@ class Session:
         except Malformed as malformed:
             self.close(Close.BAD_REQUEST, f"Invalid message: {malformed}")
             return
-        self._pong_due = None  # whoever speaks is there
+        if self._pong_due is not None:
+            self._heard()
         effect = TABLE[self._state][type(message)]
         if isinstance(effect, Close):
             self.close(effect, protocol.MEANINGS[effect][0])
@@ -143,7 +145,9 @@ class Session:
         match effect, message:
             case Do.AUTHENTICATE, ConnectionInit(payload=payload):
                 self._state = State.AUTHENTICATING
-                self._checking = asyncio.create_task(self._supervise(self._initialise(payload or {})))
+                self._checking = asyncio.create_task(
+                    self._supervise("connection_init", self._initialise(payload or {}))
+                )
             case Do.START, Subscribe():
                 self._begin(message)
             case Do.STOP, Complete(id=operation_id):
@@ -152,6 +156,12 @@ class Session:
                 self._refresh(payload)
             case Do.PONG, Ping(payload=payload):
                 self.say(protocol.pong(payload))
+
+    def _heard(self) -> None:
+        """Whoever speaks is there: nothing is said after a ping but the pong, most of the time."""
+        sent = (self._pong_due or 0.0) - self._live.limits.pong_seconds
+        PING_PONG_SECONDS.observe(self._live.wheel.now() - sent)
+        self._pong_due = None
 
     def _may_speak(self) -> bool:
         """Whether the client keeps to the number of messages that it may send."""
@@ -179,7 +189,7 @@ class Session:
             return
         if self._checking is not None:
             self._checking.cancel()
-        self._checking = asyncio.create_task(self._supervise(self._renew(_texts(payload))))
+        self._checking = asyncio.create_task(self._supervise("ping", self._renew(_texts(payload))))
 
     async def _renew(self, credentials: Mapping[str, str]) -> None:
         await self._authenticate(credentials, _who(self.principal))
@@ -197,11 +207,12 @@ class Session:
             self._token_due = wheel.now() + (principal.expires_at - service.now()).total_seconds()
             wheel.place(self, self._token_due)
 
-    async def _supervise(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _supervise(self, kind: str, work: Coroutine[Any, Any, None]) -> None:
         """Look at credentials. What goes wrong ends the connection."""
         TRACE_ID.set(uuid4().hex)
         try:
-            await work
+            with COMMAND_SECONDS.labels(kind).time():
+                await work
         except (Unauthenticated, RateLimited):
             self.close(Close.FORBIDDEN, "Forbidden")
         except GatewayError as error:
@@ -301,6 +312,7 @@ class Session:
     def close(self, code: Close, reason: str) -> None:
         """End the connection, and say why."""
         if self._state is not State.CLOSED:
+            SERVER_DISCONNECTS.labels(str(int(code))).inc()
             self.wire.close(code, reason)
             self.closing()
 

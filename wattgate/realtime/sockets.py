@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from wattgate.clock import to_ms
 from wattgate.errors import GatewayError, Unavailable
+from wattgate.metrics import CLIENTS, CONNECTION_LIMIT_REACHED
 from wattgate.principal import Principal
 from wattgate.realtime import topics
 from wattgate.realtime.backoff import Backoff
@@ -84,11 +85,13 @@ class Sockets:
     def add(self, connection: Connection) -> None:
         self._connections[connection] = None
         self._empty.clear()
+        CLIENTS.inc()
 
     def remove(self, connection: Connection) -> None:
         """Take note that a connection is gone."""
         if self._connections.pop(connection, _UNKNOWN) is _UNKNOWN:
             return
+        CLIENTS.dec()
         if connection.seats:
             for seat in connection.seats:
                 self._seated.pop(seat.number, None)
@@ -110,7 +113,10 @@ class Sockets:
         )
         for seat in connection.seats:
             self._seated[seat.number] = connection
-        displaced = await self._seats.take(connection.seats)
+        displaced = []
+        for seat, numbers in zip(connection.seats, await self._seats.take(connection.seats), strict=False):
+            displaced += numbers
+            CONNECTION_LIMIT_REACHED.labels(seat.bench.partition(":")[0]).inc(len(numbers))
         if displaced:
             event = Event(topics.displacements(), displaced[0], Displaced(tuple(displaced)))
             self.take(event)

@@ -6,6 +6,7 @@ from typing import Any
 
 from wattgate.clock import from_ms
 from wattgate.errors import Unavailable
+from wattgate.metrics import RECOVER
 from wattgate.realtime.bus import is_position, place
 from wattgate.realtime.events import Event, Revoked
 from wattgate.realtime.feed import Feed
@@ -94,6 +95,7 @@ class StreamGroup(Group):
         places = self._read_position(subscription.since)
         found = await self._hub.read_since(list(places.items())) if places else [None]
         missed = [event for events in found for event in events or ()]
+        RECOVER.labels(str(None not in found).lower()).inc()
         if None in found:
             return await self._fill([subscriber], subscription.since if places else "", stands, recovered=False)
         self._say(subscriber, message(ANSWER, self._selection.nothing, position=subscription.since, recovered=True))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from redis.exceptions import RedisError
 
+from wattgate.metrics import EVENTS_LOST
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus.commands import Commands, breaking, key_of, publishing
 
@@ -87,6 +88,7 @@ class Outgoing:
     def _lose(self, events: Iterable[tuple[str, bytes]]) -> None:
         for topic, _ in events:
             self.lost += 1
+            EVENTS_LOST.inc()
             self._owed[topic] = None
         if len(self._owed) > MAX_OWED:
             self._owed_all = True

@@ -4,11 +4,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from time import time
 from typing import Any, Self, TypeVar
 
 from redis.exceptions import RedisError
 
 from wattgate.errors import Unavailable
+from wattgate.metrics import PUB_SUB_LAG_SECONDS
 from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import LEASE_SECONDS, Deliver, Resynced, is_position, place
@@ -40,6 +42,9 @@ PING_SECONDS = 5.0
 RENEW_SECONDS = LEASE_SECONDS / 3
 MAX_HELD = 1_000
 """How many events of a topic wait while it is read again. With so many, some are taken for lost."""
+
+LAG_SAMPLE = 16
+"""Of one in so many messages the way is timed, by the clocks of Redis and of this machine."""
 
 BETWEEN_ATTEMPTS = Backoff(shortest=0.1, longest=2.0)
 
@@ -80,6 +85,7 @@ class RedisBus:
         self._pubsub: PubSub | None = None
         self._connected = asyncio.Event()
         self._work: list[asyncio.Task[None]] = []
+        self._seen = 0
 
     def connect(self, deliver: Deliver, resynced: Resynced) -> None:
         self._deliver, self._resynced = deliver, resynced
@@ -259,6 +265,9 @@ class RedisBus:
         if topic is None:
             return
         position, _, body = message.partition(b" ")
+        self._seen += 1
+        if self._seen % LAG_SAMPLE == 0:
+            PUB_SUB_LAG_SECONDS.observe(max(0.0, time() - int(position.partition(b"-")[0]) / 1000))
         if topic.held is None:
             self._hand_on(topic, position.decode(), body)
         else:
