@@ -130,6 +130,14 @@ class Rows:
             found += await self.all(model, self._among(self.key_of(model), wanted[start : start + AT_ONCE]))
         return {getattr(row, model.key): row for row in found}
 
+    async def named(self, model: type[M], keys: Sequence[str]) -> list[M]:
+        """The rows with these identifiers, each once and in their order. NotFound where one is not visible."""
+        found = await self.many(model, keys)
+        for key in keys:
+            if key not in found:
+                raise NotFound(f"no {_spoken(model)} with id {key}")
+        return [found[key] for key in dict.fromkeys(keys)]
+
     async def edit(self, model: type[M], key: str) -> M:
         """The record with this identifier, to be changed; until then nobody else changes it. NotFound as `get`."""
         statement = select(model).where(*self._scope(model, [self.key_of(model) == key]))

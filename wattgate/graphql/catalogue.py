@@ -15,6 +15,7 @@ from wattgate.graphql.resolvers import (
     devices,
     eligibility,
     flexibility,
+    freshness,
     homes,
     identity,
     live,
@@ -111,6 +112,7 @@ OPERATIONS: tuple[Operation, ...] = (
     catch_up.catch_ups,
     catch_up.catch_up_state,
     live.readings,
+    freshness.freshness,
     # Tariffs
     tariffs.set_tariff,
     tariffs.withdraw_tariff,
@@ -134,6 +136,7 @@ OPERATIONS: tuple[Operation, ...] = (
     alerts.send_alert,
     alerts.alert,
     alerts.user_alerts,
+    alerts.alerts,
     alerts.unread_alerts,
     alerts.mark_alerts_read,
     alerts.notification,
@@ -158,6 +161,7 @@ OPERATIONS: tuple[Operation, ...] = (
     devices.meter_point_inventory,
     devices.smart_meter_inventory,
     devices.meter_point_resources,
+    freshness.device_states,
     # Smart meter eligibility
     eligibility.has_consumer_device,
     eligibility.display_at_postcode,

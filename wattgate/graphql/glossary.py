@@ -50,6 +50,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "datatype": "fixedpoint(n) with n decimal places, or integer.",
         "description": "What it is, for people.",
         "deviceId": "The device.",
+        "deviceIds": "The devices to watch.",
         "deviceTypeId": "The kind of device.",
         "dfsEventId": "The demand flexibility event.",
         "dfsUserId": "The opting in.",

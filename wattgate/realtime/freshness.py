@@ -11,10 +11,12 @@ import msgspec
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.freshness import Freshness, Picture, Pulse
 from wattgate.db.models import Device, NetworkState, Resource
+from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import freshness as queries
 from wattgate.db.queries.consent import withheld
 from wattgate.db.queries.resources import measured
 from wattgate.db.rows import Rows
+from wattgate.realtime import topics
 from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeard, LiveReading
 
 IDLE = timedelta(days=1)
@@ -34,6 +36,24 @@ class DeviceState(msgspec.Struct, frozen=True, gc=False):
     device_id: str
     freshness: Freshness
     network_state: NetworkState | None
+
+
+async def topics_of(rows: Rows, resources: Sequence[Resource]) -> tuple[str, ...]:
+    """The topics on which comes what changes the freshness of resources, and of their devices."""
+    sources = await measured(rows, resources)
+    senders = [one for one in await device_queries.of_resources(rows, sources) if one is not None]
+    fed = await topics_of_devices(rows, senders)
+    return tuple(dict.fromkeys((*(topics.readings(source.resource_id) for source in sources), *fed)))
+
+
+async def topics_of_devices(rows: Rows, devices: Sequence[Device]) -> tuple[str, ...]:
+    """The topics on which comes what changes the freshness of devices."""
+    if not devices:
+        return ()
+    said = {topics.device_states(device.device_id) for device in devices}
+    fed = await device_queries.resources(rows, devices)
+    read = {topics.readings(resource.resource_id) for some in fed for resource in some}
+    return (*sorted(said | read), topics.intakes(rows.application_id))
 
 
 Told = TypeVar("Told", ResourceFreshness, DeviceState)

@@ -12,8 +12,9 @@ from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import Permission, Scheme
-from wattgate.realtime import topics
+from wattgate.realtime import missed, topics
 from wattgate.realtime.events import AlertSent, AlertsRead, Event
+from wattgate.realtime.watch import Watch
 
 FIRST_STAGE = "Added Notification Record"
 
@@ -157,6 +158,13 @@ async def user_alerts(call: Call) -> list[models.Alert]:
     )
 
 
+@operation(Kind.SUBSCRIPTION, returns=types.Alert, needs=Permission.NOTIFICATION_READ, resumes=True)
+async def alerts(call: Call) -> Watch:
+    """Every alert to the user for whom the call is made, as it is sent. Whoever begins is told those not read."""
+    user_id = owner_of(call)
+    return Watch((topics.alerts(user_id),), missed=missed.alerts(user_id))
+
+
 @operation(Kind.QUERY, returns=int, needs=Permission.NOTIFICATION_READ)
 async def unread_alerts(call: Call) -> int:
     """How many of the alerts sent to the user for whom the call is made are not read."""
@@ -169,11 +177,10 @@ async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None 
     user_id = owner_of(call)
     unread = [col(models.Alert.user_id) == user_id, col(models.Alert.read_at).is_(None)]
     if alert_ids is not None:
-        known = await call.rows.many(models.Alert, alert_ids)
-        for alert_id in alert_ids:
-            if alert_id not in known or known[alert_id].user_id != user_id:
-                raise NotFound(f"no alert with id {alert_id}")
-        unread.append(col(models.Alert.alert_id).in_(list(known)))
+        known = await call.rows.named(models.Alert, alert_ids)
+        if any(one.user_id != user_id for one in known):
+            raise NotFound("one of the alerts is somebody else's")
+        unread.append(col(models.Alert.alert_id).in_([one.alert_id for one in known]))
     marked = await call.rows.update(models.Alert, *unread, read_at=call.rows.now)
     left = await queries.unread_alerts(call.rows, user_id)
     if marked:

@@ -13,7 +13,7 @@ from wattgate.clock import EPOCH, from_ms
 from wattgate.db import meter_points, models
 from wattgate.db.buckets import HOUR
 from wattgate.db.queries import devices as queries
-from wattgate.errors import BadInput, NotFound
+from wattgate.errors import BadInput
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.resolvers.raw_readings import refuse_withheld
 from wattgate.graphql.targets import Targets
@@ -22,7 +22,7 @@ from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.names import CatchUpState
 from wattgate.principal import Permission
-from wattgate.realtime import topics
+from wattgate.realtime import missed, topics
 from wattgate.realtime.events import CatchUpMoved, Event
 from wattgate.realtime.watch import Watch
 
@@ -81,11 +81,9 @@ async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.Ca
 @operation(Kind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP, resumes=True)
 async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> Watch:
     """Every change of state of a retrieval of these resources' readings."""
-    known = await call.rows.many(models.Resource, resource_ids)
-    for resource_id in resource_ids:
-        if resource_id not in known:
-            raise NotFound(f"no resource with id {resource_id}")
-    return Watch(tuple(topics.catch_ups(resource_id) for resource_id in known))
+    known = await call.rows.named(models.Resource, resource_ids)
+    watched = tuple(topics.catch_ups(one.resource_id) for one in known)
+    return Watch(watched, missed=missed.catch_ups(resource_ids))
 
 
 # What the worker does, application by application: `app/catch_ups.py` runs these.

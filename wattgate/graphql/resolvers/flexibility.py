@@ -12,7 +12,7 @@ from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import flexibility as types
 from wattgate.graphql.types.flexibility import DfsEventState
 from wattgate.principal import Permission
-from wattgate.realtime import topics
+from wattgate.realtime import missed, topics
 from wattgate.realtime.events import DfsEventMoved, Event
 from wattgate.realtime.watch import Watch
 
@@ -163,7 +163,7 @@ async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsE
 @operation(Kind.SUBSCRIPTION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_READ, resumes=True)
 async def dfs_event_changes(call: Call) -> Watch:
     """Every event of the application whose state changes."""
-    return Watch((topics.dfs_events(call.rows.application_id),))
+    return Watch((topics.dfs_events(call.rows.application_id),), missed=missed.dfs_events)
 
 
 async def _meter_point(call: Call, user_id: str, asked: str | None) -> str:

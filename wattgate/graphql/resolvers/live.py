@@ -1,24 +1,28 @@
 """Live readings."""
 
+from collections.abc import Sequence
+
 import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries.consent import withheld
-from wattgate.errors import NotFound
 from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
-from wattgate.realtime import topics
+from wattgate.realtime import missed, topics
 from wattgate.realtime.watch import Watch
 
 
 @operation(Kind.SUBSCRIPTION, returns=types.LiveReading, needs=Permission.READINGS_READ, resumes=True)
 async def readings(call: Call, *, resource_ids: list[strawberry.ID]) -> Watch:
     """Every reading of these resources, as it is recorded."""
-    known = await call.rows.many(models.Resource, resource_ids)
-    for resource_id in resource_ids:
-        if resource_id not in known:
-            raise NotFound(f"no resource with id {resource_id}")
-    for refusal in (await withheld(call.rows, list(known.values()))).values():
+    watched = tuple(topics.readings(one.resource_id) for one in await followed(call, resource_ids))
+    return Watch(watched, missed=missed.readings(resource_ids))
+
+
+async def followed(call: Call, resource_ids: Sequence[str]) -> list[models.Resource]:
+    """These resources, whose readings the caller may follow."""
+    found = await call.rows.named(models.Resource, resource_ids)
+    for refusal in (await withheld(call.rows, found)).values():
         raise refusal
-    return Watch(tuple(topics.readings(resource_id) for resource_id in known))
+    return found

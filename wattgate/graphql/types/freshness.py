@@ -4,6 +4,7 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.graphql.types.devices import NetworkState
 from wattgate.names import FreshnessCause, FreshnessState
 
 strawberry.enum(
@@ -27,3 +28,18 @@ class Freshness:
     cause: FreshnessCause | None = strawberry.field(
         description="What keeps readings away, as far as that is known; null while it is LIVE."
     )
+
+
+@strawberry.type(description="How fresh a resource is.")
+class ResourceFreshness:
+    resource_id: strawberry.ID
+    freshness: Freshness = strawberry.field(description="That of its readings that come most often.")
+
+
+@strawberry.type(description="Whether a device still gives signs of life, and what it said of itself.")
+class DeviceState:
+    device_id: strawberry.ID
+    freshness: Freshness = strawberry.field(
+        description="That of its last sign: a live reading, or what it said of itself."
+    )
+    network_state: NetworkState | None = strawberry.field(description="What it said of itself, where it ever did.")

@@ -1,0 +1,25 @@
+"""Freshness and devices' states, followed: the first payload is the whole state, and so is every later one."""
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.resolvers.live import followed
+from wattgate.graphql.types import freshness as types
+from wattgate.principal import Permission
+from wattgate.realtime.freshness import DeviceStatesView, FreshnessView, topics_of, topics_of_devices
+from wattgate.realtime.watch import Watch
+
+
+@operation(Kind.SUBSCRIPTION, returns=list[types.ResourceFreshness], needs=Permission.READINGS_READ)
+async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Watch:
+    """How fresh these resources are, at once and whenever the state or cause of one has changed."""
+    resources = await followed(call, resource_ids)
+    return Watch(await topics_of(call.rows, resources), view=FreshnessView(resource_ids))
+
+
+@operation(Kind.SUBSCRIPTION, returns=list[types.DeviceState], needs=Permission.DEVICE_READ)
+async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> Watch:
+    """How these devices are, at once and whenever one has changed: what it says of itself, or that it is silent."""
+    known = await call.rows.named(models.Device, device_ids)
+    return Watch(await topics_of_devices(call.rows, known), view=DeviceStatesView(device_ids))
