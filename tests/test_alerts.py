@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from strawberry import ID
 
-from tests.support.house import House, operation
+from tests.support.house import House, Tenant, operation
 from tests.support.watching import since
 from tests.test_spec import assert_is
 from wattgate.graphql.resolvers import webhooks
@@ -136,11 +136,11 @@ async def test_a_webhook_that_was_given_up_stands_among_the_errors(served: House
     assert error["attempt"]["error"]["initialError"]["port"] == 443
 
 
-async def send(house: House) -> str:
-    """A further alert to the user of the first tenant."""
-    input_ = {"userId": house.one.user_id, "alertTypeId": "CM01", "channels": ["INBOX"], "data": {"use": [1.5, None]}}
+async def send(tenant: Tenant, house: House) -> str:
+    """A further alert to the user of a tenant."""
+    input_ = {"userId": tenant.user_id, "alertTypeId": "CM01", "channels": ["INBOX"], "data": {"use": [1.5, None]}}
     told = await house.graphql(
-        "mutation ($i: NewAlert!) { sendAlert(input: $i) { alertId } }", house.one.headers["application"], i=input_
+        "mutation ($i: NewAlert!) { sendAlert(input: $i) { alertId } }", tenant.headers["application"], i=input_
     )
     return str(told["data"]["sendAlert"]["alertId"])
 
@@ -156,7 +156,7 @@ async def mark(house: House, ids: list[str] | None = None, who: str = "account")
 async def test_alerts_are_unread_until_their_user_marks_them(served: House) -> None:
     account = served.one.headers["account"]
     await mark(served)
-    ids = [await send(served) for _ in "abc"]
+    ids = [await send(served.one, served) for _ in "abc"]
     assert (await served.graphql("{ unreadAlerts }", account))["data"] == {"unreadAlerts": 3}
     assert await mark(served, ids[:1]) == {"marked": 1, "unread": 2}
     assert await mark(served, ids[:2]) == {"marked": 1, "unread": 1}
@@ -169,7 +169,7 @@ async def test_alerts_are_unread_until_their_user_marks_them(served: House) -> N
 
 
 async def test_an_alert_of_somebody_else_is_not_marked(served: House) -> None:
-    alert_id = await send(served)
+    alert_id = await send(served.one, served)
     assert await mark(served, [alert_id, served.other.ids["alert"]]) == "NOT_FOUND"
     assert await mark(served, ["unknown"]) == "NOT_FOUND"
     assert await mark(served, [alert_id], who="application") == "BAD_INPUT"

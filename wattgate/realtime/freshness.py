@@ -103,6 +103,9 @@ class _Following(ABC, Generic[Told]):
         self._plan(to_ms(now))
         return self._told_again(state, range(len(state)), to_ms(now))
 
+    def seen(self, state: list[Told], now: datetime) -> list[Told]:
+        return [self._tell(key, to_ms(now)) for key in self._keys]
+
     def next_turn(self, state: list[Told]) -> datetime:
         return from_ms(self._turn)
 

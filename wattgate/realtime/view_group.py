@@ -7,7 +7,7 @@ from typing import Any
 from wattgate.clock import Clock
 from wattgate.errors import Unavailable
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.events import Event
+from wattgate.realtime.events import Event, Revoked
 from wattgate.realtime.group import Group
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscription import Message, NotAtOnce, Subscriber, Subscription, message
@@ -40,6 +40,7 @@ class ViewGroup(Group):
         self._loading = False
         self._outdated = False
         self._rendering = False
+        self._barred = False
         self.slot: int | None = None
 
     async def admit(self, subscription: Subscription, subscriber: Subscriber) -> None:
@@ -49,9 +50,33 @@ class ViewGroup(Group):
                 self._first = asyncio.create_task(self._load())
                 self._first.add_done_callback(_seen)
             await asyncio.shield(self._first)
-        assert self._message is not None  # it has just been loaded
+        first = await self._told_now()
         self._subscribers[subscriber] = None
-        subscriber.next(self._message)
+        subscriber.next(first)
+
+    async def _told_now(self) -> Message:
+        """What is told to somebody who joins."""
+        state, told = self._state, self._message
+        assert told is not None  # it has been loaded
+        seen = self._view.seen(state, self._clock())
+        if seen is not state:
+            result = await self._execute(seen)
+            if self._state is state:
+                return message(STATE, result)
+        assert self._message is not None
+        return self._message
+
+    def take(self, event: Event) -> None:
+        """Take an event.
+
+        A consent that was withdrawn may be for one thing of several: the view is loaded, which says what that means,
+        and nothing more is told until then.
+        """
+        if isinstance(event.payload, Revoked) and self._state is not None:
+            self._barred = True
+            self._load_soon()
+        else:
+            self._change(event)
 
     def lost(self, topic: str, position: str) -> None:
         self._load_soon()
@@ -64,6 +89,8 @@ class ViewGroup(Group):
 
     def visit(self, now: float) -> float | None:
         """Let time change the state."""
+        if self._barred:
+            return None
         changed = self._view.turn(self._state, self._clock())
         if changed is None:
             self._load_soon()
@@ -72,9 +99,11 @@ class ViewGroup(Group):
         return None
 
     def _change(self, event: Event) -> None:
-        if self._state is None:
+        if self._state is None or self._barred:
             self._outdated = True
             return
+        if self._loading:
+            self._outdated = True  # what is being read may be from before the event
         changed = self._view.take(self._state, event, self._clock())
         if changed is None:
             self._load_soon()
@@ -121,10 +150,11 @@ class ViewGroup(Group):
         async with self._loads:
             self._outdated = False
             state = await self._read(self._view.load)
+        self._barred = self._barred and self._outdated
         if self._message is None:  # nobody is in the group yet who could be told
             self._message = message(STATE, await self._execute(state))
             self._keep(state)
-        else:
+        elif not self._barred:
             self._show(state)
         if self._outdated:
             self._load_soon()

@@ -29,6 +29,9 @@ class View(Protocol):
     def turn(self, state: Any, now: datetime) -> Any | None:
         """The state as time passes."""
 
+    def seen(self, state: Any, now: datetime) -> Any:
+        """The state for somebody who joins now: with ages as they are now, though nobody else is told of them."""
+
     def next_turn(self, state: Any) -> datetime:
         """When time alone will change the state, if no event does."""
 
