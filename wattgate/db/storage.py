@@ -20,6 +20,9 @@ QUALITIES = tuple(ReadingQuality)
 QUALITY_CODES = {quality: code for code, quality in enumerate(QUALITIES)}
 """What is stored for a quality; 0 is ACTUAL."""
 
+POWER_FIELD = "POWER"
+"""The field of live power, by whose name a resource type has it."""
+
 AHEAD_MS = 5 * MINUTE
 """How far a reading's time may lie ahead of the gateway's clock: meters' clocks are not exact."""
 

@@ -122,6 +122,19 @@ class IntakeHeard(msgspec.Struct, frozen=True, gc=False):
     connected: bool
 
 
+class TariffChanged(msgspec.Struct, frozen=True, gc=False):
+    """The payload on a topic of tariffs: one was set or withdrawn, or has other prices."""
+
+    resource_id: str
+    tariff_id: str
+
+
+class HomeChanged(msgspec.Struct, frozen=True, gc=False):
+    """The payload on a topic of homes: the record of a virtual entity has changed."""
+
+    ve_id: str
+
+
 class DfsEventMoved(msgspec.Struct, frozen=True, gc=False):
     """The payload on a topic of demand flexibility events: one of them, as it stands after a change of its state."""
 

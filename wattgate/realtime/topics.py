@@ -31,6 +31,16 @@ def alerts_read(user_id: str) -> str:
     return f"alerts-read:{user_id}"
 
 
+def tariffs(resource_id: str) -> str:
+    """Every change of what a resource's energy costs. Watched with Permission.RESOURCE_READ on that resource."""
+    return f"tariffs:{resource_id}"
+
+
+def homes(ve_id: str) -> str:
+    """Every change of a virtual entity's own record. Watched with Permission.VIRTUAL_ENTITY_READ on it."""
+    return f"homes:{ve_id}"
+
+
 def intakes(application_id: str) -> str:
     """Every sign of life of what takes in devices' messages. Watched with whatever is judged by it; it is not told."""
     return f"intakes:{application_id}"

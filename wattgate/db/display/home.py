@@ -41,7 +41,8 @@ class Wish:
 class Home:
     """`standing` are the charges (pence with VAT) of the days that begin, by their midnight. `learned` is the power
     (W) that is usual in each half hour of the wall clock's day. `main` is the resource whose freshness is told where
-    there is no live power.
+    there is no live power. `drawn_from` are the resources and fields without whose readings a frame is not right. The
+    picture is moved by what comes, and belongs to one home at a time.
     """
 
     ve_id: str
@@ -55,6 +56,7 @@ class Home:
     wish: Wish
     picture: Picture
     main: str | None
+    drawn_from: frozenset[tuple[str, str]]
     unread_alerts: int
 
     def freshness(self, now: int) -> Freshness:
@@ -91,7 +93,13 @@ class Home:
         if over is not None and is_estimate(over, at):
             after = over.at + HALF_HOUR
             meters = tuple(one.estimating(over, after) if one.source == place else one for one in meters)
-        return replace(self, sources=sources, meters=meters, picture=_read(self.picture, source))
+        self.picture.read(source.resource_id, source.field.name, at)
+        return replace(self, sources=sources, meters=meters)
+
+    def place_of(self, resource_id: str, field: str) -> int | None:
+        """The place of the source that a field is; None where it is none."""
+        names = [(source.resource_id, source.field.name) for source in self.sources]
+        return names.index((resource_id, field)) if (resource_id, field) in names else None
 
     def usual(self, now: int) -> tuple[AmbientBasis, float] | tuple[None, None]:
         """What present use is judged by, and what is usual: power in W, or by PRICE a rate.
@@ -121,11 +129,3 @@ class Home:
     def _half_hour(self, now: int) -> int:
         local = from_ms(now).astimezone(self.zone)
         return local.hour * 2 + local.minute // 30
-
-
-def _read(picture: Picture, source: Source) -> Picture:
-    """Another picture, which knows of a source's newest reading."""
-    known = {**picture.pulses, source.resource_id: dict(picture.pulses[source.resource_id])}
-    changed = replace(picture, pulses=known)
-    changed.read(source.resource_id, source.field.name, source.at)
-    return changed

@@ -42,6 +42,7 @@ _KWH_TO_W = 2000.0
 class Stored:
     """The energy of a field in the half hours of a grid, and what was counted from `since` to before it."""
 
+    resource_id: str
     kind: Kind
     field: Field
     grid: Grid
@@ -145,14 +146,14 @@ def live(resource: Resource, field: Field, kind: Kind, newest: Reading, held: Se
     return source, list(found.values())
 
 
-def estimated(meter: Meter, energy: Stored, resource_id: str, sources: Mapping[str, Live], now: int) -> Meter:
+def estimated(meter: Meter, energy: Stored, sources: Mapping[str, Live], now: int) -> Meter:
     """The meter with what live power comes to in the half hours that are not stored yet but over.
 
     Power of its own resource tells it; of what goes out also the power below zero of the one that tells what comes in.
     """
     inward = [place for place, (source, _) in enumerate(sources.values()) if not source.exports]
-    if resource_id in sources:
-        place, reverse = list(sources).index(resource_id), False
+    if energy.resource_id in sources:
+        place, reverse = list(sources).index(energy.resource_id), False
     elif meter.kind is Kind.EXPORTED and len(inward) == 1 and len(sources) == 1:
         place, reverse = inward[0], True
     else:

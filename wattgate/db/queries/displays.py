@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import to_ms
@@ -21,11 +22,10 @@ from wattgate.db.models import Resource, Tariff, VirtualEntity
 from wattgate.db.queries import freshness
 from wattgate.db.queries import homes as home_queries
 from wattgate.db.queries.consent import withheld
-from wattgate.db.queries.resources import POWER_FIELD
 from wattgate.db.queries.tariffs import timelines
 from wattgate.db.rows import Rows
 from wattgate.db.series_keys import key_of
-from wattgate.db.storage import Field, field_named, fields_of
+from wattgate.db.storage import POWER_FIELD, Field, field_named, fields_of
 from wattgate.db.tariffs import AHEAD
 from wattgate.errors import GatewayError
 from wattgate.names import TariffKind
@@ -53,7 +53,7 @@ async def homes(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[H
     refused = await withheld(rows, [resource for some in owned for resource in some])
     plans = [_Plan.of(entity, some, rows.now) for entity, some in zip(virtual_entities, owned, strict=True)]
     known = await _Known.read(rows, plans)
-    live = await _sources(rows, plans, known)
+    live = await _live(rows, plans, known)
     made: list[Home | GatewayError] = []
     for plan, some in zip(plans, owned, strict=True):
         refusal = next((refused[one.resource_id] for one in some if one.resource_id in refused), None)
@@ -61,12 +61,41 @@ async def homes(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[H
     return made
 
 
+def measured(resources: Sequence[Resource]) -> list[Resource]:
+    """Of a home's resources those from which its display is drawn: electricity, then what is exported, then gas."""
+    known = [one for one in resources if one.classifier in _KINDS and not one.cost_of]
+    return sorted(known, key=lambda one: list(_KINDS).index(one.classifier))
+
+
+class _Measured(NamedTuple):
+    """A resource of a home, and its fields of energy and of live power."""
+
+    resource: Resource
+    kind: Kind
+    energy: Field | None
+    power: Field | None
+
+    @classmethod
+    def of(cls, resource: Resource) -> "_Measured":
+        kind, (first, *others) = _KINDS[resource.classifier], fields_of(resource.storage)
+        power = field_named((first, *others), POWER_FIELD) if kind in _ELECTRIC else None
+        return cls(resource, kind, None if first.name == POWER_FIELD else first, power)
+
+
+class _Metered(NamedTuple):
+    """A series of energy of a home."""
+
+    resource: Resource
+    kind: Kind
+    field: Field
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A home, and what of it is measured: its resources with what they count and the field that says so."""
+    """A home, what of it is measured, its time, and the half hours from which it is told."""
 
     entity: VirtualEntity
-    measured: list[tuple[Resource, Kind, Field]]
+    measured: list[_Measured]
     zone: ZoneInfo
     calendar: Calendar
     grid: Grid
@@ -75,17 +104,15 @@ class _Plan:
     def of(cls, entity: VirtualEntity, resources: Sequence[Resource], now: datetime) -> "_Plan":
         zone = ZoneInfo(entity.time_zone or DEFAULT_ZONE)
         days = stored.calendar(now, zone)
-        measured = [
-            (one, _KINDS[one.classifier], fields_of(one.storage)[0])
-            for one in resources
-            if one.classifier in _KINDS and not one.cost_of
-        ]
-        measured.sort(key=lambda one: list(Kind).index(one[1]))
-        return cls(entity, measured, zone, days, stored.half_hours(now, days, zone))
+        return cls(entity, [*map(_Measured.of, measured(resources))], zone, days, stored.half_hours(now, days, zone))
 
     @property
-    def paid(self) -> list[tuple[Resource, Field]]:
-        return [(resource, field) for resource, kind, field in self.measured if kind in _PAID]
+    def metered(self) -> list[_Metered]:
+        return [_Metered(one, kind, energy) for one, kind, energy, _ in self.measured if energy]
+
+    @property
+    def paid(self) -> list[_Metered]:
+        return [one for one in self.metered if one.kind in _PAID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,51 +126,43 @@ class _Known:
 
     @classmethod
     async def read(cls, rows: Rows, plans: Sequence[_Plan]) -> "_Known":
-        resources = {one.resource_id: one for plan in plans for one, _, _ in plan.measured}
-        paid = [resource.resource_id for plan in plans for resource, _ in plan.paid]
-        tariffs = await timelines(rows, paid, rows.now + AHEAD)
+        resources = {one.resource.resource_id: one.resource for plan in plans for one in plan.measured}
+        tariffs = await timelines(
+            rows, [one.resource.resource_id for plan in plans for one in plan.paid], rows.now + AHEAD
+        )
         dynamic = {one.tariff_id for some in tariffs.values() for one in some if one.kind is TariffKind.DYNAMIC}
         start = min((plan.grid.start for plan in plans), default=0)
         prices = await rows.prices.between(dynamic, start - HALF_HOUR + 1, to_ms(rows.now) + 3 * DAY)
         picture = await freshness.picture(rows, list(resources.values()))
-        energy = await _energy(rows, plans, tariffs)
-        return cls(energy, tariffs, prices, picture)
+        return cls(await _energy(rows, plans, tariffs), tariffs, prices, picture)
 
 
 async def _energy(rows: Rows, plans: Sequence[_Plan], tariffs: Mapping[str, Sequence[Tariff]]) -> dict[str, Stored]:
     """The energy of each resource in the half hours of its home, and what a block tariff has counted before them."""
     now = to_ms(rows.now)
-    since = {
-        resource.resource_id: min(timeline.reach(tariffs[resource.resource_id], plan.grid.start, now), plan.grid.start)
-        for plan in plans
-        for resource, _ in plan.paid
-    }
-    found: dict[str, Stored] = {}
-    inside = await _amounts(rows, [(one, field, plan.grid) for plan in plans for one, _, field in plan.measured])
-    earlier = await _amounts(
-        rows,
-        [
-            (one, field, _whole(since[one.resource_id], plan.grid.start))
-            for plan in plans
-            for one, field in plan.paid
-            if since[one.resource_id] < plan.grid.start
-        ],
-    )
+    before: dict[str, Grid] = {}
     for plan in plans:
-        for resource, kind, field in plan.measured:
-            start = since.get(resource.resource_id, plan.grid.start)
-            key = key_of(resource, field)
-            before = sum(earlier[key, _whole(start, plan.grid.start)].sum) if start < plan.grid.start else 0
-            found[resource.resource_id] = Stored(kind, field, plan.grid, inside[key, plan.grid], start, before)
+        for one in plan.paid:
+            since = timeline.reach(tariffs[one.resource.resource_id], plan.grid.start, now)
+            if since < plan.grid.start:
+                before[one.resource.resource_id] = Grid((Run(since, plan.grid.start - since, 1),))
+    every = [(one, plan.grid) for plan in plans for one in plan.metered]
+    inside = await _amounts(rows, every)
+    earlier = await _amounts(
+        rows, [(one, before[one.resource.resource_id]) for one, _ in every if one.resource.resource_id in before]
+    )
+    found: dict[str, Stored] = {}
+    for (resource, kind, field), grid in every:
+        key, span = key_of(resource, field), before.get(resource.resource_id)
+        counted = (span.start, earlier[key, span].sum[0]) if span else (grid.start, 0)
+        found[resource.resource_id] = Stored(resource.resource_id, kind, field, grid, inside[key, grid], *counted)
     return found
 
 
-async def _amounts(
-    rows: Rows, wanted: Sequence[tuple[Resource, Field, Grid]]
-) -> dict[tuple[SeriesKey, Grid], Aggregates]:
-    """What fields of resources amount to in the buckets of grids; equal grids share their statements."""
+async def _amounts(rows: Rows, wanted: Sequence[tuple[_Metered, Grid]]) -> dict[tuple[SeriesKey, Grid], Aggregates]:
+    """What series amount to in the buckets of grids; equal grids share their statements."""
     together: dict[Grid, dict[SeriesKey, int | None]] = defaultdict(dict)
-    for resource, field, grid in wanted:
+    for (resource, _, field), grid in wanted:
         together[grid][key_of(resource, field)] = field.interval_ms
     return {
         (key, grid): amounts
@@ -152,46 +171,44 @@ async def _amounts(
     }
 
 
-def _whole(start: int, stop: int) -> Grid:
-    return Grid((Run(start, stop - start, 1),))
-
-
-async def _sources(rows: Rows, plans: Sequence[_Plan], known: _Known) -> dict[str, Live]:
+async def _live(rows: Rows, plans: Sequence[_Plan], known: _Known) -> dict[str, Live]:
     """By resource id, where live power comes from, and what it held in each half hour that may be estimated."""
     now = to_ms(rows.now)
-    fields: dict[SeriesKey, tuple[Resource, Kind, Field]] = {}
+    sources: dict[SeriesKey, tuple[Resource, Kind, Field]] = {}
     since: dict[SeriesKey, int] = {}
     for plan in plans:
-        electric = [one for one in plan.measured if one[1] in _ELECTRIC]
-        stored_to = min((known.energy[one.resource_id].to for one, _, _ in electric), default=now)
-        start = max(min(stored_to, now - HALF_HOUR), now - ESTIMATED)
-        for resource, kind, _ in electric:
-            field = field_named(fields_of(resource.storage), POWER_FIELD)
-            as_of = known.picture.pulse(resource.resource_id, field, now).as_of if field else None
-            if field and as_of is not None and now - as_of <= GIVEN_UP:
-                fields[key_of(resource, field)] = (resource, kind, field)
-                since[key_of(resource, field)] = start - start % HALF_HOUR
-    if not fields:
+        told = [known.energy[one.resource.resource_id].to for one in plan.metered if one.kind in _ELECTRIC]
+        start = max(min([*told, now - HALF_HOUR]), now - ESTIMATED)
+        for resource, kind, _, power in plan.measured:
+            as_of = known.picture.pulse(resource.resource_id, power, now).as_of if power else None
+            if power and as_of is not None and now - as_of <= GIVEN_UP:
+                sources[key_of(resource, power)] = (resource, kind, power)
+                since[key_of(resource, power)] = start - start % HALF_HOUR
+    if not sources:
         return {}
-    latest = await rows.series.latest(list(fields))
+    latest = await rows.series.latest(list(sources))
     held = await rows.series.held_power([(*key, at) for key, at in since.items()], now)
     return {
-        one.resource_id: stored.live(one, field, kind, latest[key], held[key], now)
-        for key, (one, kind, field) in fields.items()
+        one.resource_id: stored.live(one, power, kind, latest[key], held[key], now)
+        for key, (one, kind, power) in sources.items()
     }
 
 
 def _home(plan: _Plan, known: _Known, live: Mapping[str, Live], now: int) -> Home:
-    own = {one.resource_id: live[one.resource_id] for one, _, _ in plan.measured if one.resource_id in live}
+    own = {
+        one.resource.resource_id: live[one.resource.resource_id]
+        for one in plan.measured
+        if one.resource.resource_id in live
+    }
     meters: list[Meter] = []
     standing: list[tuple[int, Decimal]] = []
-    for resource, _, field in plan.measured:
+    for resource, _, field in plan.metered:
         tariffs, energy = known.tariffs.get(resource.resource_id, ()), known.energy[resource.resource_id]
         rates = stored.rates(tariffs, known.prices, field.unit, energy.since, plan.calendar)
         meter = stored.meter(energy, rates, plan.calendar, now)
-        meters.append(stored.estimated(meter, energy, resource.resource_id, own, now))
+        meters.append(stored.estimated(meter, energy, own, now))
         standing += stored.standing(rates, plan.calendar) if rates else []
-    electricity = [known.energy[one.resource_id] for one, kind, _ in plan.measured if kind is Kind.ELECTRICITY]
+    electricity = [known.energy[one.resource.resource_id] for one in plan.metered if one.kind is Kind.ELECTRICITY]
     return Home(
         ve_id=plan.entity.ve_id,
         name=plan.entity.name,
@@ -203,6 +220,12 @@ def _home(plan: _Plan, known: _Known, live: Mapping[str, Live], now: int) -> Hom
         learned=stored.usual(electricity, plan.calendar.day.start, plan.zone),
         wish=stored.wish(plan.entity.attributes),
         picture=known.picture,
-        main=next((one.resource_id for one, _, _ in plan.measured), None),
+        main=next((one.resource.resource_id for one in plan.measured), None),
+        drawn_from=frozenset(
+            (one.resource_id, field.name)
+            for one, _, energy, power in plan.measured
+            for field in (energy, power)
+            if field
+        ),
         unread_alerts=0,
     )

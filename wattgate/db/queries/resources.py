@@ -11,9 +11,8 @@ from wattgate.db.queries.consent import either, withheld
 from wattgate.db.rows import Rows
 from wattgate.db.series import Stored
 from wattgate.db.series_keys import key_of, number_of
-from wattgate.db.storage import Field, field_named, fields_of
+from wattgate.db.storage import POWER_FIELD, Field, field_named, fields_of
 
-POWER_FIELD = "POWER"
 POWER_AGE_MS = 15 * 60 * 1000
 """A power reading older than this is no longer what is drawn now."""
 

@@ -16,6 +16,8 @@ from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import homes as types
 from wattgate.graphql.types.scalars import Json
 from wattgate.principal import Permission
+from wattgate.realtime import topics
+from wattgate.realtime.events import Event, HomeChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ async def update_virtual_entity(
     """Change a virtual entity; what is left out stays as it is."""
     if problems := _zone_problems(input.time_zone):
         raise BadInput("the virtual entity cannot be so", problems=problems)
+    call.emit(_changed(ve_id))
     return change(await call.rows.edit(models.VirtualEntity, ve_id), input)
 
 
@@ -127,6 +130,7 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> mode
     """Deactivate a virtual entity: it is no longer listed. The record and its readings stay."""
     closed = await call.rows.edit(models.VirtualEntity, ve_id)
     closed.active = False
+    call.emit(_changed(ve_id))
     return closed
 
 
@@ -142,6 +146,7 @@ async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, att
         raise BadInput("metadata is an object", problems=[Problem(("attributes",), "is not an object")])
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.attributes = entity.attributes | attributes
+    call.emit(_changed(ve_id))
     return entity
 
 
@@ -157,6 +162,7 @@ async def remove_virtual_entity_attributes(
     """Remove members of a virtual entity's metadata by name; names it does not have are passed over."""
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.attributes = {name: value for name, value in entity.attributes.items() if name not in names}
+    call.emit(_changed(ve_id))
     return entity
 
 
@@ -208,6 +214,10 @@ async def application_statistics(call: Call) -> Statistics:
         await call.rows.count(models.VirtualEntity, active),
         NewVirtualEntities(p1d=await since(1), p1w=await since(7), p1m=await since(30)),
     )
+
+
+def _changed(ve_id: str) -> Event:
+    return Event(topics.homes(ve_id), ve_id, HomeChanged(ve_id))
 
 
 async def _unknown(

@@ -17,6 +17,8 @@ from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types import tariffs as types
 from wattgate.names import TariffKind
 from wattgate.principal import Permission
+from wattgate.realtime import topics
+from wattgate.realtime.events import Event, TariffChanged
 
 MAX_PRICES = 10_000
 
@@ -53,7 +55,9 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
         col(models.Tariff.superseded_at).is_(None),
         superseded_at=call.rows.now,
     )
-    return await call.rows.add(tariff)
+    added = await call.rows.add(tariff)
+    call.emit(_changed(added))
+    return added
 
 
 @operation(Kind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
@@ -65,6 +69,7 @@ async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tar
     await _own(call, tariff_id)
     tariff = await call.rows.edit(models.Tariff, tariff_id)
     tariff.superseded_at = tariff.superseded_at or call.rows.now
+    call.emit(_changed(tariff))
     return tariff
 
 
@@ -88,7 +93,13 @@ async def set_tariff_prices(
         raise BadInput(f"{len(problems):,} prices are refused, so none is stored", problems=problems)
     if known:
         await call.rows.prices.record(tariff.tariff_id, [Price(at, rate) for at, rate in known.items()])
+        call.emit(_changed(tariff))
     return TariffPricesSet(tariff, len(known))
+
+
+def _changed(tariff: models.Tariff) -> Event:
+    payload = TariffChanged(tariff.resource_id, tariff.tariff_id)
+    return Event(topics.tariffs(tariff.resource_id), tariff.tariff_id, payload)
 
 
 async def _own(call: Call, tariff_id: str) -> models.Tariff:

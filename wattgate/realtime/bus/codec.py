@@ -16,11 +16,13 @@ from wattgate.realtime.events import (
     DfsEventMoved,
     Displaced,
     Event,
+    HomeChanged,
     IntakeHeard,
     LiveReading,
     OneTimeCodeMade,
     Revoked,
     StreamOperation,
+    TariffChanged,
 )
 
 log = logging.getLogger(__name__)
@@ -33,11 +35,13 @@ KINDS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "catch-up": CatchUpMoved,
         "device-state": DeviceStateChanged,
         "dfs-event": DfsEventMoved,
+        "home": HomeChanged,
         "intake": IntakeHeard,
         "revoked": Revoked,
         "credentials-revoked": CredentialsRevoked,
         "displaced": Displaced,
         "stream-operation": StreamOperation,
+        "tariff": TariffChanged,
     }
 )
 """What travels, by its name on the wire. A name is never given to anything else: gateways of two versions may meet."""
