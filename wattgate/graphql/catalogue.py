@@ -13,6 +13,7 @@ from wattgate.graphql.resolvers import (
     consent,
     content,
     devices,
+    displays,
     eligibility,
     flexibility,
     freshness,
@@ -94,6 +95,7 @@ OPERATIONS: tuple[Operation, ...] = (
     homes.remove_virtual_entity_attributes,
     homes.virtual_entity_type_resources,
     homes.application_statistics,
+    displays.display,
     # Resource system
     resources.add_resource_type,
     retention.set_retention,

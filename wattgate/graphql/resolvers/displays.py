@@ -1,0 +1,39 @@
+"""The display of a home, live."""
+
+import strawberry
+
+from wattgate.db import models
+from wattgate.db.queries import devices as device_queries
+from wattgate.db.queries import displays as queries
+from wattgate.db.queries import homes as home_queries
+from wattgate.db.queries.consent import withheld
+from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.types import displays as types
+from wattgate.principal import Permission
+from wattgate.realtime import topics
+from wattgate.realtime.display import DisplayView
+from wattgate.realtime.watch import Watch
+
+
+@operation(Kind.SUBSCRIPTION, returns=types.Display, needs=Permission.READINGS_READ)
+async def display(call: Call, *, virtual_entity_id: strawberry.ID) -> Watch:
+    """All that a home's display draws: at once as it stands, and anew whenever something of it has changed.
+
+    Power is told with every reading and taken back when it is old. Amounts follow power, and what is stored.
+    """
+    home = await call.rows.get(models.VirtualEntity, virtual_entity_id)
+    (owned,) = await home_queries.resources(call.rows, [home])
+    for refusal in (await withheld(call.rows, owned)).values():
+        raise refusal
+    drawn = queries.measured(owned)
+    devices = await device_queries.of_resources(call.rows, drawn)
+    return Watch(
+        (
+            topics.homes(home.ve_id),
+            topics.intakes(home.application_id),
+            *(topics.readings(one.resource_id) for one in drawn),
+            *(topics.tariffs(one.resource_id) for one in drawn),
+            *(topics.device_states(one.device_id) for one in devices if one is not None),
+        ),
+        view=DisplayView(home.ve_id),
+    )
