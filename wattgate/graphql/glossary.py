@@ -183,6 +183,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "value": "The value.",
         "values": "The members to set.",
         "veId": "The virtual entity.",
+        "virtualEntityId": "The virtual entity.",
         "veTypeId": "The kind of virtual entity.",
         "version": "The version: dotted numbers.",
         "webhookId": "The webhook.",
