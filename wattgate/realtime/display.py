@@ -53,6 +53,9 @@ class DisplayView:
             return None
         return state if frame.same(drawn, state) else drawn
 
+    def seen(self, state: Display, now: datetime) -> Display:
+        return draw(state.home, now)
+
     def next_turn(self, state: Display) -> datetime:
         again = self._again(state)
         return min(frame.next_turn(state), again) if again > state.at else again

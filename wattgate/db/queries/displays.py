@@ -21,6 +21,7 @@ from wattgate.db.freshness import GIVEN_UP, Picture
 from wattgate.db.models import Resource, Tariff, VirtualEntity
 from wattgate.db.queries import freshness
 from wattgate.db.queries import homes as home_queries
+from wattgate.db.queries.alerts import unread_alerts
 from wattgate.db.queries.consent import withheld
 from wattgate.db.queries.tariffs import timelines
 from wattgate.db.rows import Rows
@@ -117,12 +118,14 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is stored of homes: by resource id their energy and tariffs, prices by tariff id, and how fresh all is."""
+    """What is stored of homes: by resource id their energy and tariffs, prices by tariff id, how fresh all is, and by
+    user how many alerts are not read."""
 
     energy: Mapping[str, Stored]
     tariffs: Mapping[str, list[Tariff]]
     prices: timeline.Prices
     picture: Picture
+    unread: Mapping[str, int]
 
     @classmethod
     async def read(cls, rows: Rows, plans: Sequence[_Plan]) -> "_Known":
@@ -134,7 +137,9 @@ class _Known:
         start = min((plan.grid.start for plan in plans), default=0)
         prices = await rows.prices.between(dynamic, start - HALF_HOUR + 1, to_ms(rows.now) + 3 * DAY)
         picture = await freshness.picture(rows, list(resources.values()))
-        return cls(await _energy(rows, plans, tariffs), tariffs, prices, picture)
+        owners = {plan.entity.owner_id for plan in plans}  # the homes of one user, but for lists of an application
+        unread = {owner: await unread_alerts(rows, owner) for owner in owners}
+        return cls(await _energy(rows, plans, tariffs), tariffs, prices, picture, unread)
 
 
 async def _energy(rows: Rows, plans: Sequence[_Plan], tariffs: Mapping[str, Sequence[Tariff]]) -> dict[str, Stored]:
@@ -227,5 +232,5 @@ def _home(plan: _Plan, known: _Known, live: Mapping[str, Live], now: int) -> Hom
             for field in (energy, power)
             if field
         ),
-        unread_alerts=0,
+        unread_alerts=known.unread[plan.entity.owner_id],
     )

@@ -30,6 +30,8 @@ async def display(call: Call, *, virtual_entity_id: strawberry.ID) -> Watch:
     return Watch(
         (
             topics.homes(home.ve_id),
+            topics.alerts(home.owner_id),
+            topics.alerts_read(home.owner_id),
             topics.intakes(home.application_id),
             *(topics.readings(one.resource_id) for one in drawn),
             *(topics.tariffs(one.resource_id) for one in drawn),
