@@ -21,6 +21,7 @@ from tests.support.asking import with_rows
 from tests.support.house import House, Tenant, house, operation, settle
 from tests.support.metering import add_device
 from tests.support.servers import Broker, Databases, Relay, broker, database_on
+from tests.support.socket import socket
 from wattgate.app.factory import assemble
 from wattgate.app.mqtt_intake import MAX_TOLD, FaultLog, MqttIntake
 from wattgate.app.settings import Settings
@@ -188,6 +189,21 @@ async def test_a_live_subscriber_gets_the_power(connected: tuple[House, Broker])
             )
             await asyncio.sleep(0.02)
     assert received.result() == {"field": "POWER", "unit": "W", "value": 77}
+
+
+async def test_what_a_display_says_of_itself_is_told_to_whoever_follows_it(connected: tuple[House, Broker]) -> None:
+    served, server = connected
+    display = await display_of(served.one)
+    query = """subscription ($ids: [ID!]!) {
+        deviceStates(deviceIds: $ids) { deviceId freshness { state } networkState { rssi status } } }"""
+    async with socket(served.url) as client:
+        await client.init(**served.one.headers["account"])
+        await client.subscribe(query, ids=[display.device_id])
+        silent = {"deviceId": display.device_id, "freshness": {"state": "OFFLINE"}, "networkState": None}
+        assert (await client.payload())["data"]["deviceStates"] == [silent]
+        await publish(server, (f"glow/{display.hardware_id}/STATE", state(utc_now())))
+        (told,) = (await client.payload())["data"]["deviceStates"]
+        assert (told["freshness"]["state"], told["networkState"]) == ("LIVE", {"rssi": -88, "status": "joined"})
 
 
 async def _first_power(payloads: Any) -> Any:

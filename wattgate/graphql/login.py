@@ -9,10 +9,13 @@ from sqlmodel import col
 from wattgate.clock import to_ms
 from wattgate.db import models, passwords
 from wattgate.db.attempts import failed, refuse_in_haste, succeeded
+from wattgate.db.columns import new_id
 from wattgate.db.identity import digest, new_secret
 from wattgate.db.rows import Rows, columns_of
 from wattgate.errors import BadInput, Conflict, Forbidden, Path, Problem, Unauthenticated
 from wattgate.graphql.operation import Call
+from wattgate.realtime import topics
+from wattgate.realtime.events import CredentialsRevoked, Event
 
 TOKEN_LIFETIME = timedelta(days=7)
 
@@ -114,17 +117,37 @@ async def issue(rows: Rows, account: models.Account, **oauth: Any) -> Issued:
     return Issued(token, to_ms(expires_at) // 1000)
 
 
-async def log_out(rows: Rows, account_id: str, *, but: str | None = None) -> None:
-    """End everything that logs in to an account without its password; the token with the id `but` stays."""
+async def log_out(call: Call, rows: Rows, account_id: str, *, but: str | None = None) -> None:
+    """End everything that logs in to an account without its password; the token with the id `but` stays.
+
+    Whoever is connected as the account is told to go, also by its password: it was changed, or is of no use.
+    """
     for model in CREDENTIALS:
         columns = columns_of(model)
         await rows.delete(model, columns["account_id"] == account_id, columns[model.key] != but if but else True)
+    _tell_revoked(call, CredentialsRevoked(account_id, but=but))
 
 
-async def end_family(rows: Rows, family: str) -> None:
+async def end_token(call: Call, rows: Rows, token: models.Token) -> None:
+    """End a token; of an OAuth client's every one that goes back to the same authorization code."""
+    if token.family is not None:
+        return await end_family(call, rows, token.family)
+    await rows.delete(models.Token, col(models.Token.token_id) == token.token_id)
+    return _tell_revoked(call, CredentialsRevoked(token.account_id, (token.token_id,)))
+
+
+async def end_family(call: Call, rows: Rows, family: str) -> None:
     """End every OAuth token that goes back to one authorization code."""
-    await rows.delete(models.Token, col(models.Token.family) == family)
+    of_family = col(models.Token.family) == family
+    tokens = await rows.all(models.Token, of_family)
+    await rows.delete(models.Token, of_family)
     await rows.delete(models.RefreshToken, col(models.RefreshToken.family) == family)
+    for account_id in {token.account_id for token in tokens}:
+        _tell_revoked(call, CredentialsRevoked(account_id, tuple(token.token_id for token in tokens)))
+
+
+def _tell_revoked(call: Call, revoked: CredentialsRevoked) -> None:
+    call.emit(Event(topics.revocations(), new_id(), revoked))
 
 
 async def free_username(rows: Rows, username: str, directory_id: str) -> str:

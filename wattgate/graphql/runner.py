@@ -43,12 +43,16 @@ class Runner:
             except GatewayError as error:
                 if write and error.kept:
                     await session.commit()
+                    await self._publish(events)
                 raise
             if write:
                 await session.commit()
+        await self._publish(events)
+        return result
+
+    async def _publish(self, events: Sequence[Event]) -> None:
         if events:
             await self._bus.publish(events)
-        return result
 
     async def load(
         self, edge: Edge, principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]

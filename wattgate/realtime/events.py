@@ -30,10 +30,14 @@ class Revoked(msgspec.Struct, frozen=True):
 
 
 class CredentialsRevoked(msgspec.Struct, frozen=True):
-    """The payload on the topic of revocations: tokens of an account are good no more, or, with None, nothing of it."""
+    """The payload on the topic of revocations: tokens of an account are good no more, or, with None, nothing of it.
+
+    The token with the id `but` is good all the same.
+    """
 
     account_id: str
     token_ids: tuple[str, ...] | None = None
+    but: str | None = None
 
 
 class Displaced(msgspec.Struct, frozen=True):

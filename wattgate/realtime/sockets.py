@@ -7,6 +7,7 @@ import logging
 import math
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -127,12 +128,8 @@ class Sockets:
     def take(self, event: Event) -> None:
         """End the connections that an event on a topic of CONTROL is about."""
         match event.payload:
-            case CredentialsRevoked(account_id=account_id, token_ids=token_ids):
-                self._revoke(
-                    lambda caller: (
-                        caller.account_id == account_id and (token_ids is None or caller.token_id in token_ids)
-                    )
-                )
+            case CredentialsRevoked() as revoked:
+                self._revoke(partial(_is_of, revoked))
             case Displaced(seats=numbers):
                 for number in numbers:
                     if number in self._seated:
@@ -207,3 +204,10 @@ class Sockets:
         self._work.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("what looks after connections ended by a fault", exc_info=error)
+
+
+def _is_of(revoked: CredentialsRevoked, caller: Principal) -> bool:
+    """Whether a caller's credentials are among those that were revoked."""
+    named = revoked.token_ids is None or caller.token_id in revoked.token_ids
+    spared = revoked.but is not None and caller.token_id == revoked.but
+    return caller.account_id == revoked.account_id and named and not spared

@@ -76,7 +76,7 @@ async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Acc
     """Close an account: it becomes inactive and its tokens are good no longer. The record stays."""
     closed = await call.rows.edit(models.Account, account_id)
     closed.active, closed.status = False, "inactive"
-    await log_out(call.rows, account_id)
+    await log_out(call, call.rows, account_id)
     return closed
 
 
@@ -159,7 +159,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
         raise BadInput("the old password is wrong", problems=[problem], kept=True)
     hashed = await hash_of_new(new_password, None)
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
-    await log_out(call.rows, account.account_id, but=call.principal.token_id)
+    await log_out(call, call.rows, account.account_id, but=call.principal.token_id)
     return Done()
 
 

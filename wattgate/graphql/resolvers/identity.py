@@ -9,7 +9,7 @@ from sqlmodel import col
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.login import Done, Issued, end_family, entered, issue, logged_in, own_account
+from wattgate.graphql.login import Done, Issued, end_token, entered, issue, logged_in, own_account
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import identity as types
 from wattgate.principal import Permission
@@ -115,7 +115,4 @@ async def _end(call: Call, token_id: str) -> None:
     )
     if token is None:
         raise NotFound(f"no token with id {token_id}")
-    if token.family is None:
-        await call.rows.delete(models.Token, col(models.Token.token_id) == token_id)
-    else:
-        await end_family(call.rows, token.family)
+    await end_token(call, call.rows, token)

@@ -141,9 +141,9 @@ async def grant_oauth_tokens(
     rows = entered(call, client.application_id)
     if grant_type == "authorization_code":
         parts = _present(code=code, codeVerifier=code_verifier, redirectUri=redirect_uri)
-        source: Source = await _redeemed(rows, client, *parts)
+        source: Source = await _redeemed(call, rows, client, *parts)
     elif grant_type == "refresh_token":
-        source = await _refreshed(rows, client, *_present(refreshToken=refresh_token))
+        source = await _refreshed(call, rows, client, *_present(refreshToken=refresh_token))
     else:
         raise _bad("grantType", "is neither authorization_code nor refresh_token", "unsupported_grant_type")
     return await _grant(rows, source, grant_type)
@@ -210,7 +210,7 @@ def _present(**members: str | None) -> list[str]:
 
 
 async def _redeemed(
-    rows: Rows, client: models.OAuthClient, code: str, verifier: str, redirect_uri: str
+    call: Call, rows: Rows, client: models.OAuthClient, code: str, verifier: str, redirect_uri: str
 ) -> models.AuthorizationCode:
     """The code, used from now on. A second use ends what was made of the first."""
     found = await rows.first(models.AuthorizationCode, col(models.AuthorizationCode.digest) == digest(code))
@@ -218,7 +218,7 @@ async def _redeemed(
         raise _no_grant()
     record = await rows.edit(models.AuthorizationCode, found.code_id)
     if record.used_at is not None:
-        await end_family(rows, record.family)
+        await end_family(call, rows, record.family)
         raise _no_grant()
     same = hmac.compare_digest(record.code_challenge, s256(verifier))
     if record.expires_at <= rows.now or record.redirect_uri != redirect_uri or not same:
@@ -227,14 +227,14 @@ async def _redeemed(
     return record
 
 
-async def _refreshed(rows: Rows, client: models.OAuthClient, token: str) -> models.RefreshToken:
+async def _refreshed(call: Call, rows: Rows, client: models.OAuthClient, token: str) -> models.RefreshToken:
     """The refresh token, used from now on. A second use, by a thief or after one, ends its whole family."""
     found = await rows.first(models.RefreshToken, col(models.RefreshToken.digest) == digest(token))
     if found is None or found.client_id != client.client_id:
         raise _no_grant()
     record = await rows.edit(models.RefreshToken, found.refresh_token_id)
     if record.used_at is not None:
-        await end_family(rows, record.family)
+        await end_family(call, rows, record.family)
         raise _no_grant()
     if record.expires_at <= rows.now:
         raise _no_grant()

@@ -161,7 +161,7 @@ async def reset_password(
         raise BadInput("the token is wrong or too old", problems=[_wrong("token")])
     record = await rows.edit(models.Account, account.account_id)
     record.password_hash, record.failures, record.failed_at = hashed, 0, None
-    await log_out(rows, account.account_id)
+    await log_out(call, rows, account.account_id)
     return Done()
 
 

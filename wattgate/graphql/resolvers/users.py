@@ -85,7 +85,7 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
     of_user = col(models.Account.user_id) == user_id
     await call.rows.update(models.Account, of_user, active=False, status="inactive")
     for account in await call.rows.all(models.Account, of_user):
-        await log_out(call.rows, account.account_id)
+        await log_out(call, call.rows, account.account_id)
     return await record_of(call.rows, closed)
 
 
