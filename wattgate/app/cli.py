@@ -24,6 +24,7 @@ from wattgate.app.launcher import launch
 from wattgate.app.measuring import open_metrics_port
 from wattgate.app.serving import listeners, serve
 from wattgate.app.settings import Settings, demo_settings
+from wattgate.app.watch import watch
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.errors import GatewayError, Unavailable
@@ -50,6 +51,7 @@ for name, commands in (
     ("network", network_app),
 ):
     app.add_typer(commands, name=name)
+app.command()(watch)
 
 
 def main() -> None:
