@@ -17,7 +17,6 @@ from strawberry import ID
 from wattgate.app.factory import Gateway, assemble
 from wattgate.app.settings import Settings
 from wattgate.db.migrate import upgrade
-from wattgate.db.series_keys import number_of
 from wattgate.graphql.resolvers import identity, provisioning, resources
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Principal, Role
@@ -26,8 +25,8 @@ USERNAME, PASSWORD = "bench@example.org", "correct horse"
 
 
 @dataclass(frozen=True)
-class Bench:
-    """An assembled gateway of this process, a served one of another process, and the resources of its user."""
+class Owner:
+    """An assembled gateway of this process, and a user of it with resources."""
 
     gateway: Gateway
     application_id: str
@@ -35,11 +34,17 @@ class Bench:
     token: str
     resource_ids: list[str]
     numbers: list[int]
-    connection: http.client.HTTPConnection
 
     @property
     def system(self) -> Principal:
         return Principal(Role.SYSTEM, application_id=self.application_id, user_id=self.user_id)
+
+
+@dataclass(frozen=True)
+class Bench(Owner):
+    """The same, and a gateway that is served by another process."""
+
+    connection: http.client.HTTPConnection
 
     def post(self, path: str, body: bytes, media: str = "application/json") -> Any:
         """The JSON answer to a POST, on the connection that is kept."""
@@ -68,9 +73,31 @@ class Bench:
 
 @asynccontextmanager
 async def bench(database_url: str, *, count: int) -> AsyncIterator[Bench]:
-    """A gateway on an empty database, with so many resources of half-hourly energy and live power."""
-    gateway = assemble(Settings(_env_file=None, database_url=database_url))
+    """A served gateway on an empty database, with so many resources of half-hourly energy and live power."""
+    async with owner(Settings(_env_file=None, database_url=database_url), count=count) as made:
+        port = _free_port()
+        process = _served(database_url, port)
+        try:
+            connection = _connected(port)
+            with closing(connection):
+                yield Bench(**vars(made), connection=connection)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@asynccontextmanager
+async def owner(settings: Settings, *, count: int) -> AsyncIterator[Owner]:
+    """A user on an empty database, with so many resources of half-hourly energy and live power."""
+    gateway = assemble(settings)
     await upgrade(gateway.database)
+    try:
+        yield await _settled(gateway, count)
+    finally:
+        await gateway.database.close()
+
+
+async def _settled(gateway: Gateway, count: int) -> Owner:
     run, system = gateway.runner.run, Principal(Role.SYSTEM)
     founded = await run(provisioning.create_application, system, {"name": "bench", "username": "bench"})
     owner = Principal(Role.SYSTEM, application_id=founded.application_id)
@@ -84,24 +111,14 @@ async def bench(database_url: str, *, count: int) -> AsyncIterator[Bench]:
     for number in range(count):
         given = types.NewResource(resource_type_id=ID(type_id), name=f"home {number}")
         made.append(await run(resources.add_resource, owner, {"input": given}))
-    port = _free_port()
-    process = _served(database_url, port)
-    try:
-        connection = _connected(port)
-        with closing(connection):
-            yield Bench(
-                gateway=gateway,
-                application_id=founded.application_id,
-                user_id=account.user_id,
-                token=token,
-                resource_ids=[one.resource_id for one in made],
-                numbers=[number_of(one) for one in made],
-                connection=connection,
-            )
-    finally:
-        process.terminate()
-        process.wait()
-        await gateway.database.close()
+    return Owner(
+        gateway=gateway,
+        application_id=founded.application_id,
+        user_id=account.user_id,
+        token=token,
+        resource_ids=[one.resource_id for one in made],
+        numbers=[one.number or 0 for one in made],
+    )
 
 
 def _storage() -> list[types.NewStorageDefinition]:

@@ -1,0 +1,6 @@
+// The part of the gateway's schema that is measured.
+export const typeDefs = `
+  type Query { hello: String }
+  type Reading { resourceId: ID! field: String! at: String! value: Float! unit: String! }
+  type Subscription { readings(resourceIds: [ID!]!): Reading! }
+`;

@@ -1,0 +1,27 @@
+"""The benchmark of live delivery in its smallest form: everything that is measured is delivered. No time is judged."""
+
+from pathlib import Path
+
+from bench.live import Contender, Load, Size, gateway_on, measured, servers_of_node, strawberry_alone
+from tests.support.node import Node, node
+
+FEW = Size(crowd=5, homes=4, warm=2, idle=0)
+LITTLE = Load(3, 0.01)
+
+
+def little(contender: Contender) -> Contender:
+    return Contender(contender.name, contender.stage, LITTLE, LITTLE)
+
+
+async def test_the_gateway_delivers_what_is_measured_and_so_does_plain_strawberry(tmp_path: Path) -> None:
+    async with gateway_on(tmp_path, FEW) as (made, gateway):
+        for contender in (gateway, strawberry_alone()):
+            figures = await measured(little(contender), made.resource_ids, FEW)
+            assert figures.rate > 0
+
+
+async def test_the_servers_of_node_deliver_what_is_measured(node_scripts: Node) -> None:
+    resource_ids = [f"resource {number}" for number in range(1 + FEW.homes)]
+    with node(Path("bench/node")) as found:
+        for contender in servers_of_node(found):
+            assert (await measured(little(contender), resource_ids, FEW)).rate > 0
