@@ -143,6 +143,11 @@ def depth(field: Field) -> int:
     return 200 if collected(field) else 60
 
 
+def reach(field: Field) -> int:
+    """How long before the newest reading none is looked at for that."""
+    return (field.interval_ms or 2 * DAY) * depth(field)
+
+
 def cadence(field: Field, receipts: Sequence[Receipt]) -> int:
     """How often something newer comes, learned from when the newest readings of a field were received, in order.
 

@@ -43,12 +43,13 @@ _EDGE_OF_SERIES = f"""
     FROM {{series}} s CROSS JOIN reading r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at = (
         SELECT {{which}}(at) FROM reading WHERE resource_number = s.number AND field = s.field)"""
+_NEWEST = Rowset("newest", {"number": "bigint", "field": "int", "since": "bigint"})
 _RECEIPTS = """
     SELECT s.number, s.field, r.received_at, max(r.at)
-    FROM {series} s CROSS JOIN reading r
-    WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= coalesce((
-        SELECT at FROM reading WHERE resource_number = s.number AND field = s.field
-        ORDER BY at DESC LIMIT 1 OFFSET {depth}), 0)
+    FROM {newest} s CROSS JOIN reading r
+    WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.since AND r.at >= coalesce((
+        SELECT at FROM reading WHERE resource_number = s.number AND field = s.field AND at >= s.since
+        ORDER BY at DESC LIMIT 1 OFFSET {depth}), s.since)
     GROUP BY s.number, s.field, r.received_at
     ORDER BY s.number, s.field, r.received_at"""
 LATE = 31 * DAY
@@ -164,10 +165,13 @@ class Series:
         """The oldest reading of each series that has one."""
         return await self._edge_of("min", series)
 
-    async def receipts(self, series: Sequence[SeriesKey], count: int) -> dict[SeriesKey, list[Receipt]]:
-        """When the newest so many readings of each series were received, in order: what came at once is one receipt."""
-        by_series: dict[SeriesKey, list[Receipt]] = {key: [] for key in series}
-        for number, field, *receipt in await self._run(_RECEIPTS.replace("{depth}", str(count - 1)), _SERIES, series):
+    async def receipts(self, series: Sequence[tuple[int, int, int]], count: int) -> dict[SeriesKey, list[Receipt]]:
+        """When the newest readings were received, at most so many of each series (resource number, field, since when).
+
+        In order; what came at once is one receipt. To say since when spares PostgreSQL the partitions before.
+        """
+        by_series: dict[SeriesKey, list[Receipt]] = {(number, field): [] for number, field, _ in series}
+        for number, field, *receipt in await self._run(_RECEIPTS.replace("{depth}", str(count - 1)), _NEWEST, series):
             by_series[number, field].append(Receipt(*receipt))
         return by_series
 

@@ -20,6 +20,7 @@ from wattgate.db.freshness import (
     as_of,
     cadence,
     depth,
+    reach,
 )
 from wattgate.db.models import Device, Intake, Resource
 from wattgate.db.queries import devices as device_queries
@@ -106,12 +107,12 @@ async def _pulses(rows: Rows, resources: Sequence[Resource]) -> dict[str, Pulses
         (number_of(resource), field.index): field for resource in resources for field in fields_of(resource.storage)
     }
     latest = await rows.series.latest(list(fields))
-    by_depth: dict[int, list[SeriesKey]] = defaultdict(list)
-    for key in latest:
-        by_depth[depth(fields[key])].append(key)
+    by_depth: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for key, newest in latest.items():
+        by_depth[depth(fields[key])].append((*key, newest.at - reach(fields[key])))
     received: dict[SeriesKey, list[Receipt]] = {}
-    for count, keys in by_depth.items():
-        received |= await rows.series.receipts(keys, count)
+    for count, some in by_depth.items():
+        received |= await rows.series.receipts(some, count)
 
     def pulse(key: SeriesKey) -> Pulse:
         newest = latest.get(key)
