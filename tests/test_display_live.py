@@ -12,7 +12,7 @@ from tests.support.timed import Timed
 SUBSCRIPTION = """
 subscription ($id: ID!) { display(virtualEntityId: $id) {
   name at power { net at } today { electricity { value estimated } cost { total } }
-  tariff { rate until next { start rate } } freshness { state }
+  tariff { rate until next { start rate } } freshness { state } unreadAlerts
 } }
 """
 

@@ -178,6 +178,13 @@ class Rows:
         found = await self._session.execute(statement, execution_options=SCOPED)
         return found.scalar_one()
 
+    async def counts(self, model: type[M], by: str, *where: Condition) -> dict[Any, int]:
+        """How many visible records meet the conditions, by the value of a column; without those of which none does."""
+        column = columns_of(model)[by]
+        statement = select(column, func.count()).where(*self._scope(model, where)).group_by(column)
+        found = await self._session.execute(statement, execution_options=SCOPED)
+        return dict(iter(found))
+
     def _among(self, column: Any, keys: list[str]) -> ColumnElement[bool]:
         """That a column is one of some texts; PostgreSQL would compare each row with every one of a long list."""
         postgresql = self._session.get_bind().dialect.name == "postgresql"

@@ -1,6 +1,7 @@
 """The display of a home that is followed: drawn anew with every reading of power, and when time changes it."""
 
 import zlib
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from wattgate.clock import from_ms, to_ms
@@ -11,7 +12,7 @@ from wattgate.db.models import VirtualEntity
 from wattgate.db.queries import displays as queries
 from wattgate.db.rows import Rows
 from wattgate.errors import GatewayError
-from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeard, LiveReading
+from wattgate.realtime.events import AlertsRead, DeviceStateChanged, Event, IntakeHeard, LiveReading
 
 SPREAD_SECONDS = 60
 """Over how long after midnight displays are loaded again: each home has its own second."""
@@ -43,6 +44,8 @@ class DisplayView:
                 picture.say(device_id, to_ms(said.at))
             case IntakeHeard(name=name, at=at, connected=connected):
                 picture.take_in(name, to_ms(at), connected)
+            case AlertsRead(unread=unread):
+                return draw(replace(state.home, unread_alerts=unread), now)
             case _:
                 return None
         return _if_freshness_changed(state, now)

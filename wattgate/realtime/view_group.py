@@ -20,6 +20,9 @@ SPREAD_SECONDS = 3.0
 AGAIN = Backoff(shortest=1.0, longest=30.0)
 """How long to wait before another load where the database is away."""
 
+LOOK_AGAIN_SECONDS = 5.0
+"""When time is asked again for what it changes while a state is to be loaded: the database may be away for long."""
+
 STATE = ("state", "")
 
 
@@ -94,7 +97,7 @@ class ViewGroup(Group):
         changed = self._view.turn(self._state, self._clock())
         if changed is None:
             self._load_soon()
-            return None
+            return now + LOOK_AGAIN_SECONDS
         self._show(changed)
         return None
 

@@ -1,7 +1,7 @@
 """Set-wise loaders of the notification system."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlmodel import col
 
@@ -11,7 +11,14 @@ from wattgate.db.rows import Rows
 
 async def unread_alerts(rows: Rows, user_id: str) -> int:
     """How many of a user's alerts are not read."""
-    return await rows.count(Alert, col(Alert.user_id) == user_id, col(Alert.read_at).is_(None))
+    return (await unread_alerts_of(rows, [user_id]))[user_id]
+
+
+async def unread_alerts_of(rows: Rows, user_ids: Collection[str]) -> dict[str, int]:
+    """By user, how many of their alerts are not read."""
+    wanted = set(user_ids)
+    found = await rows.counts(Alert, "user_id", col(Alert.user_id).in_(wanted), col(Alert.read_at).is_(None))
+    return {user_id: found.get(user_id, 0) for user_id in wanted}
 
 
 async def notifications(rows: Rows, alerts: Sequence[Alert]) -> list[list[Notification]]:

@@ -21,7 +21,7 @@ from wattgate.db.freshness import GIVEN_UP, Picture
 from wattgate.db.models import Resource, Tariff, VirtualEntity
 from wattgate.db.queries import freshness
 from wattgate.db.queries import homes as home_queries
-from wattgate.db.queries.alerts import unread_alerts
+from wattgate.db.queries.alerts import unread_alerts_of
 from wattgate.db.queries.consent import withheld
 from wattgate.db.queries.tariffs import timelines
 from wattgate.db.rows import Rows
@@ -119,7 +119,8 @@ class _Plan:
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What is stored of homes: by resource id their energy and tariffs, prices by tariff id, how fresh all is, and by
-    user how many alerts are not read."""
+    user the count of unread alerts.
+    """
 
     energy: Mapping[str, Stored]
     tariffs: Mapping[str, list[Tariff]]
@@ -137,8 +138,7 @@ class _Known:
         start = min((plan.grid.start for plan in plans), default=0)
         prices = await rows.prices.between(dynamic, start - HALF_HOUR + 1, to_ms(rows.now) + 3 * DAY)
         picture = await freshness.picture(rows, list(resources.values()))
-        owners = {plan.entity.owner_id for plan in plans}  # the homes of one user, but for lists of an application
-        unread = {owner: await unread_alerts(rows, owner) for owner in owners}
+        unread = await unread_alerts_of(rows, {plan.entity.owner_id for plan in plans})
         return cls(await _energy(rows, plans, tariffs), tariffs, prices, picture, unread)
 
 

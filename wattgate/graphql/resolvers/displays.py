@@ -3,7 +3,6 @@
 import strawberry
 
 from wattgate.db import models
-from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import displays as queries
 from wattgate.db.queries import homes as home_queries
 from wattgate.db.queries.consent import withheld
@@ -12,6 +11,7 @@ from wattgate.graphql.types import displays as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.display import DisplayView
+from wattgate.realtime.freshness import topics_of
 from wattgate.realtime.watch import Watch
 
 
@@ -26,16 +26,7 @@ async def display(call: Call, *, virtual_entity_id: strawberry.ID) -> Watch:
     for refusal in (await withheld(call.rows, owned)).values():
         raise refusal
     drawn = queries.measured(owned)
-    devices = await device_queries.of_resources(call.rows, drawn)
-    return Watch(
-        (
-            topics.homes(home.ve_id),
-            topics.alerts(home.owner_id),
-            topics.alerts_read(home.owner_id),
-            topics.intakes(home.application_id),
-            *(topics.readings(one.resource_id) for one in drawn),
-            *(topics.tariffs(one.resource_id) for one in drawn),
-            *(topics.device_states(one.device_id) for one in devices if one is not None),
-        ),
-        view=DisplayView(home.ve_id),
-    )
+    fresh = await topics_of(call.rows, drawn)
+    priced = [topics.tariffs(one.resource_id) for one in drawn]
+    alerts = (topics.alerts(home.owner_id), topics.alerts_read(home.owner_id))
+    return Watch((topics.homes(home.ve_id), *priced, *alerts, *fresh), view=DisplayView(home.ve_id))

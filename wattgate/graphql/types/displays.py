@@ -111,3 +111,4 @@ class Display:
     freshness: Freshness = strawberry.field(
         description="That of live power, or of the stored readings of a home that has none."
     )
+    unread_alerts: int = strawberry.field(description="How many alerts of the home's owner are not read.")
