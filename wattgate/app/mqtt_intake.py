@@ -198,6 +198,8 @@ class MqttIntake:
                 await runner.run(hear_intake, self._principal, {"name": self._client_id, "connected": connected})
             except GatewayError as error:
                 log.info("the intake's sign of life is not on record: %s", error.message)
+            except Exception:  # the supervisor: a sign of life must not end what it is of
+                log.exception("the intake's sign of life led to a fault")
 
     async def _subscribe(self, client: Client) -> None:
         granted = await client.subscribe([(topic, 1) for topic in self._topics])
