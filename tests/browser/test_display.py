@@ -1,4 +1,4 @@
-"""The home display in a real browser."""
+"""The home display in a real browser: what it draws, and who can use it."""
 
 import re
 from collections.abc import AsyncIterator
@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, BrowserContext, Page, WebSocketRoute, expect
+from playwright.async_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.displays import NOTHING, PASSWORD, POWER, SEVERAL_READINGS, log_in, open_display
 
 pytestmark = pytest.mark.browser
 
-USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
-NOTHING = "\N{EN DASH}"
-POWER = re.compile(r"^[\d.]+ k?W$")
-SEVERAL_READINGS = 15_000
+POUNDS = re.compile(r"^£\d+\.\d\d$")
+KWH = re.compile(r"^\d[\d.]* kWh$")
 
 
 @pytest.fixture
@@ -24,23 +24,14 @@ async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserConte
 
 
 @pytest.fixture
-async def page(context: BrowserContext) -> Page:
-    return await context.new_page()
-
-
-async def log_in(page: Page, password: str = PASSWORD) -> None:
-    await page.goto("/display")
-    await page.get_by_test_id("username").fill(USERNAME)
-    await page.get_by_test_id("password").fill(password)
-    await page.get_by_test_id("login").click()
-
-
-async def open_display(page: Page) -> None:
-    """Log in, and wait until live power and history are there."""
-    await log_in(page)
-    await expect(page.get_by_test_id("power")).to_have_text(POWER, timeout=SEVERAL_READINGS)
-    await expect(page.get_by_test_id("today-cost")).to_have_text(re.compile(rf"^(£[\d.]+|{NOTHING})$"))
-    await expect(page.locator(".bar")).to_have_count(8)
+async def page(context: BrowserContext) -> AsyncIterator[Page]:
+    """A page that must have nothing to complain of: neither the console nor the content security policy."""
+    page = await context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    assert complaints == []
 
 
 async def overflow(page: Page) -> dict[str, Any]:
@@ -68,10 +59,41 @@ async def barriers(page: Page) -> list[str]:
 
 async def test_whoever_logs_in_sees_the_power_change(page: Page) -> None:
     await open_display(page)
-    await expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+    await expect(page.get_by_test_id("connection")).to_have_text("Live")
     first = await page.get_by_test_id("power").inner_text()
     await expect(page.get_by_test_id("power")).not_to_have_text(first, timeout=SEVERAL_READINGS)
     await expect(page.get_by_test_id("power")).to_have_text(POWER)
+
+
+async def test_a_frame_tells_cost_level_price_and_time(page: Page) -> None:
+    await page.set_viewport_size({"width": 1024, "height": 600})
+    await open_display(page)
+    for period in ("today", "month"):
+        await expect(page.get_by_test_id(f"{period}-cost")).to_have_text(POUNDS)
+        await expect(page.get_by_test_id(period)).to_contain_text(
+            re.compile(r"incl\. (\d+p|£\d+\.\d\d) standing charge")
+        )
+        await expect(page.get_by_test_id(f"{period}-energy")).to_have_text(KWH)
+        await expect(page.get_by_test_id(f"{period}-gas")).to_have_text(KWH)
+        await expect(page.get_by_test_id(f"{period}-exported")).to_be_hidden()
+    await expect(page.get_by_test_id("direction")).to_have_text("Importing")
+    await expect(page.get_by_test_id("hourly")).to_have_text(re.compile(r"^(\d+p|£\d+\.\d\d) an hour$"))
+    await expect(page.get_by_test_id("ambient")).to_have_text(re.compile(r"^(Low|Medium|High)$"))
+    await expect(page.get_by_test_id("explanation")).to_contain_text("Compared with your usual use")
+    await expect(page.get_by_test_id("rate")).to_have_text(re.compile(r"^\d[\d.]*p$"))
+    await expect(page.get_by_test_id("next-rate")).to_have_text(re.compile(r"^\d[\d.]*p from .*, (dearer|cheaper)$"))
+    await expect(page.get_by_test_id("clock")).to_have_text(re.compile(r"^\d\d:\d\d$"))
+
+
+async def test_another_home_is_shown_by_choosing_it_and_kept(page: Page) -> None:
+    await open_display(page)
+    picker = page.get_by_test_id("home-picker")
+    await picker.select_option(label="Harbour Cottage")
+    await expect(page.get_by_test_id("today-cost")).to_have_text(POUNDS)
+    await expect(page.get_by_role("radio", name="Exported")).to_be_attached()
+    await expect(page.locator(".measures label").filter(has_text="Gas")).to_be_hidden()
+    await page.reload()
+    await expect(picker.locator("option:checked")).to_have_text("Harbour Cottage")
 
 
 async def test_a_wrong_password_is_told_and_nothing_is_stored(page: Page) -> None:
@@ -93,59 +115,47 @@ async def test_the_password_is_not_kept_and_logging_out_forgets_the_token(page: 
     assert await page.evaluate("() => localStorage.getItem('wattgate.session')") is None
 
 
-async def test_the_needle_is_blank_when_no_reading_has_come_for_two_minutes(page: Page) -> None:
-    def without_readings(route: WebSocketRoute) -> None:
-        def pass_on(message: str | bytes) -> None:
-            if '"next"' not in str(message):
-                route.send(message)
-
-        route.connect_to_server().on_message(pass_on)
-
-    await page.route_web_socket(re.compile(r"/graphql$"), without_readings)
-    await page.clock.install()
-    await open_display(page)
-    await page.route(re.compile(r"/graphql$"), lambda route: route.abort())  # no newer reading by HTTP either
-    await page.clock.fast_forward(121_000)
-    await expect(page.get_by_test_id("power")).to_have_text(NOTHING)
-    await expect(page.get_by_test_id("explanation")).to_have_text(
-        re.compile(r"^Last reading \d\d:\d\d:\d\d, \d+ (s|min) ago")
-    )
-    await expect(page.locator(".dial .needle")).to_be_hidden()
-
-
-async def test_a_broken_connection_is_told(page: Page) -> None:
-    sockets: list[WebSocketRoute] = []
-
-    def first_only(route: WebSocketRoute) -> None:
-        sockets.append(route)
-        if len(sockets) == 1:
-            route.connect_to_server()
-
-    await page.route_web_socket(re.compile(r"/graphql$"), first_only)
-    await open_display(page)
-    await expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
-    await sockets[0].close(code=1001)
-    await expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "reconnecting")
-
-
-async def test_a_small_wall_display_shows_all_without_scrolling(page: Page) -> None:
-    await open_display(page)
-    assert await overflow(page) == {"across": 0, "down": 0}
-    for part in ("power", "connection", "today-cost", "month-cost", "rate", "chart", "home-picker", "logout"):
-        await expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=1)
-
-
 async def test_each_view_of_the_history_is_one_request(page: Page) -> None:
     await open_display(page)
     asked: list[str] = []
-    page.on(
-        "request",
-        lambda request: asked.append(request.post_data or "") if "History" in (request.post_data or "") else None,
-    )
+    page.on("request", lambda request: asked.append(request.post_data or ""))
     for view, bars in (("24 hours", 24), ("5 weeks", 5), ("13 months", 13), ("8 days", 8)):
         await page.get_by_role("radio", name=view).check(force=True)
         await expect(page.locator(".bar")).to_have_count(bars)
     assert len(asked) == 4
+
+
+async def test_bars_say_what_they_are_worth(page: Page) -> None:
+    await page.set_viewport_size({"width": 1024, "height": 600})
+    await open_display(page)
+    days = page.locator(".bar")
+    await expect(days.first).to_have_attribute("aria-label", re.compile(r"^\w+day \d.*: £.*, electricity .*, gas .*"))
+    await expect(days.last).to_have_attribute("aria-label", re.compile("(so far|nothing yet)"))
+    await page.get_by_role("radio", name="13 months").check(force=True)
+    # the demonstration of the tests begins a fortnight ago
+    await expect(days.first).to_have_attribute("aria-label", re.compile(r"^\w+ \d{4}: no readings$"))
+    await expect(page.locator(".legend")).to_contain_text("No readings")
+
+
+async def test_a_history_that_cannot_be_read_is_told_and_read_later(context: BrowserContext) -> None:
+    page = await context.new_page()
+    await open_display(page)
+    await page.route(re.compile(r"/graphql$"), lambda route: route.abort())
+    await page.get_by_role("radio", name="5 weeks").check(force=True)
+    await expect(page.locator(".chart-notice")).to_contain_text("cannot be read")
+    await page.unroute(re.compile(r"/graphql$"))
+    await page.get_by_role("radio", name="8 days").check(force=True)
+    await expect(page.locator(".bar")).to_have_count(8)
+    await expect(page.locator(".chart-notice")).to_have_text("")
+
+
+async def test_a_small_wall_display_shows_all_without_scrolling(page: Page) -> None:
+    await open_display(page)
+    for width, height in ((480, 320), (844, 390), (1024, 600), (1280, 800)):
+        await page.set_viewport_size({"width": width, "height": height})
+        assert await overflow(page) == {"across": 0, "down": 0}
+        for part in ("power", "connection", "today-cost", "month-cost", "rate", "chart", "home-picker", "logout"):
+            await expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=1)
 
 
 async def test_no_screen_and_no_colour_scheme_makes_the_page_too_wide(page: Page) -> None:
@@ -154,7 +164,7 @@ async def test_no_screen_and_no_colour_scheme_makes_the_page_too_wide(page: Page
     for scheme in ("light", "dark"):
         await page.emulate_media(color_scheme=scheme)
         backgrounds.add(await page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor"))
-        for width, height in ((320, 568), (390, 844), (768, 1024), (1280, 800)):
+        for width, height in ((320, 568), (360, 740), (390, 844), (768, 1024), (1920, 1080)):
             await page.set_viewport_size({"width": width, "height": height})
             assert (await overflow(page))["across"] == 0, f"{width} wide, {scheme}"
     assert len(backgrounds) == 2
@@ -162,7 +172,9 @@ async def test_no_screen_and_no_colour_scheme_makes_the_page_too_wide(page: Page
 
 async def test_everything_is_reached_and_told_by_keyboard(page: Page) -> None:
     await open_display(page)
-    await page.get_by_test_id("logout").focus()
+    await page.get_by_test_id("home-picker").focus()
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_test_id("logout")).to_be_focused()
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("radio", name="8 days")).to_be_focused()
     await page.keyboard.press("ArrowLeft")
@@ -173,13 +185,38 @@ async def test_everything_is_reached_and_told_by_keyboard(page: Page) -> None:
     await page.keyboard.press("Tab")  # to the newest bar
     await page.keyboard.press("ArrowLeft")
     bar = page.locator(".bar:focus")
-    await expect(bar).to_have_attribute(
-        "aria-label", re.compile(r"^\d\d:\d\d to \d\d:\d\d: (\d.* kWh|no readings|not all in yet)")
-    )
+    told = re.compile(r"^\d\d:\d\d to \d\d:\d\d: (\d.* kWh|no readings|not all in yet)")
+    await expect(bar).to_have_attribute("aria-label", told)
     named = (await bar.get_attribute("aria-label") or "").split(": ")[0]
     await expect(page.locator(".readout-name")).to_have_text(named)
     await page.keyboard.press("Home")
     await expect(page.locator(".bar").first).to_be_focused()
+
+
+async def test_whatever_has_the_focus_shows_it(page: Page) -> None:
+    await open_display(page)
+    await page.get_by_test_id("home-picker").focus()
+    for _ in range(5):
+        shown = await page.evaluate(
+            """() => {
+                const focused = document.activeElement;
+                const places = [focused, focused.nextElementSibling].filter(Boolean);
+                const outlines = places.map((one) => getComputedStyle(one).outlineStyle);
+                return [...outlines, getComputedStyle(focused, "::before").outlineStyle];
+            }"""
+        )
+        assert "solid" in shown
+        await page.keyboard.press("Tab")
+
+
+async def test_whoever_wants_no_motion_sees_none(page: Page) -> None:
+    await page.emulate_media(reduced_motion="reduce")
+    await open_display(page)
+    moving = """() => [...document.querySelectorAll("*")].filter((one) => {
+        const { animationName, transitionDuration } = getComputedStyle(one);
+        return animationName !== "none" || transitionDuration !== "0s";
+    }).length"""
+    assert await page.evaluate(moving) == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -192,3 +229,4 @@ async def test_nothing_stands_in_anybodys_way(page: Page, scheme: Literal["light
     for width, height in ((1280, 800), (360, 740)):
         await page.set_viewport_size({"width": width, "height": height})
         assert await barriers(page) == []
+    assert NOTHING not in await page.get_by_test_id("power").inner_text()

@@ -9,10 +9,11 @@ import { VIEWS } from "./history.js";
 import { HistoryPanel } from "./history-panel.js";
 import { energiesOf } from "./home.js";
 import { HomePicker } from "./home-picker.js";
-import { InterimLink } from "./interim.js";
+import { Link } from "./link.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
 import { StatusBar } from "./status-bar.js";
+import { SUBSCRIPTION } from "./subscription.js";
 import { TariffPanel } from "./tariff-panel.js";
 
 const SECOND = 1000;
@@ -51,7 +52,7 @@ export class Display {
     this.#tariff = new TariffPanel(part("tariff"));
     this.#history = new HistoryPanel(part("history"), () => this.#readHistory());
     this.#picker = new HomePicker(part("home"), (home) => this.#open(home));
-    this.#link = new InterimLink(this.#agenda, () => this.#session.token, {
+    this.#link = new Link(this.#agenda, () => this.#session.token, {
       frame: ({ display }, first) => this.#receive(display, first),
       state: (state) => this.#enter(state),
       tokenNeeded: () => this.#renewAndReturn(),
@@ -87,8 +88,11 @@ export class Display {
     this.#home = home;
     this.#wallClock = new WallClock(home.timeZone ?? undefined);
     this.#clear();
-    this.#history.begin(new Set(Object.keys(energiesOf(home))), this.#wallClock);
-    this.#link.open(home, energiesOf(home));
+    const energies = energiesOf(home);
+    this.#today.begin(energies);
+    this.#month.begin(energies);
+    this.#history.begin(energies, this.#wallClock);
+    this.#link.open(SUBSCRIPTION, { veId: home.veId });
     this.#readHistory();
   }
 
@@ -120,10 +124,9 @@ export class Display {
     const linked = this.#linkState === "live";
     this.#status.showState(this.#linkState, frame && freshness(frame, now(), linked));
     if (!frame) return;
-    const energies = new Set(Object.keys(energiesOf(this.#home)));
     this.#power.show(frame, this.#wallClock, linked);
-    this.#today.show(frame.today, energies, this.#wallClock);
-    this.#month.show(frame.month, energies, this.#wallClock);
+    this.#today.show(frame.today, this.#wallClock);
+    this.#month.show(frame.month, this.#wallClock);
     this.#tariff.show(frame.tariff, this.#wallClock);
     this.#status.showAlerts(frame.unreadAlerts);
   }

@@ -7,7 +7,7 @@ const decimals = (digits) =>
 const [whole, tenths, hundredths] = [0, 1, 2].map(decimals);
 const shortest = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
 const shortTenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
-const currencies = new Map();
+const pounds = new Intl.NumberFormat("en-GB", { style: "currency", currency: "GBP" });
 
 /** The size of a power in watts, as a number and its unit; its direction is told elsewhere. */
 export function power(watts) {
@@ -16,28 +16,27 @@ export function power(watts) {
   return { number: (size < 9995 ? hundredths : tenths).format(size / 1000), unit: "kW" };
 }
 
-export function energy(kWh) {
-  if (kWh === null) return NOTHING;
-  const size = Math.abs(kWh);
+/** An amount in kWh, or in the unit that its meter counts. */
+export function energy(amount, unit = "kWh") {
+  if (amount === null) return NOTHING;
+  const size = Math.abs(amount);
   const digits = size < 9.995 ? hundredths : size < 99.95 ? tenths : whole;
-  return `${digits.format(kWh)} kWh`;
+  return `${digits.format(amount)} ${unit}`;
 }
 
-/** An amount in pounds, or in the currency of this code. */
-export function money(amount, currency = "GBP") {
-  return amount === null ? NOTHING : inCurrency(currency).format(amount);
+/** An amount in pounds. */
+export function money(amount) {
+  return amount === null ? NOTHING : pounds.format(amount);
 }
 
-/** In pence below a pound. */
-export function smallMoney(amount, currency = "GBP") {
-  if (currency !== "GBP" || Math.abs(amount) >= 0.995) return money(amount, currency);
-  return `${whole.format(amount * 100)}p`;
+/** The same, in pence below a pound. */
+export function smallMoney(amount) {
+  return Math.abs(amount) < 0.995 ? `${whole.format(amount * 100)}p` : money(amount);
 }
 
-/** The price of a unit of energy: pence to a tenth. */
-export function rate(amount, currency = "GBP") {
-  if (currency !== "GBP") return money(amount, currency);
-  return Math.abs(amount) >= 1 ? money(amount) : `${shortTenths.format(amount * 100)}p`;
+/** The price of a unit of energy in pence, to a tenth. */
+export function rate(pence) {
+  return pence === null ? NOTHING : `${shortTenths.format(pence)}p`;
 }
 
 export function axisNumber(value) {
@@ -92,11 +91,4 @@ export class WallClock {
     if (this.write("minutes", instant) !== "00:00") return this.moment(instant, now);
     return `the end of ${this.write("day", instant - 1)}`;
   }
-}
-
-function inCurrency(currency) {
-  if (!currencies.has(currency)) {
-    currencies.set(currency, new Intl.NumberFormat("en-GB", { style: "currency", currency }));
-  }
-  return currencies.get(currency);
 }

@@ -26,17 +26,12 @@ export function powerNow(frame, now) {
   if (!frame.power) return null;
   const at = Date.parse(frame.power.at);
   const state = stateAt(now - at, frame.freshness.expectedEverySeconds * SECOND);
-  return state === "LIVE" || state === "DELAYED" ? { net: inWatts(frame.power.net, frame.power.unit), at } : null;
+  return state === "LIVE" || state === "DELAYED" ? { net: frame.power.net, at } : null;
 }
 
 /** The powers in watts between which the middle level lies, or null where levels are not of power. */
 export function bounds({ ambient }) {
-  if (!ambient || !["W", "kW"].includes(ambient.unit)) return null;
-  return [ambient.lowBelow, ambient.highFrom].map((value) => inWatts(value, ambient.unit));
-}
-
-function inWatts(value, unit) {
-  return unit === "kW" ? value * 1000 : value;
+  return ambient?.unit === "W" ? [ambient.lowBelow, ambient.highFrom] : null;
 }
 
 function stateAt(age, every) {

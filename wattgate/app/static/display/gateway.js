@@ -73,26 +73,6 @@ export function readHistory(token, resources, { start, end, period, zone }) {
   );
 }
 
-/** What there is to draw until the gateway offers frames. */
-export function readInterim(token, resources, { at, zone }) {
-  const names = Object.keys(resources);
-  const declared = names.map((name) => `, $${name}: ID!`).join("");
-  const fields = names.map((name) => `${name}: resource(resourceId: $${name}) { ...Now }`).join(" ");
-  return call(
-    `query Interim($now: TimeRange!, $zone: TimeZone!${declared}) { ${fields} }
-    fragment Now on Resource {
-      current { field unit at value }
-      currentRates { rate standingCharge }
-      today: readings(range: $now, period: P1D, timeZone: $zone) { completeTo buckets { end value } }
-      month: readings(range: $now, period: P1M, timeZone: $zone) { completeTo buckets { end value } }
-      todayCosts: costs(range: $now, period: P1D, timeZone: $zone) { buckets { energy standingCharge } }
-      monthCosts: costs(range: $now, period: P1M, timeZone: $zone) { buckets { energy standingCharge } }
-    }`,
-    { now: { start: new Date(at - 1).toISOString(), end: new Date(at).toISOString() }, zone, ...resources },
-    token,
-  );
-}
-
 async function call(query, variables, token) {
   const headers = { "Content-Type": "application/json", ...(token && { token }) };
   const { status, answer } = await post(headers, JSON.stringify({ query, variables }));

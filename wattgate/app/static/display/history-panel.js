@@ -44,7 +44,7 @@ export class HistoryPanel {
   begin(energies, wallClock) {
     this.#wallClock = wallClock;
     for (const input of this.#section.querySelectorAll('[name="measure"]')) {
-      input.parentElement.hidden = input.value !== "cost" && !energies.has(input.value);
+      input.parentElement.hidden = input.value !== "cost" && !(input.value in energies);
     }
     if (this.#measureInput().parentElement.hidden) this.#section.querySelector('[value="cost"]').checked = true;
     this.clear();

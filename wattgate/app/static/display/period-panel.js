@@ -12,29 +12,39 @@ export class PeriodPanel {
     this.#section = section;
   }
 
+  /** Begin with a home that has these energies, so that nothing moves when their amounts come. */
+  begin(energies) {
+    for (const name of ENERGIES) this.#row(name).hidden = !(name in energies);
+  }
+
   clear() {
     this.#part(".amount").textContent = NOTHING;
     this.#part(".basis").textContent = this.#part(".complete-to").textContent = "";
     for (const row of this.#section.querySelectorAll("dl > div")) row.lastElementChild.textContent = NOTHING;
   }
 
-  /** Show a period of a frame; `fuels` are the energies that the home has. */
-  show(period, fuels, wallClock) {
+  /** Show a period of a frame. */
+  show(period, wallClock) {
     // Just after midnight yesterday's amounts must go, even while the gateway is away.
     if (now() >= Date.parse(period.end)) return this.clear();
-    for (const name of ENERGIES) this.#fill(name, period[name], fuels.has(name));
+    for (const name of ENERGIES) this.#fill(name, period[name]);
     const { cost } = period;
     this.#part(".cost").hidden = !cost;
-    if (cost) this.#part(".amount").textContent = money(Number(cost.total), cost.currency);
+    if (cost) this.#part(".amount").textContent = money(number(cost.total));
     this.#part(".basis").textContent = cost ? basis(cost) : "";
     const to = period.completeTo && wallClock.endMoment(Date.parse(period.completeTo), now());
     this.#part(".complete-to").textContent = to ? `Complete up to ${to}` : "";
   }
 
-  #fill(name, amount, present) {
-    const row = this.#part(`[data-energy="${name}"]`);
-    row.hidden = !present;
-    row.lastElementChild.textContent = amount ? energy(Number(amount.value)) : NOTHING;
+  /** Show an amount; null where the home does not measure it. */
+  #fill(name, amount) {
+    const row = this.#row(name);
+    row.hidden = !amount;
+    if (amount) row.lastElementChild.textContent = energy(number(amount.value), amount.unit);
+  }
+
+  #row(name) {
+    return this.#part(`[data-energy="${name}"]`);
   }
 
   #part(selector) {
@@ -42,7 +52,11 @@ export class PeriodPanel {
   }
 }
 
-function basis({ standingCharge, currency, estimated }) {
-  const included = `incl. ${smallMoney(Number(standingCharge), currency)} standing charge`;
+function number(value) {
+  return value === null ? null : Number(value);
+}
+
+function basis({ standingCharge, estimated }) {
+  const included = `incl. ${smallMoney(Number(standingCharge))} standing charge`;
   return estimated ? `${included}, partly estimated` : included;
 }

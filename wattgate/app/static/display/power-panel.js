@@ -3,9 +3,10 @@
 import { Announcer } from "./announcer.js";
 import { now } from "./clock.js";
 import { Dial } from "./dial.js";
-import { NOTHING, age, energy, money, power, rate, smallMoney } from "./format.js";
+import { NOTHING, age, power, rate, smallMoney } from "./format.js";
 import { bounds, freshness, powerNow } from "./frame.js";
 
+const PENCE = 100;
 const LEVELS = { LOW: "Low", MEDIUM: "Medium", HIGH: "High" };
 const BASES = {
   LEARNED: "Compared with your usual use",
@@ -14,8 +15,8 @@ const BASES = {
 };
 const CAUSES = {
   METER: "The meter has stopped sending.",
-  GATEWAY: "The home’s gateway has gone quiet.",
-  PLATFORM: "The energy service has a fault.",
+  GATEWAY: "The device that sends the readings has gone quiet.",
+  PLATFORM: "The energy service takes no readings in at the moment.",
   UNKNOWN: "Nothing newer has come in.",
   LINK: "This screen has lost its connection.",
 };
@@ -63,10 +64,12 @@ export class PowerPanel {
     this.#announcer.say(`${direction}${level}`, `${direction}: ${number} ${unit}${level}`);
   }
 
-  #explain({ asOf, cause }, time, wallClock) {
-    const seen = asOf ? `Last reading ${wallClock.write("seconds", asOf)}, ${age(time - asOf)} ago.` : "";
-    const why = asOf ? CAUSES[cause ?? "UNKNOWN"] : "There has been no live reading yet.";
-    this.#showNothing("No live power", `${seen} ${why}`.trim());
+  #explain(fresh, time, wallClock) {
+    const why = reason(fresh);
+    // Where readings are fresh without any power, the newest one is not of power.
+    const told = fresh.asOf && fresh.state !== "LIVE";
+    const seen = told ? `Last reading ${wallClock.write("seconds", fresh.asOf)}, ${age(time - fresh.asOf)} ago. ` : "";
+    this.#showNothing("No live power", seen + why);
     this.#announcer.say(why, `No live power. ${why}`);
   }
 
@@ -90,9 +93,14 @@ export class PowerPanel {
   }
 }
 
+function reason({ state, asOf, cause }) {
+  if (!asOf) return "There has been no reading yet.";
+  return state === "LIVE" ? "The meter of this home does not send its power." : CAUSES[cause ?? "UNKNOWN"];
+}
+
 function hourly(tariff, watts) {
-  if (!tariff || watts < 0) return "";
-  return `${smallMoney((watts / 1000) * Number(tariff.rate), tariff.currency)} an hour`;
+  if (!tariff?.rate || watts < 0) return "";
+  return `${smallMoney(((watts / 1000) * Number(tariff.rate)) / PENCE)} an hour`;
 }
 
 function compared(ambient) {
@@ -107,11 +115,7 @@ function delayed(old, cause) {
 }
 
 function amount(value, unit) {
-  if (unit === "W" || unit === "kW") {
-    const written = power(unit === "kW" ? value * 1000 : value);
-    return `${written.number} ${written.unit}`;
-  }
-  if (unit === "kWh") return energy(value);
-  if (unit.startsWith("GBP/")) return rate(value);
-  return unit === "GBP" ? money(value) : `${value} ${unit}`;
+  if (unit !== "W") return rate(value);
+  const written = power(value);
+  return `${written.number} ${written.unit}`;
 }

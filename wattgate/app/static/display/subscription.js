@@ -9,15 +9,15 @@ export const SUBSCRIPTION = `subscription Display($veId: ID!) {
     today { ...Period }
     month { ...Period }
     ambient { level basis lowBelow highFrom unit }
-    tariff { name rate unit standingCharge currency until next { from rate } }
+    tariff { name rate unit standingCharge until next { start rate } }
     freshness { state asOf expectedEverySeconds cause }
   }
 }
 fragment Period on DisplayPeriod {
   end
   completeTo
-  electricity { value }
-  gas { value }
-  exported { value }
+  electricity { value unit }
+  gas { value unit }
+  exported { value unit }
   cost { total standingCharge currency estimated }
 }`;

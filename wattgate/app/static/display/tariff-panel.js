@@ -1,7 +1,7 @@
 /** The price of electricity now, until when it holds, and the next one. */
 
 import { now } from "./clock.js";
-import { NOTHING, rate, smallMoney } from "./format.js";
+import { NOTHING, rate } from "./format.js";
 
 export class TariffPanel {
   #section;
@@ -20,24 +20,24 @@ export class TariffPanel {
   show(tariff, wallClock) {
     this.#section.hidden = !tariff;
     if (!tariff) return;
-    const { currency, next, standingCharge } = tariff;
+    const { next } = tariff;
     const changed = tariff.until && now() >= Date.parse(tariff.until);
     const held = changed ? (next && { rate: next.rate }) : tariff;
     const moment = (instant) => wallClock.moment(Date.parse(instant), now());
-    this.#write(".amount", held ? rate(Number(held.rate), currency) : NOTHING);
-    this.#write(".basis", held?.until ? `a kWh until ${moment(held.until)}` : "a kWh");
+    this.#write(".amount", held ? rate(held.rate) : NOTHING);
+    const unit = `a ${tariff.unit.split("/").at(-1)}`;
+    this.#write(".basis", held?.until ? `${unit} until ${moment(held.until)}` : unit);
     this.#showNext(changed ? null : next, tariff, moment);
-    this.#write(".standing", [tariff.name, daily(standingCharge, currency)].filter(Boolean).join(" · "));
+    this.#write(".standing", `${tariff.name} · ${rate(tariff.standingCharge)} a day standing charge`);
   }
 
   #showNext(next, tariff, moment) {
     const part = this.#part(".next");
     part.hidden = !next;
     if (!next) return;
-    const dearer = Number(next.rate) > Number(tariff.rate);
-    part.dataset.change = dearer ? "dearer" : "cheaper";
-    const change = `${rate(Number(next.rate), tariff.currency)} from ${moment(next.from)}`;
-    this.#write(".next", `${change}, ${dearer ? "dearer" : "cheaper"}`);
+    const change = Number(next.rate) > Number(tariff.rate ?? next.rate) ? "dearer" : "cheaper";
+    part.dataset.change = change;
+    this.#write(".next", `${rate(next.rate)} from ${moment(next.start)}, ${change}`);
   }
 
   #write(selector, text) {
@@ -47,8 +47,4 @@ export class TariffPanel {
   #part(selector) {
     return this.#section.querySelector(selector);
   }
-}
-
-function daily(standingCharge, currency) {
-  return standingCharge === null ? "" : `${smallMoney(Number(standingCharge), currency)} a day standing charge`;
 }

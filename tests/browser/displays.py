@@ -1,0 +1,24 @@
+"""How tests open the home display."""
+
+import re
+
+from playwright.async_api import Page, expect
+
+USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
+NOTHING = "\N{EN DASH}"
+POWER = re.compile(r"^[\d.]+ k?W$")
+SEVERAL_READINGS = 15_000
+
+
+async def log_in(page: Page, password: str = PASSWORD) -> None:
+    await page.goto("/display")
+    await page.get_by_test_id("username").fill(USERNAME)
+    await page.get_by_test_id("password").fill(password)
+    await page.get_by_test_id("login").click()
+
+
+async def open_display(page: Page) -> None:
+    """Log in, and wait until live power and history are there."""
+    await log_in(page)
+    await expect(page.get_by_test_id("power")).to_have_text(POWER, timeout=SEVERAL_READINGS)
+    await expect(page.locator(".bar")).to_have_count(8)
