@@ -41,3 +41,11 @@ def known(schema: GraphQLSchema, text: str) -> DocumentNode:
     for error in validate_document(schema, document, tuple(specified_rules)):
         raise error
     return document
+
+
+def errors_of(schema: GraphQLSchema, text: str) -> list[GraphQLError]:
+    """Everything that is wrong with a text."""
+    try:
+        return validate_document(schema, parse(text), tuple(specified_rules))
+    except GraphQLError as error:
+        return [error]

@@ -20,11 +20,10 @@ from graphql import (
 )
 from graphql.execution.values import get_argument_values
 from strawberry.types.arguments import convert_arguments
-from strawberry.types.execution import PreExecutionError
 
 from wattgate.clock import Clock
 from wattgate.graphql.context import Context
-from wattgate.graphql.documents import known
+from wattgate.graphql.documents import errors_of, known
 from wattgate.graphql.executor import Executor
 from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.runner import Runner, permit
@@ -90,7 +89,7 @@ class LiveService:
         try:
             document = known(self._schema._schema, request.query)
         except GraphQLError:
-            return await self._answer(principal, request)  # which tells everything that is wrong with it
+            raise _refusal(errors_of(self._schema._schema, request.query)) from None
         try:
             node = _operation(document, request.operation_name)
             if node.operation is OperationType.SUBSCRIPTION:
@@ -120,8 +119,8 @@ class LiveService:
         result = await self._schema.execute(
             request.query, request.variables, Context(self._runner, principal), operation_name=request.operation_name
         )
-        if isinstance(result, PreExecutionError):
-            raise _refusal(result.errors or (), told=True)
+        if result.data is None and not any(error.path for error in result.errors or ()):
+            raise _refusal(result.errors or (), told=True)  # it was not executed at all
         body: dict[str, Any] = {"data": result.data}
         if result.errors:
             body["errors"] = [error.formatted for error in result.errors]

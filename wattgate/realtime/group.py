@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection
 from time import perf_counter
 from typing import Any
 
@@ -105,15 +105,15 @@ class Group(ABC):
                 del self._subscribers[subscriber]
                 subscriber.fail(error)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do something that takes time, for as long as the group is needed."""
         task = asyncio.create_task(self._supervise(work))
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
-    async def _supervise(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _supervise(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work
+            await work()
         except GatewayError as error:
             self._fail(error, tuple(self._subscribers))
         except Exception:  # the supervisor of a group: its subscribers must hear of it

@@ -137,6 +137,15 @@ MEANINGS: Mapping[Close, tuple[str, str]] = MappingProxyType(
 """What each code says, and what a client does then."""
 
 
+LONGEST_REASON = 120
+"""Bytes of the reason of a close frame, which has 123 at most."""
+
+
+def reason(text: str) -> str:
+    """As much of a text as fits into a close frame."""
+    return text.encode()[:LONGEST_REASON].decode(errors="ignore")
+
+
 class Malformed(ValueError):
     """What the client sent is no message of the protocol."""
 
@@ -145,6 +154,8 @@ def parse(data: bytes) -> Message:
     """The message of these bytes. Malformed, with the reason, where they are none."""
     try:
         return _DECODER.decode(data)
+    except RecursionError:
+        raise Malformed("it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Malformed(str(error)) from None
 

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import random
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -145,9 +146,7 @@ class Session:
         match effect, message:
             case Do.AUTHENTICATE, ConnectionInit(payload=payload):
                 self._state = State.AUTHENTICATING
-                self._checking = asyncio.create_task(
-                    self._supervise("connection_init", self._initialise(payload or {}))
-                )
+                self._check("connection_init", partial(self._initialise, payload or {}))
             case Do.START, Subscribe():
                 self._begin(message)
             case Do.STOP, Complete(id=operation_id):
@@ -187,9 +186,7 @@ class Session:
         if self._state is not State.READY:
             self.close(Close.UNAUTHORIZED, protocol.MEANINGS[Close.UNAUTHORIZED][0])
             return
-        if self._checking is not None:
-            self._checking.cancel()
-        self._checking = asyncio.create_task(self._supervise("ping", self._renew(_texts(payload))))
+        self._check("ping", partial(self._renew, _texts(payload)))
 
     async def _renew(self, credentials: Mapping[str, str]) -> None:
         await self._authenticate(credentials, _who(self.principal))
@@ -207,12 +204,18 @@ class Session:
             self._token_due = wheel.now() + (principal.expires_at - service.now()).total_seconds()
             wheel.place(self, self._token_due)
 
-    async def _supervise(self, kind: str, work: Coroutine[Any, Any, None]) -> None:
+    def _check(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Look at credentials, and no more at those that came before."""
+        if self._checking is not None:
+            self._checking.cancel()
+        self._checking = asyncio.create_task(self._supervise(kind, work))
+
+    async def _supervise(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
         """Look at credentials. What goes wrong ends the connection."""
         TRACE_ID.set(uuid4().hex)
         try:
             with COMMAND_SECONDS.labels(kind).time():
-                await work
+                await work()
         except (Unauthenticated, RateLimited):
             self.close(Close.FORBIDDEN, "Forbidden")
         except GatewayError as error:
@@ -225,7 +228,7 @@ class Session:
 
     def _begin(self, asked: Subscribe) -> None:
         if asked.id in self._operations:
-            self.close(Close.SUBSCRIBER_ALREADY_EXISTS, f"Subscriber for {asked.id[:80]} already exists")
+            self.close(Close.SUBSCRIBER_ALREADY_EXISTS, f"Subscriber for {asked.id} already exists")
         else:
             self._operations.begin(asked.id, asked.payload)
 
@@ -313,7 +316,7 @@ class Session:
         """End the connection, and say why."""
         if self._state is not State.CLOSED:
             SERVER_DISCONNECTS.labels(str(int(code))).inc()
-            self.wire.close(code, reason)
+            self.wire.close(code, protocol.reason(reason))
             self.closing()
 
     def closing(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from wattgate.clock import from_ms
@@ -50,7 +51,7 @@ class StreamGroup(Group):
         if self._subscribers:
             for subscriber in self._subscribers:
                 subscriber.buffer = []
-            self._start(self._refill(tuple(self._subscribers), stood, self._position))
+            self._start(partial(self._refill, tuple(self._subscribers), stood, self._position))
 
     def _change(self, event: Event) -> None:
         if self._feed is None and self._selection.at_once is not None:
@@ -69,7 +70,7 @@ class StreamGroup(Group):
     def _go_on_in_time(self) -> Feed:
         if self._feed is None:
             self._feed = Feed()
-            self._start(self._tell_in_time(self._feed))
+            self._start(partial(self._tell_in_time, self._feed))
         return self._feed
 
     async def _tell_in_time(self, feed: Feed) -> None:

@@ -126,7 +126,7 @@ class ViewGroup(Group):
             self._tell_state(at_once(state))
         except NotAtOnce:
             if not self._rendering:
-                self._start(self._tell_in_time())
+                self._start(self._tell_in_time)
 
     def _keep(self, state: Any) -> None:
         self._state = state
@@ -166,7 +166,7 @@ class ViewGroup(Group):
         self._outdated = True
         if not self._loading:
             self._loading = True
-            self._start(self._load_in_time())
+            self._start(self._load_in_time)
 
     async def _load_in_time(self) -> None:
         attempt = 0

@@ -25,9 +25,6 @@ LEAST_UNSENT = 8 * 1024
 KERNEL_BUFFER = 32 * 1024
 """Bytes that the kernel keeps besides. Its default of megabytes would hide thousands of old readings."""
 
-LONGEST_REASON = 120
-"""Bytes of the reason of a close frame, which has 123 at most."""
-
 
 class DirectWire(WebSocketsSansIOProtocol):
     """uvicorn's connection until a session is attached, and the session's wire after that."""
@@ -112,7 +109,7 @@ class DirectWire(WebSocketsSansIOProtocol):
             return
         self.close_sent = True
         try:
-            self.conn.send_close(code, reason.encode()[:LONGEST_REASON].decode(errors="ignore"))
+            self.conn.send_close(code, reason)
         except InvalidState:  # the peer was first
             return
         self._write()
