@@ -135,48 +135,6 @@ async def test_readings_that_were_refused_are_not_told(served: House) -> None:
         assert heard["payload"]["data"]["readings"]["value"] == 77
 
 
-async def closing(connection: ClientConnection) -> int | None:
-    await asyncio.wait_for(connection.wait_closed(), 10)
-    return connection.close_code
-
-
-@pytest.mark.parametrize(
-    "payload", [None, {}, {"token": "forged"}, {"authorization": "Basic Zm9yZ2VkOng="}, {"token": 5}]
-)
-async def test_a_socket_without_good_credentials_is_closed_with_4403(served: House, payload: Any) -> None:
-    async with socket(served) as connection:
-        message = {"type": "connection_init"} if payload is None else {"type": "connection_init", "payload": payload}
-        await say(connection, **message)
-        assert await closing(connection) == 4403
-
-
-async def test_a_subscription_before_the_acknowledgement_is_closed_with_4401(served: House) -> None:
-    async with socket(served, **served.one.headers["account"]) as connection:
-        await say(
-            connection, id="1", type="subscribe", payload={"query": "subscription { readings(resourceIds: []) { at } }"}
-        )
-        assert await closing(connection) == 4401
-
-
-async def test_the_handshakes_headers_are_enough(served: House) -> None:
-    async with socket(served, **served.one.headers["account"]) as connection:
-        await say(connection, type="connection_init")
-        assert (await hear(connection))["type"] == "connection_ack"
-
-
-@pytest.mark.parametrize("which", ["another tenant's", "unknown"])
-async def test_a_resource_that_is_not_the_callers_is_not_streamed(served: House, which: str) -> None:
-    resource_id = served.other.ids["resource"] if which == "another tenant's" else "unknown"
-    async with socket(served) as connection:
-        await say(connection, type="connection_init", payload=served.one.headers["account"])
-        await hear(connection)
-        variables = {"ids": [served.one.ids["resource"], resource_id]}
-        await say(connection, id="1", type="subscribe", payload={"query": SUBSCRIBE, "variables": variables})
-        told = await hear(connection)
-        error = told["payload"][0] if told["type"] == "error" else told["payload"]["errors"][0]
-        assert error["extensions"]["code"] == "NOT_FOUND"
-
-
 async def test_the_hub_stops_listening_when_a_feed_is_closed() -> None:
     bus = MemoryBus()
     hub = Hub(bus)

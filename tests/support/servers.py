@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 
 from wattgate.app.drain import Drain
 from wattgate.app.serving import Server, address, config, listeners
+from wattgate.realtime.wire import DirectWire
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """Makes an empty database for as long as it is needed; what it gives is the URL."""
@@ -52,10 +53,15 @@ async def database_on(server_url: str) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def serving(app: Starlette) -> AsyncIterator[str]:
-    """The base URL of an application served by uvicorn, with the settings of `wattgate serve`."""
+async def serving(app: Starlette, *, ws: Any = DirectWire) -> AsyncIterator[str]:
+    """The base URL of an application served by uvicorn, with the settings of `wattgate serve`.
+
+    `ws` is uvicorn's protocol of sockets. With any but ours they are served as by other servers.
+    """
     bound = listeners("127.0.0.1", 0)
-    server = Server(config(app), Drain())
+    served = config(app)
+    served.ws = ws
+    server = Server(served, Drain())
     task = asyncio.create_task(server.serve(bound))
     while not server.started:
         if task.done():

@@ -2,11 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import socket as sockets
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+from websockets.typing import Subprotocol
 
 HEAR_SECONDS = 10
 
@@ -20,12 +24,44 @@ class Socket:
     async def say(self, **message: Any) -> None:
         await self.connection.send(json.dumps(message))
 
+    async def send(self, data: str | bytes) -> None:
+        """Send what need not be a message: text, or bytes as a binary one."""
+        await self.connection.send(data)
+
+    async def say_nested(self, depth: int) -> None:
+        """Send a ping with a payload of many lists in each other."""
+        await self.connection.send(f'{{"type": "ping", "payload": {{"a": {"[" * depth}{"]" * depth}}}}}')
+
+    def say_at_once(self, *messages: dict[str, Any] | str) -> None:
+        """Send messages so that they arrive together: the later ones before anything has come of the first."""
+        for message in messages:
+            text = message if isinstance(message, str) else json.dumps(message)
+            self.connection.protocol.send_text(text.encode())
+        self.connection.send_data()
+
     async def hear(self, *, pings: bool = False) -> Any:
         """The next message."""
         while True:
             message = json.loads(await asyncio.wait_for(self.connection.recv(), HEAR_SECONDS))
             if pings or message["type"] != "ping":
                 return message
+
+    async def rest(self) -> list[Any]:
+        """All that is still heard until the socket is closed, without the pings of the server."""
+        heard = []
+        while True:
+            try:
+                heard.append(await self.hear())
+            except ConnectionClosed:
+                return heard
+
+    async def heard(self) -> list[Any]:
+        """What has come up to now: whatever the server said before it answers a ping, without that."""
+        await self.say(type="ping", payload={"upTo": "now"})
+        heard: list[Any] = []
+        while (message := await self.hear()) != {"type": "pong", "payload": {"upTo": "now"}}:
+            heard.append(message)
+        return heard
 
     async def init(self, **payload: Any) -> None:
         """Say who it is, and be acknowledged."""
@@ -36,11 +72,24 @@ class Socket:
         payload = {"query": query, "variables": variables}
         await self.say(id=operation_id, type="subscribe", payload=payload)
 
+    async def complete(self, operation_id: str = "1") -> None:
+        await self.say(id=operation_id, type="complete")
+
     async def payload(self) -> Any:
         """The payload of the next message, which is a `next`."""
         message = await self.hear()
         assert message["type"] == "next", message
         return message["payload"]
+
+    async def values(self, count: int) -> list[float]:
+        """The values of the next readings."""
+        return [(await self.payload())["data"]["readings"]["value"] for _ in range(count)]
+
+    async def error(self) -> Any:
+        """The first of the errors by which an operation ends, which the next message tells."""
+        message = await self.hear()
+        assert message["type"] == "error", message
+        return message["payload"][0]
 
     async def closed(self) -> tuple[int | None, str | None]:
         """The code and reason by which it is closed, once it is."""
@@ -54,7 +103,24 @@ def socket_url(url: str) -> str:
 
 
 @asynccontextmanager
-async def socket(url: str, *, subprotocol: str = "graphql-transport-ws", **headers: str) -> AsyncIterator[Socket]:
-    """A socket to the gateway at this URL."""
-    async with connect(socket_url(url), subprotocols=[subprotocol], additional_headers=headers) as connection:
+async def socket(
+    url: str, *, subprotocols: Sequence[str] = ("graphql-transport-ws",), window: int | None = None, **headers: str
+) -> AsyncIterator[Socket]:
+    """A socket to the gateway at this URL. With a `window` it takes few bytes that nobody asks for: no more than that,
+    and one message."""
+    taken = None
+    if window is not None:
+        at = urlsplit(url)
+        taken = sockets.socket()
+        taken.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, window)
+        taken.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(taken, (at.hostname, at.port))
+    async with connect(
+        socket_url(url),
+        subprotocols=[Subprotocol(one) for one in subprotocols] or None,
+        additional_headers=headers,
+        sock=taken,
+        max_queue=16 if window is None else 1,
+        close_timeout=1,
+    ) as connection:
         yield Socket(connection)

@@ -100,8 +100,17 @@ class Gateway:
         return self.live.sockets
 
 
-def assemble(settings: Settings, *, network: Networks = RegistryNetwork, clock: Clock = utc_now) -> Gateway:
-    """Make the parts that the settings ask for. Nothing is connected yet."""
+def assemble(
+    settings: Settings,
+    *,
+    network: Networks = RegistryNetwork,
+    clock: Clock = utc_now,
+    limits: Limits | None = None,
+) -> Gateway:
+    """Make the parts that the settings ask for. Nothing is connected yet.
+
+    The limits of connections are those of the settings, unless others are given.
+    """
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
     bus, seats = _bus(settings, clock)
     runner = Runner(database, bus, network=network, clock=clock)
@@ -118,7 +127,7 @@ def assemble(settings: Settings, *, network: Networks = RegistryNetwork, clock: 
         schema=schema,
         authenticator=authenticator,
         service=service,
-        live=Live(hub, bus, seats, service, _limits(settings)),
+        live=Live(hub, bus, seats, service, limits or _limits(settings)),
     )
 
 
@@ -143,9 +152,10 @@ def create_app(
     background: Sequence[Background] = (),
     network: Networks = RegistryNetwork,
     clock: Clock = utc_now,
+    limits: Limits | None = None,
 ) -> Starlette:
     """The gateway as an ASGI application."""
-    gateway = assemble(settings, network=network, clock=clock)
+    gateway = assemble(settings, network=network, clock=clock, limits=limits)
     authenticate = gateway.authenticator.principal
     http = Endpoint(gateway.schema, gateway.runner, authenticate, ide=settings.environment == "development")
     streams = EventStreams(gateway.live, gateway.hub, gateway.bus)
