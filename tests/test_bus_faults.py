@@ -1,9 +1,11 @@
 """The bus on Redis while things break: no gap that is not told, no duplicate, everything in order."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import LEASE_SECONDS, outgoing
 from wattgate.realtime.bus import redis as redis_bus
-from wattgate.realtime.bus.commands import Commands, key_of, opening
+from wattgate.realtime.bus.commands import BREAK, Call, Commands, key_of, opening
 from wattgate.realtime.bus.outgoing import Outgoing
 from wattgate.realtime.bus.redis import MAX_HELD, RedisBus
 from wattgate.realtime.hub import Hub
@@ -273,6 +275,60 @@ async def test_when_too_many_topics_have_lost_events_every_stream_begins_anew(
         assert await since(display.bus, TOPICS[0], opened[TOPICS[0]]) is None
         await sending.close()
         await commands.close()
+
+
+class LateCommands(Commands):
+    """Commands whose answers come late: `meanwhile` is done before that to a stream which begins anew is here."""
+
+    def __init__(self, address: Address, meanwhile: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(address)
+        self._meanwhile = meanwhile
+        self.anew: list[str] = []
+        """The keys of the streams that have begun anew."""
+
+    async def run(self, calls: Sequence[Call]) -> list[Any]:
+        answers = await super().run(calls)
+        begun = [key for call in calls if call.script == BREAK for key in call.keys]
+        if begun:
+            self.anew += begun
+            await self._meanwhile()
+        return answers
+
+
+async def test_an_event_that_is_lost_while_others_are_told_of_is_told_of_too(redis: RedisServer) -> None:
+    twice = asyncio.Event()
+
+    async def lose_another() -> None:
+        if len(commands.anew) == 1:
+            await sending.send([("topic", b"x")])
+        else:
+            twice.set()
+
+    commands = LateCommands(Address.at(redis.url), lose_another)
+    sending = Outgoing(commands, QUICKLY)
+    await redis.kill()
+    await sending.send([("topic", b"x")])
+    await redis.start()
+    await asyncio.wait_for(twice.wait(), 15)
+    assert (sending.lost, sending.owed, commands.anew) == (2, 0, [key_of("topic")] * 2)
+    await sending.close()
+    await commands.close()
+
+
+async def test_an_error_is_taken_from_whoever_has_left_before_it_came(
+    redis: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    commands = Commands(Address.at(redis.url))
+    redis.pause()
+    asking = asyncio.create_task(commands.streams())
+    await asyncio.sleep(0.01)
+    asking.cancel()
+    await asyncio.wait([asking], timeout=1)
+    await commands.close()  # waits for the error, which is that no answer came
+    redis.go_on()
+    del asking
+    gc.collect()
+    assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
 async def test_a_publisher_that_ends_tells_what_it_has_lost(redis: RedisServer) -> None:

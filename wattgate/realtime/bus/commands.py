@@ -170,8 +170,13 @@ class Commands:
         """
         task = asyncio.ensure_future(work)
         self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        task.add_done_callback(self._over)
         return await asyncio.shield(task)
+
+    def _over(self, task: asyncio.Task[Any]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever asked has it, or has left
 
     async def _run(self, calls: Sequence[Call]) -> list[Any]:
         answers: list[Any] = []

@@ -109,11 +109,13 @@ class Outgoing:
         log.info("Redis takes events again; %d were lost so far", self.lost)
 
     async def _tell(self) -> None:
-        everything, topics = self._owed_all, list(self._owed)
-        keys = await self._commands.streams() if everything else [key_of(topic) for topic in topics]
-        await self._commands.run(breaking(keys))
+        """Tell what is owed now. What is lost while Redis is asked is owed anew: it may have come too late for that."""
+        everything, topics = self._owed_all, self._owed
+        self._owed_all, self._owed = False, {}
+        try:
+            keys = await self._commands.streams() if everything else [key_of(topic) for topic in topics]
+            await self._commands.run(breaking(keys))
+        except BaseException:
+            self._owed_all, self._owed = everything or self._owed_all, topics | self._owed
+            raise
         self._away = False
-        if everything:
-            self._owed_all = False
-        for topic in topics:
-            self._owed.pop(topic, None)
