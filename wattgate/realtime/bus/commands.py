@@ -66,6 +66,15 @@ redis.call('EXPIRE', KEYS[1], ARGV[1])
 redis.call('PUBLISH', KEYS[1], id .. ' ')
 return 1
 """
+SINCE = """
+if redis.call('HGET', KEYS[1], 'run') ~= ARGV[1] then
+  redis.call('HSET', KEYS[1], 'run', ARGV[1], 'since', ARGV[2])
+end
+return redis.call('HGET', KEYS[1], 'since')
+"""
+
+RUN = "wattgate:run"
+"""Where Redis keeps which of its runs this is, and since when it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +158,14 @@ class Commands:
         """What follows in each stream (key, position); None where the entry of that position is gone."""
         return await self._finished(self._read(wanted))
 
+    async def since(self) -> int:
+        """Since when (ms of its clock) Redis has lost nothing.
+
+        It may have been started again with an old state, or another one may have taken its place: then it is a new
+        run, of which nobody knows what is missing in it from before the instant at which it was first seen.
+        """
+        return await self._finished(self._since())
+
     async def streams(self) -> list[str]:
         """The keys of all streams that there are."""
         return await self._finished(self._streams())
@@ -196,6 +213,13 @@ class Commands:
             pipeline.xrange(key, min=position, count=MOST_READ)
         found = _good(await pipeline.execute(raise_on_error=False))
         return [_after(rows, position) for rows, (_, position) in zip(found, wanted, strict=True)]
+
+    async def _since(self) -> int:
+        run = (await self._redis.info("server")).get("run_id", "")
+        seconds, microseconds = await self._redis.time()
+        now = seconds * 1000 + microseconds // 1000
+        (since,) = await self._run([Call(SINCE, (RUN,), (run.encode(), now))])
+        return int(since)
 
     async def _streams(self) -> list[str]:
         found = self._redis.scan_iter(match="wattgate:{*}:*", count=AT_ONCE, _type="stream")

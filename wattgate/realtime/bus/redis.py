@@ -156,7 +156,11 @@ class RedisBus:
         return {topic.name: position for topic, position in zip(watched, positions, strict=True)}
 
     async def _read(self, asked: Sequence[tuple[str, str]]) -> list[list[Entry] | None]:
-        return [answer for some in _portions(asked) for answer in await self.commands.read(some)]
+        """What follows each position of a stream. None also where Redis may have lost what followed it."""
+        answers = [answer for some in _portions(asked) for answer in await self.commands.read(some)]
+        since = await self.commands.since() if asked else 0  # asked last: the answers are of no later run
+        positions = (position for _, position in asked)
+        return [answer if place(one)[0] >= since else None for answer, one in zip(answers, positions, strict=True)]
 
     def _events(self, topic: str, entries: Iterable[Entry] | None) -> list[Event] | None:
         if entries is None:
@@ -197,6 +201,7 @@ class RedisBus:
             try:
                 async with asyncio.timeout(RESYNC_SECONDS):
                     pubsub = await PubSub.connect(self._address, self._on_message, self._ping_every)
+                    await self.commands.since()  # before anybody is given a position in this run of Redis
                     await self._resync(pubsub)
                 attempt = 0
                 log.warning("the connection to Redis was lost: %s", await pubsub.lost)
