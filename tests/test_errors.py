@@ -41,7 +41,7 @@ async def faulty(served: House) -> Any:
     operations = (broken, break_it, live.readings)
     schema, runner = build(operations), served.gateway.runner
     authenticate = served.gateway.authenticator.principal
-    graphql = Endpoint(schema, runner, authenticate, ide=False, allowed_origins=["*"])
+    graphql = Endpoint(schema, runner, authenticate, ide=False)
     app = Starlette(
         routes=[
             Route("/graphql", graphql, methods=["GET", "POST"]),

@@ -38,7 +38,7 @@ async def main():
     operations = (*operations_of(TIPS), live.readings)
     runner, schema = Runner(database, MemoryBus()), build(operations)
     authenticate = Authenticator(Identity(database)).principal
-    graphql = Endpoint(schema, runner, authenticate, ide=False, allowed_origins=["*"])
+    graphql = Endpoint(schema, runner, authenticate, ide=False)
     app = Starlette(routes=[
         Route("/graphql", graphql, methods=["POST"]),
         *routes(operations, runner=runner, schema=schema, authenticate=authenticate),

@@ -13,6 +13,7 @@ from tests.support.metering import add_device
 from tests.support.socket import Socket, socket
 from tests.test_alerts import mark, send
 from wattgate.clock import iso, to_ms
+from wattgate.realtime.missed import MAX_MISSED
 
 FRESHNESS = """subscription ($ids: [ID!]!) {
     freshness(resourceIds: $ids) { resourceId freshness { state cause asOf ageSeconds expectedEverySeconds } } }"""
@@ -159,6 +160,19 @@ async def test_alerts_are_told_to_whoever_begins_as_they_are_sent_and_after_an_a
         while ids[-1] not in found:
             found.append((await client.payload())["data"]["alerts"]["alertId"])
         assert found[-4:] == ids
+
+
+async def test_very_much_that_was_missed_is_told_whole_to_whoever_reads(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    times = [now() - timedelta(seconds=10 * count) for count in range(MAX_MISSED, 0, -1)]
+    body = {"field": "POWER", "readings": [{"at": at.isoformat(), "value": 1} for at in times]}
+    path = f"/resource/{resource_id}/readings"
+    assert (await served.call("POST", path, served.one.headers["account"], json=body)).status_code == 200
+    long = READINGS.replace("field", " ".join(f"also{count}: resourceId" for count in range(20)))
+    async with subscribed(served, long, ids=[resource_id], since="1-1") as client:
+        first, *missed = await heard(client, 1 + MAX_MISSED)
+    assert first["extensions"]["recovered"] is False
+    assert [one["data"]["readings"]["at"] for one in missed] == [iso(at) for at in times]
 
 
 async def test_an_alert_to_somebody_else_is_not_told(served: House) -> None:

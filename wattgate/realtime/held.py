@@ -1,19 +1,24 @@
 """What waits for a peer that does not read."""
 
+import asyncio
 from collections.abc import Iterator
 
 from wattgate.realtime.limits import Limits
 
 
 class Held:
-    """Messages by what they are about, so that a later reading takes the place of an earlier one."""
+    """Messages by what they are about, so that a later reading takes the place of an earlier one.
 
-    __slots__ = ("_bytes", "_limits", "_messages")
+    `over` is set when they wait no longer, because the peer reads or because it is gone.
+    """
+
+    __slots__ = ("_bytes", "_limits", "_messages", "over")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._messages: dict[object, bytes] = {}
         self._bytes = 0
+        self.over = asyncio.Event()
 
     def keep(self, key: object, message: bytes) -> bool:
         """Keep a message; whether that is still within the limits."""

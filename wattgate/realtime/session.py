@@ -62,6 +62,10 @@ class SocketSubscriber:
         else:
             session.hold((self.id, message.key), self.prefix + message.tail)
 
+    async def room(self) -> None:
+        while self.session.held is not None:
+            await self.session.held.over.wait()
+
     def fail(self, error: GatewayError) -> None:
         self.over = True
         self.session.end(self.id, error)
@@ -272,8 +276,10 @@ class Session:
     def resumed(self) -> None:
         """The peer reads again: first comes what has waited."""
         waiting, self.held, self._slow_due = self.held, None, None
-        for message in waiting or ():
-            self.say(message)
+        if waiting is not None:
+            for message in waiting:
+                self.say(message)
+            waiting.over.set()
 
     # what is due, and how it ends
 
@@ -336,7 +342,9 @@ class Session:
         """Let go of all that was asked for."""
         self._state = State.CLOSED
         self._ping_due = self._pong_due = self._token_due = self._slow_due = None
-        self.held = None
+        if self.held is not None:
+            self.held.over.set()
+            self.held = None
         if self._checking is not None and self._checking is not asyncio.current_task():
             self._checking.cancel()
         self._operations.clear()

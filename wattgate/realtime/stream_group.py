@@ -1,6 +1,7 @@
 """Subscribers to events as they come: each has its place, and whoever was away is told what it has missed."""
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from wattgate.realtime.events import Event, Revoked
 from wattgate.realtime.feed import Feed
 from wattgate.realtime.group import Group, revoked
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.subscription import NotAtOnce, Subscriber, Subscription, message
+from wattgate.realtime.subscription import Message, NotAtOnce, Subscriber, Subscription, message
 
 BETWEEN = ","
 """Stands between the positions of several topics, which together are the position of a payload."""
@@ -41,7 +42,7 @@ class StreamGroup(Group):
         if subscription.resumes:
             subscriber.buffer = []
             await self._catch_up(subscription, subscriber, self._position)
-            self._go_live([subscriber])
+            await self._go_live(subscriber)
 
     def lost(self, topic: str, position: str) -> None:
         stood = self._position if len(self._places) == len(self.topics) else ""
@@ -92,32 +93,40 @@ class StreamGroup(Group):
         What came after `stands` waits in the buffer.
         """
         if not subscription.since:
-            return await self._fill([subscriber], "", stands)
+            return await self._bring(subscriber, await self._fill("", stands))
         places = self._read_position(subscription.since)
         found = await self._hub.read_since(list(places.items())) if places else [None]
         missed = [event for events in found for event in events or ()]
         RECOVER.labels(str(None not in found).lower()).inc()
         if None in found:
-            return await self._fill([subscriber], subscription.since if places else "", stands, recovered=False)
-        self._say(subscriber, message(ANSWER, self._selection.nothing, position=subscription.since, recovered=True))
-        stood = self._read_position(stands)
+            stood = subscription.since if places else ""
+            return await self._bring(subscriber, await self._fill(stood, stands, recovered=False))
+        answer = message(ANSWER, self._selection.nothing, position=subscription.since, recovered=True)
+        await self._bring(subscriber, [answer])
+        standing = self._read_position(stands)
         for event in sorted(missed, key=lambda one: place(str(one.position))):
-            if _later(event, stood):
+            if _later(event, standing):
                 continue
             if isinstance(event.payload, Revoked):
                 raise revoked(event.payload)
             places[event.topic] = str(event.position)
             result = await self._execute(event.payload)
-            self._say(subscriber, message((event.topic, event.key), result, position=BETWEEN.join(places.values())))
+            one = message((event.topic, event.key), result, position=BETWEEN.join(places.values()))
+            await self._bring(subscriber, [one])
         return None
 
     async def _refill(self, subscribers: Collection[Subscriber], stood: str, stands: str) -> None:
         """Tell those who were up to date what the database has, because the bus has lost some."""
-        await self._fill(subscribers, stood, stands, recovered=False)
-        self._go_live(subscribers)
+        messages = await self._fill(stood, stands, recovered=False)
 
-    async def _fill(self, subscribers: Collection[Subscriber], stood: str, stands: str, **said: bool) -> None:
-        """Tell what the database has: all since a position, or the newest where that is empty.
+        async def refill(subscriber: Subscriber) -> None:
+            await self._bring(subscriber, messages)
+            await self._go_live(subscriber)
+
+        await asyncio.gather(*map(refill, subscribers))
+
+    async def _fill(self, stood: str, stands: str, **said: bool) -> list[Message]:
+        """What the database has, as it is told: all since a position, or the newest where that is empty.
 
         Only the last payload has the new position: whoever is cut off before it begins again from where it was.
         """
@@ -127,9 +136,7 @@ class StreamGroup(Group):
         for count, result in enumerate(results, 1):
             key = ("missed", str(count))
             messages.append(message(key, result, position=stands if count == len(results) else stood))
-        for subscriber in subscribers:
-            for one in messages:
-                self._say(subscriber, one)
+        return messages
 
     async def _from_database(self, since: datetime | None) -> Sequence[Any]:
         missed = self._missed
@@ -138,12 +145,17 @@ class StreamGroup(Group):
         found: Sequence[Any] = await self._read(lambda rows: missed(rows, since))
         return found
 
-    def _go_live(self, subscribers: Collection[Subscriber]) -> None:
+    async def _bring(self, subscriber: Subscriber, messages: Iterable[Message]) -> None:
+        """Tell what has waited, as fast as it is read: none of it may give way to a later one."""
+        for one in messages:
+            self._say(subscriber, one)
+            await subscriber.room()
+
+    async def _go_live(self, subscriber: Subscriber) -> None:
         """Tell what came meanwhile, and from now on everything at once."""
-        for subscriber in subscribers:
-            waiting, subscriber.buffer = subscriber.buffer, None
-            for one in waiting or ():
-                self._say(subscriber, one)
+        while subscriber.buffer:
+            await self._bring(subscriber, [subscriber.buffer.pop(0)])
+        subscriber.buffer = None
 
     def _read_position(self, text: str) -> dict[str, str]:
         """The position in each topic; nothing where the text is none of this group."""

@@ -74,6 +74,9 @@ class Subscriber(Protocol):
     def next(self, message: Message) -> None:
         """Be told a payload."""
 
+    async def room(self) -> None:
+        """Wait until the peer reads what it was told, or is gone: what it has missed is not to pile up here."""
+
     def fail(self, error: GatewayError) -> None:
         """Be told that the subscription has ended by an error."""
 

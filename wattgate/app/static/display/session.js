@@ -5,7 +5,7 @@ import { renew } from "./gateway.js";
 
 const KEY = "wattgate.session";
 /** A token that was refused so soon after it was made is not mended by another one. */
-const YOUNG = 60_000;
+const YOUNG = 5_000;
 
 export class Session {
   #kept;
