@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,6 +18,7 @@ from wattgate.app.factory import Gateway, assemble, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import upgrade
+from wattgate.graphql.login import TOKEN_LIFETIME
 from wattgate.names import ReadingQuality
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, LiveReading
@@ -49,6 +50,15 @@ class Hands:
 
     def move(self, seconds: float) -> None:
         self._ahead += seconds
+
+    @contextmanager
+    def ago(self, span: timedelta) -> Iterator[None]:
+        """Let what is done meanwhile have been done so long ago."""
+        self.move(-span.total_seconds())
+        try:
+            yield
+        finally:
+            self.move(span.total_seconds())
 
 
 @dataclass
@@ -88,6 +98,11 @@ class LiveHouse(House):
                 for value in values
             ]
         )
+
+    async def dying_token(self, *, seconds: float) -> str:
+        """A token of the first tenant's account that expires so soon."""
+        with self.hands.ago(TOKEN_LIFETIME - timedelta(seconds=seconds)):
+            return await self.one.add_token()
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass, and what is due happen."""
