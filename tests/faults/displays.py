@@ -24,7 +24,7 @@ MANY = FEW.replace("value", "value " + " ".join(f"r{n}: resourceId" for n in ran
 """The same with more than a kilobyte to each reading, to fill what holds it for a slow reader."""
 
 JITTER_SECONDS = 0.3
-QUIET_SECONDS = 3.0
+QUIET_SECONDS = 2.0
 """A display asks every third of this whether its gateway is there, and takes its silence for the end of the link."""
 
 NARROW = 4096
@@ -66,6 +66,12 @@ class Connection(asyncio.Protocol):
         if not self.closed.done():
             received = self._protocol.close_rcvd
             self.closed.set_result(received.code if received else None)
+
+    @property
+    def port(self) -> int:
+        assert self._transport is not None
+        port: int = self._transport.get_extra_info("sockname")[1]
+        return port
 
     def send(self, message: Mapping[str, Any]) -> None:
         if self._protocol.state is State.OPEN and not self.closed.done():
@@ -133,12 +139,20 @@ class Display:
         self._document = document
         self._narrow = narrow
         self._connection: Connection | None = None
+        self._present = asyncio.Event()
+        self._present.set()
         self._closing = False
 
     @property
     def codes(self) -> list[int | None]:
         """How its connections ended."""
         return [entry.code for entry in self.history if isinstance(entry, Left)]
+
+    @property
+    def port(self) -> int:
+        """The port from which it is connected."""
+        assert self._connection is not None
+        return self._connection.port
 
     @property
     def away(self) -> bool:
@@ -148,6 +162,7 @@ class Display:
     async def run(self) -> None:
         """Watch, and come back whenever the connection is lost, until it is closed or may not."""
         while not self._closing and not self.away:
+            await self._present.wait()
             try:
                 self._connection = await self._connect()
                 code = await self._stay(self._connection)
@@ -166,9 +181,19 @@ class Display:
         if self._connection is not None:
             self._connection.abort()
 
+    def leave(self) -> None:
+        """Lose the connection, and stay away."""
+        self._present.clear()
+        self.cut()
+
+    def come_back(self) -> None:
+        """Come with the position that it had."""
+        self._present.set()
+
     def close(self) -> None:
         """End, and do not come back."""
         self._closing = True
+        self._present.set()
         self.cut()
 
     def pause(self) -> None:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import httpx
 
+PORTS = ("WATTGATE_PORT", "WATTGATE_METRICS_PORT")
 START_SECONDS = 60
 LOG_TOLD = 8_000
 """How much of a log is told of a test that fails, in characters."""
@@ -64,7 +65,7 @@ class GatewayProcess:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "wattgate", "serve"),
                 cwd=self._folder,
-                env={**environment, **settings, "WATTGATE_PORT": str(self.port)},
+                env={**environment, **settings, **dict.fromkeys(PORTS, str(self.port))},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -82,6 +83,16 @@ class GatewayProcess:
                 except httpx.TransportError:
                     pass
                 await asyncio.sleep(0.05)
+
+    async def counts(self, metric: str, least: float) -> None:
+        """Wait until one of its metrics is at least so much."""
+        async with asyncio.timeout(START_SECONDS), httpx.AsyncClient() as http:
+            while True:
+                lines = (await http.get(f"{self.url}/metrics")).text.splitlines()
+                told = [line for line in lines if line.startswith(f"{metric} ")]
+                if told and float(told[0].rpartition(" ")[2]) >= least:
+                    return
+                await asyncio.sleep(0.1)
 
     async def kill(self) -> None:
         """End it as a failure of the machine does."""

@@ -39,6 +39,13 @@ class Link:
         self.far = _End(self)
         self.dangling = False
 
+    @property
+    def port(self) -> int:
+        """The port of the client."""
+        assert self.near.transport is not None
+        port: int = self.near.transport.get_extra_info("peername")[1]
+        return port
+
     def carry(self, origin: _End, data: bytes) -> None:
         if self.dangling:
             return

@@ -29,10 +29,38 @@ class Scale:
     resets: int
     """How often the connections on which Redis tells events are cut."""
 
+    slow: int
+    """How many displays do not read."""
 
-SHORT = Scale(long=False, resources=6, displays=18, meters=3, pace=0.05, rounds=6, cycles=1, reconnects=60, resets=4)
+    slow_rounds: int
+    """How many rounds they do not read."""
+
+
+SHORT = Scale(
+    long=False,
+    resources=6,
+    displays=18,
+    meters=3,
+    pace=0.1,
+    rounds=6,
+    cycles=1,
+    reconnects=54,
+    resets=4,
+    slow=8,
+    slow_rounds=15,
+)
 LONG = Scale(
-    long=True, resources=60, displays=300, meters=6, pace=0.3, rounds=8, cycles=20, reconnects=1_000, resets=40
+    long=True,
+    resources=60,
+    displays=300,
+    meters=6,
+    pace=0.3,
+    rounds=8,
+    cycles=20,
+    reconnects=1_000,
+    resets=40,
+    slow=10,
+    slow_rounds=60,
 )
 
 

@@ -4,16 +4,17 @@ import asyncio
 import contextlib
 import itertools
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import bindparam, text
 
-from tests.faults.displays import Display
+from tests.faults.displays import MANY, Display
 from tests.faults.gateways import GatewayProcess
 from tests.faults.history import Findings, Ledger, check_history, check_stored
 from tests.faults.meters import SLACK_SECONDS, Meters
@@ -97,10 +98,13 @@ class Street:
 class Scene:
     """Meters that send and displays that watch, while something breaks."""
 
-    def __init__(self, street: Street, ledger: Ledger, meters: Meters, displays: Sequence[Display]) -> None:
+    def __init__(
+        self, street: Street, ledger: Ledger, meters: Meters, displays: Sequence[Display], slow: Collection[Display]
+    ) -> None:
         self.ledger = ledger
         self.meters = meters
-        self.displays = list(displays)
+        self.displays = [*displays, *slow]
+        self.slow = slow
         self._street = street
         self._changed = asyncio.Event()
         self._watching: list[asyncio.Task[None]] = []
@@ -127,12 +131,13 @@ class Scene:
         """Wait until every display watches that has not ended for good."""
         await self.until(lambda: all(one.live or one.away for one in self.displays), "all displays are live")
 
-    async def all_show(self) -> None:
-        """Wait until every display that has not ended shows what is acknowledged now."""
+    async def all_show(self, but: Collection[Display] = ()) -> None:
+        """Wait until every display, but these and those that have ended, shows what is acknowledged now."""
         newest = {one: self.ledger.newest(one) for one in self.ledger.resource_ids}
-        await self.until(lambda: not any(map(partial(_behind, newest), self.displays)), "all displays are up to date")
+        waiting = [one for one in self.displays if one not in but]
+        await self.until(lambda: not any(map(partial(_behind, newest), waiting)), "all displays are up to date")
 
-    async def end(self, title: str, *, slow: Collection[Display] = ()) -> Findings:
+    async def end(self, title: str) -> Findings:
         """Let the meters end and the displays catch up; what was found. What must not be fails the test."""
         await self.meters.finish()
         with contextlib.suppress(AssertionError):  # who is behind is told more exactly by its history
@@ -142,7 +147,7 @@ class Scene:
         found = Findings()
         for one in self.displays:
             watched = () if one.away else one.resource_ids
-            found += check_history(one.name, one.history, watched, self.ledger, conflates=one in slow)
+            found += check_history(one.name, one.history, watched, self.ledger, conflates=one in self.slow)
         wrong = [*self.meters.wrong, *check_stored(stored, self.ledger), *found.wrong]
         self._street.tell(title, self._row(sum(map(len, stored.values())), found))
         assert not wrong, f"{len(wrong)} things are wrong: " + "; ".join(wrong[:MAX_TOLD])
@@ -180,27 +185,37 @@ def _behind(newest: Mapping[str, int], display: Display) -> bool:
 
 @asynccontextmanager
 async def scene(
-    street: Street, *, resources: int | None = None, displays: int | None = None, ports: Sequence[int] = ()
+    street: Street,
+    *,
+    resources: int | None = None,
+    displays: int | None = None,
+    slow: int = 0,
+    ports: Sequence[int] = (),
 ) -> AsyncIterator[Scene]:
-    """Resources of their own with meters that send, watched at both gateways (or at the ports of ways to them)."""
+    """Resources of their own with meters that send, watched at both gateways (or at the ports of ways to them).
+
+    Of the displays, some are `slow`: they watch everything with large messages, and may stop to read.
+    """
     scale = street.scale
     resource_ids = [await street.tenant.add_resource() for _ in range(resources or scale.resources)]
     ledger = Ledger(resource_ids)
     urls = [gateway.url for gateway in street.gateways]
     meters = Meters(urls, street.tenant.headers["account"], ledger, meters=scale.meters, pace=scale.pace)
     count = scale.displays if displays is None else displays
-    tokens = await street.tokens(-(-count // PER_ACCOUNT))
-    screens = [
-        Display(
-            f"display {number}",
-            ports or street.ports,
-            {"token": tokens[number // PER_ACCOUNT]},
-            _watched(resource_ids, number),
-            gateway=number % len(urls),
-        )
-        for number in range(count)
-    ]
-    made = Scene(street, ledger, meters, screens)
+    tokens = iter(await street.tokens(-(-count // PER_ACCOUNT) + -(-slow // PER_ACCOUNT)))
+    ways = ports or street.ports
+
+    def some(name: str, count: int, watched: Callable[[int], Sequence[str]], **more: Any) -> Iterator[Display]:
+        token = ""
+        for number in range(count):
+            token = token if number % PER_ACCOUNT else next(tokens)
+            yield Display(
+                f"{name} {number}", ways, {"token": token}, watched(number), gateway=number % len(ways), **more
+            )
+
+    fast = list(some("display", count, partial(_watched, resource_ids)))
+    lazy = list(some("slow display", slow, lambda number: resource_ids, document=MANY, narrow=True))
+    made = Scene(street, ledger, meters, fast, lazy)
     try:
         await made.begin()
         yield made
