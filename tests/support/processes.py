@@ -26,7 +26,7 @@ class Process:
 
     @property
     def url(self) -> str:
-        found = re.search(r"(?:serving|workers) on (http://\S+)", self.log)
+        found = re.search(r"(?:serving|workers) on (http://[^\s\"]+)", self.log)
         assert found is not None, self.log
         return found[1]
 

@@ -9,6 +9,7 @@ from wattgate.clock import Clock, utc_now
 from wattgate.db.identity import Identity
 from wattgate.errors import Unauthenticated
 from wattgate.principal import Principal, Role
+from wattgate.trail import CALLER
 
 
 class Authenticator:
@@ -25,6 +26,12 @@ class Authenticator:
         Unauthenticated where credentials are shown and are not good.
         """
         application_id = headers.get("applicationid") or None
+        CALLER.set(Principal(Role.ANONYMOUS, application_id=application_id))  # until more is known
+        principal = await self._caller(headers, application_id)
+        CALLER.set(principal)
+        return principal
+
+    async def _caller(self, headers: Mapping[str, str], application_id: str | None) -> Principal:
         scheme, _, credentials = headers.get("authorization", "").strip().partition(" ")
         token = headers.get("token") or (credentials if scheme.lower() == "bearer" else "")
         if token:

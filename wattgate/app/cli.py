@@ -1,6 +1,5 @@
 """The command line: `wattgate` or `python -m wattgate`."""
 
-import logging
 import re
 import socket
 from importlib import import_module
@@ -15,6 +14,7 @@ from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
+from wattgate.app import logs
 from wattgate.app.commands import err, out, run, with_gateway
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.simulated_network import SimulatedNetwork
@@ -87,7 +87,7 @@ def serve_gateway(
     if not run(_checked(settings)):
         err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
-    _set_up_logs(settings)
+    logs.set_up(settings)
     if workers > 1:
         raise typer.Exit(launch(settings, workers))
     _serve(settings, create_app(settings))
@@ -99,7 +99,7 @@ def serve_one(channel: int, place: int) -> None:
     settings = Settings()
     if place > 0:
         settings = settings.model_copy(update={"mqtt_url": None})
-    _set_up_logs(settings)
+    logs.set_up(settings)
     line = socket.socket(fileno=channel)
     on = listeners(settings.host, settings.port, shared=True)
     raise typer.Exit(serve(create_app(settings), settings, on, line))
@@ -123,7 +123,7 @@ def demo() -> None:
     table.add_row("Application (Basic)", f"{seed.APPLICATION_USERNAME}:{seed.APPLICATION_SECRET}")
     out.print(table)
     out.print("\nStop with Ctrl+C.")
-    _set_up_logs(settings)
+    logs.set_up(settings)
     _serve(settings, create_app(settings, background=[live.run_meters], network=SimulatedNetwork))
 
 
@@ -268,11 +268,6 @@ async def _prepare_demo(settings: Settings) -> int:
 
 async def _checked(settings: Settings) -> bool:
     return await with_gateway(settings, lambda gateway: is_current(gateway.database))
-
-
-def _set_up_logs(settings: Settings) -> None:
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("alembic").setLevel(logging.WARNING)  # it tells at every look which database it looks at
 
 
 def _serve(settings: Settings, application: Starlette) -> NoReturn:

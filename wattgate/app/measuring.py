@@ -1,5 +1,6 @@
 """Metrics of requests, and where Prometheus reads metrics."""
 
+import logging
 from time import perf_counter
 
 from prometheus_client import start_http_server
@@ -12,6 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wattgate.app.settings import Settings
 from wattgate.errors import Unavailable
 from wattgate.metrics import HTTP_SECONDS, summed, told
+
+log = logging.getLogger(__name__)
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 OTHER = "other"
@@ -43,7 +46,9 @@ class Measured:
         finally:
             if not streams:
                 method = scope["method"] if scope["method"] in METHODS else OTHER
-                HTTP_SECONDS.labels(method, route_of(scope), status).observe(perf_counter() - begun)
+                seconds, route = perf_counter() - begun, route_of(scope)
+                HTTP_SECONDS.labels(method, route, status).observe(seconds)
+                log.debug("%s %s was answered with %d in %.1f ms", method, route, status, seconds * 1000)
 
 
 def route_of(scope: Scope) -> str:

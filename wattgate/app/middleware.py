@@ -11,9 +11,20 @@ from wattgate.errors import TooLarge
 from wattgate.names import TRACE_ID
 from wattgate.rest_compat.tell import refusal
 
+_TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+
+
+def traced_as(traceparent: str) -> str | None:
+    """The trace id of a header of W3C Trace Context, by which the caller knows the request; None where it is none."""
+    found = _TRACEPARENT.fullmatch(traceparent.strip())
+    if found is None or (found[1] == "00" and found[3]):
+        return None
+    return found[2]
+
 
 class Trace:
-    """Gives each request an id, which stands in the answer's header, in errors and in the log."""
+    """Gives each request an id, which stands in the answer's header, in errors and in the log. It is the caller's own
+    where that has one (`traceparent`)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -22,7 +33,7 @@ class Trace:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        trace_id = uuid4().hex
+        trace_id = traced_as(Headers(scope=scope).get("traceparent", "")) or uuid4().hex
         TRACE_ID.set(trace_id)
 
         async def traced(message: Message) -> None:

@@ -46,6 +46,7 @@ class Settings(BaseSettings):
         default=100_000, ge=1, description="Those of all accounts of one application; the oldest give way."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
+    log_format: Literal["text", "json"] = Field(default="text", description="How it is logged: json for collectors.")
     drain_pause: float = Field(
         default=2.0,
         ge=0,

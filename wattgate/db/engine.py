@@ -68,6 +68,7 @@ class Database:
             json_serializer=lambda value: orjson.dumps(value).decode(),
             json_deserializer=_json,
             pool_size=pool_size,
+            hide_parameters=True,  # errors are logged, and the values are of people
         )
         sync = self.engine.sync_engine
         if self.sqlite:

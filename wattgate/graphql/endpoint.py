@@ -12,6 +12,7 @@ from wattgate.graphql.context import Context
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema
 from wattgate.principal import Authenticate
+from wattgate.trail import refused
 
 
 class Endpoint(GraphQL[Context, None]):
@@ -50,6 +51,7 @@ class Endpoint(GraphQL[Context, None]):
 
 
 def refusal(error: GatewayError) -> Response:
-    """The answer that tells an error in place of a result."""
+    """The answer that tells an error in place of a result. Refusals are logged."""
+    refused(error)
     body = {"data": None, "errors": [{"message": error.message, "extensions": error.extensions}]}
     return Response(orjson.dumps(body), error.status, media_type="application/json")

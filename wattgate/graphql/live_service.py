@@ -34,6 +34,7 @@ from wattgate.principal import Authenticate, Principal, Scope
 from wattgate.realtime.protocol import Request
 from wattgate.realtime.service import Answer, Refused
 from wattgate.realtime.subscription import Subscription
+from wattgate.trail import CALLER
 
 SINCE = "since"
 """The argument by which a client says where it was."""
@@ -86,6 +87,7 @@ class LiveService:
         return await self._ended(principals, self._clock())
 
     async def begin(self, principal: Principal, request: Request) -> Answer | Subscription:
+        CALLER.set(principal)
         try:
             document = known(self._schema._schema, request.query)
         except GraphQLError:

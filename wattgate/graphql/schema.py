@@ -16,6 +16,7 @@ from wattgate.graphql.fields import field_of
 from wattgate.graphql.glossary import VALUES, described
 from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.types.scalars import SCALARS
+from wattgate.trail import refused
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ def tell(error: GraphQLError) -> None:
     """Put the error contract on a GraphQL error; a fault of ours loses its message and goes to the log."""
     original = error.original_error
     if isinstance(original, GatewayError):
+        refused(original)
         return  # graphql-core has copied its extensions already
     if original is None or isinstance(original, GraphQLError):
         error.extensions = {**(error.extensions or {}), "code": "BAD_INPUT", "retryable": False}

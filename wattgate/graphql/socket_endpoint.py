@@ -1,5 +1,6 @@
 """The door for WebSockets: who may come in, and into whose hands a socket is given."""
 
+import logging
 from collections.abc import Collection
 
 from starlette.types import Receive, Scope, Send
@@ -10,6 +11,8 @@ from wattgate.realtime.portable_wire import PortableWire
 from wattgate.realtime.protocol import MEANINGS, SUBPROTOCOL, Close
 from wattgate.realtime.session import Session
 from wattgate.realtime.wire import EXTENSION, DirectWire
+
+log = logging.getLogger(__name__)
 
 
 class SocketEndpoint:
@@ -47,4 +50,7 @@ class SocketEndpoint:
         origin = socket.headers.get("origin")
         if origin is None or "*" in self._allowed_origins or origin in self._allowed_origins:
             return True
-        return origin.partition("://")[2] == socket.headers.get("host")
+        if origin.partition("://")[2] == socket.headers.get("host"):
+            return True
+        log.info("a page of the origin %.100r may not open sockets here", origin)
+        return False

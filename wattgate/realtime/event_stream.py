@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from wattgate.errors import GatewayError, Unauthenticated
-from wattgate.metrics import SERVER_DISCONNECTS
 from wattgate.principal import Principal
+from wattgate.realtime.disconnects import disconnected
 from wattgate.realtime.group import Group
 from wattgate.realtime.held import Held
 from wattgate.realtime.live import Live
@@ -191,7 +191,7 @@ class EventStream:
 
     def close(self, code: Close, reason: str) -> None:
         """End the stream. Whoever has to bring new credentials is told so; others just come back."""
-        SERVER_DISCONNECTS.labels(str(int(code))).inc()
+        disconnected(code, reason, self.principal)
         if code is Close.FORBIDDEN:
             for operation_id in tuple(self.operations):
                 self.operations.end(operation_id, told(Unauthenticated(reason)))

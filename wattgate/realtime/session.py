@@ -10,10 +10,11 @@ from uuid import uuid4
 
 from wattgate.clock import iso
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
-from wattgate.metrics import COMMAND_SECONDS, PING_PONG_SECONDS, SERVER_DISCONNECTS
+from wattgate.metrics import COMMAND_SECONDS, PING_PONG_SECONDS
 from wattgate.names import TRACE_ID
 from wattgate.principal import Principal, Role
 from wattgate.realtime import protocol
+from wattgate.realtime.disconnects import disconnected
 from wattgate.realtime.group import Group
 from wattgate.realtime.held import Held
 from wattgate.realtime.live import Live
@@ -321,7 +322,7 @@ class Session:
     def close(self, code: Close, reason: str) -> None:
         """End the connection, and say why."""
         if self._state is not State.CLOSED:
-            SERVER_DISCONNECTS.labels(str(int(code))).inc()
+            disconnected(code, reason, self.principal)
             self.wire.close(code, protocol.reason(reason))
             self.closing()
 

@@ -103,6 +103,7 @@ class Sockets:
     async def seat(self, connection: Connection) -> None:
         """Count a connection for its account and its application; the oldest ones give way to it."""
         caller, since = connection.principal, to_ms(self._service.now())
+        log.debug("a connection is open", extra={"caller": caller})
         benches = (
             ("account", caller.account_id, self._limits.account_connections),
             ("application", caller.application_id, self._limits.application_connections),

@@ -9,6 +9,7 @@ import msgspec
 from wattgate.db.rows import Rows
 from wattgate.errors import GatewayError
 from wattgate.realtime.watch import Watch
+from wattgate.trail import refused
 
 Read = Callable[[Callable[[Rows], Awaitable[Any]]], Awaitable[Any]]
 """Runs a function of the caller's rows in a session, and answers its result. GatewayError where that cannot be."""
@@ -88,5 +89,6 @@ def message(key: tuple[str, str], result: bytes, **extensions: Any) -> Message:
 
 
 def told(error: GatewayError) -> bytes:
-    """The list of errors, in JSON, that tells one."""
+    """The list of errors, in JSON, that tells one. Refusals are logged."""
+    refused(error)
     return msgspec.json.encode([{"message": error.message, "extensions": error.extensions}])

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from wattgate.errors import MAX_TOLD, BadInput, GatewayError, Internal, Path, Problem, Unauthenticated
+from wattgate.trail import refused
 
 Change = Callable[[GatewayError, dict[str, Any]], dict[str, Any]]
 
@@ -28,8 +29,9 @@ def refusal(
 ) -> Response:
     """The error contract as a REST answer. Bad input is told in the legacy words, with every problem beside.
 
-    `change` makes of the body what one place needs.
+    `change` makes of the body what one place needs. Refusals are logged.
     """
+    refused(error)
     problems = [replace(problem, path=_placed(problem.path, places)) for problem in error.problems]
     body: dict[str, Any] = {**more, "error": error.message, **error.extensions}
     if isinstance(error, BadInput) and problems:
