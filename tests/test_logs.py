@@ -10,11 +10,10 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from tests.support.house import PASSWORD, House, basic
+from tests.support.house import PASSWORD, basic
 from tests.support.processes import gateway
 from tests.test_serving import AT_ONCE, Home, home
 from wattgate.app.logs import Json, Text, clean
-from wattgate.app.middleware import traced_as
 from wattgate.names import TRACE_ID
 from wattgate.principal import Principal, Role
 from wattgate.trail import CALLER
@@ -141,26 +140,3 @@ async def test_a_line_says_who_acts_where_that_is_known() -> None:
 def test_an_application_id_that_a_caller_thought_up_makes_no_second_line() -> None:
     caller = Principal(Role.ANONYMOUS, application_id="x\n2026-01-01 INFO all is well")
     assert "\n" not in Text().format(record("refused", caller=caller))
-
-
-@pytest.mark.parametrize(
-    ("header", "trace_id"),
-    [
-        (f"00-{TRACE}-00f067aa0ba902b7-01", TRACE),
-        (f"cc-{TRACE}-00f067aa0ba902b7-01-what-the-future-will-be-like", TRACE),
-        (f"00-{TRACE}-00f067aa0ba902b7-01-more", None),
-        (f"ff-{TRACE}-00f067aa0ba902b7-01", None),
-        (f"00-{'0' * 32}-00f067aa0ba902b7-01", None),
-        (f"00-{TRACE}-{'0' * 16}-01", None),
-        (f"00-{TRACE.upper()}-00f067aa0ba902b7-01", None),
-        ("", None),
-    ],
-)
-def test_the_trace_id_of_a_traceparent_is_taken_over_where_it_is_valid(header: str, trace_id: str | None) -> None:
-    assert traced_as(header) == trace_id
-
-
-async def test_an_answer_tells_the_trace_id_that_its_caller_brought(served: House) -> None:
-    headers = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01", **served.one.headers["account"]}
-    answer = await served.call("GET", "/account/unknown", headers)
-    assert answer.headers["x-trace-id"] == answer.json()["traceId"] == TRACE

@@ -70,6 +70,8 @@ CORS_HEADERS = (
     "x-glow-version",
     "X-GraphQL-Event-Stream-Token",
     "Last-Event-ID",
+    "traceparent",
+    "tracestate",
 )
 
 READINGS_PATH = "/readings"

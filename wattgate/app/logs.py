@@ -37,10 +37,10 @@ def clean(text: str) -> str:
 def known(record: logging.LogRecord) -> dict[str, str]:
     """What is known of the request that a record is about: its trace, the application, and who acts.
 
-    A record may say itself who acts, as `caller`; else it is who acts in the task.
+    A record may say itself which trace it belongs to and who acts, as `trace_id` and `caller`; else the task says it.
     """
     caller = getattr(record, "caller", None) or CALLER.get()
-    found = {"traceId": TRACE_ID.get() or None}
+    found = {"traceId": getattr(record, "trace_id", None) or TRACE_ID.get() or None}
     if caller is not None:
         found |= {"applicationId": caller.application_id, "actor": actor(caller), "userId": caller.user_id}
     return {name: value for name, value in found.items() if value is not None and _ID.fullmatch(value)}

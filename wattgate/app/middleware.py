@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Mapping
-from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,21 +9,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from wattgate.errors import TooLarge
 from wattgate.names import TRACE_ID
 from wattgate.rest_compat.tell import refusal
+from wattgate.trail import new_trace_id, traced_as
 
-_TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
-
-
-def traced_as(traceparent: str) -> str | None:
-    """The trace id of a header of W3C Trace Context, by which the caller knows the request; None where it is none."""
-    found = _TRACEPARENT.fullmatch(traceparent.strip())
-    if found is None or (found[1] == "00" and found[3]):
-        return None
-    return found[2]
+ANSWERS = {"http.response.start", "websocket.accept"}
+"""Messages by which an answer begins, with its headers."""
 
 
 class Trace:
     """Gives each request an id, which stands in the answer's header, in errors and in the log. It is the caller's own
-    where that has one (`traceparent`)."""
+    where that has one (`traceparent`). A connection that stays has that of the request that opened it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -33,11 +26,11 @@ class Trace:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        trace_id = traced_as(Headers(scope=scope).get("traceparent", "")) or uuid4().hex
+        trace_id = traced_as(Headers(scope=scope).get("traceparent", "")) or new_trace_id()
         TRACE_ID.set(trace_id)
 
         async def traced(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in ANSWERS:
                 MutableHeaders(scope=message)["X-Trace-Id"] = trace_id
             await send(message)
 

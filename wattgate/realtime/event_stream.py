@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from wattgate.errors import GatewayError, Unauthenticated
+from wattgate.names import TRACE_ID
 from wattgate.principal import Principal
 from wattgate.realtime.disconnects import disconnected
 from wattgate.realtime.group import Group
@@ -63,6 +64,7 @@ class EventStream:
         self.principal = principal
         self.seats: tuple[Seat, ...] = ()
         self.slot: int | None = None
+        self.trace_id = TRACE_ID.get()
         self.operations = Operations(live, self)
         self._live = live
         self._single = single
@@ -88,7 +90,7 @@ class EventStream:
 
     def begin(self, request: Request, since: str | None) -> None:
         """Begin the one operation of the distinct mode. `since` is what Last-Event-ID says."""
-        self.operations.begin(ONLY, request, since=since)
+        self.operations.begin(ONLY, request, since=since, trace_id=self.trace_id)
 
     async def events(self) -> AsyncIterator[bytes]:
         """The stream, until it ends or nobody takes it any more."""
@@ -191,7 +193,7 @@ class EventStream:
 
     def close(self, code: Close, reason: str) -> None:
         """End the stream. Whoever has to bring new credentials is told so; others just come back."""
-        disconnected(code, reason, self.principal)
+        disconnected(code, reason, self.principal, self.trace_id)
         if code is Close.FORBIDDEN:
             for operation_id in tuple(self.operations):
                 self.operations.end(operation_id, told(Unauthenticated(reason)))

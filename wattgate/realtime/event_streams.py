@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from wattgate.errors import BadInput, Conflict, NotFound, Unauthenticated
+from wattgate.names import TRACE_ID
 from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
@@ -80,7 +81,7 @@ class EventStreams:
         if stream is not None:
             if operation_id in stream.operations:
                 raise Conflict("an operation of this id is running")
-            stream.operations.begin(operation_id, request)
+            stream.operations.begin(operation_id, request, trace_id=TRACE_ID.get())
         elif not subscribes:
             raise NotFound("the stream is not here; queries and mutations go by a plain POST")
         else:

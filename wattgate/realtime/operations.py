@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from typing import Protocol
-from uuid import uuid4
 
 from wattgate.errors import GatewayError, Internal, RateLimited
 from wattgate.metrics import COMMAND_SECONDS, SUBSCRIPTIONS
@@ -15,6 +14,7 @@ from wattgate.realtime.live import Live
 from wattgate.realtime.protocol import Request
 from wattgate.realtime.service import Answer, Refused
 from wattgate.realtime.subscription import Subscriber, Subscription, told
+from wattgate.trail import new_trace_id, traced_as
 
 log = logging.getLogger(__name__)
 
@@ -62,15 +62,15 @@ class Operations:
     def __contains__(self, operation_id: object) -> bool:
         return operation_id in self._running
 
-    def begin(self, operation_id: str, request: Request, *, since: str | None = None) -> None:
+    def begin(self, operation_id: str, request: Request, *, since: str | None = None, trace_id: str = "") -> None:
         """Begin an operation. Its id is not in use. `since` is where the client says that it was, if the request
-        does not say it."""
+        does not say it; `trace_id` is that of the HTTP request that asks, if one does."""
         most = self._live.limits.operations
         if len(self._running) >= most:
             refused = RateLimited(f"a connection has at most {most} operations at once", retry_after=1)
             self._asker.refuse(operation_id, told(refused))
         else:
-            work = self._supervise(operation_id, request, since)
+            work = self._supervise(operation_id, request, since, trace_id or _traced(request))
             self._running[operation_id] = asyncio.create_task(work)
 
     def end(self, operation_id: str, errors: bytes) -> None:
@@ -92,9 +92,9 @@ class Operations:
         for operation_id in tuple(self._running):
             self.stop(operation_id)
 
-    async def _supervise(self, operation_id: str, request: Request, since: str | None) -> None:
+    async def _supervise(self, operation_id: str, request: Request, since: str | None, trace_id: str) -> None:
         """Execute an operation. What goes wrong ends it."""
-        TRACE_ID.set(uuid4().hex)
+        TRACE_ID.set(trace_id)
         try:
             with COMMAND_SECONDS.labels("subscribe").time():
                 await self._execute(operation_id, request, since)
@@ -124,3 +124,9 @@ class Operations:
             SUBSCRIPTIONS.inc()
             subscriber.group = group
             self._running[operation_id] = subscriber
+
+
+def _traced(request: Request) -> str:
+    """The trace id of an operation: that which the caller brings as `extensions.traceparent`, or else a new one."""
+    given = (request.extensions or {}).get("traceparent")
+    return (traced_as(given) if isinstance(given, str) else None) or new_trace_id()

@@ -6,7 +6,6 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
-from uuid import uuid4
 
 from wattgate.clock import iso
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
@@ -22,6 +21,7 @@ from wattgate.realtime.operations import Operations
 from wattgate.realtime.protocol import TABLE, Close, Complete, ConnectionInit, Do, Malformed, Ping, State, Subscribe
 from wattgate.realtime.seats import Seat
 from wattgate.realtime.subscription import Message, told
+from wattgate.trail import new_trace_id
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +97,7 @@ class Session:
         "principal",
         "seats",
         "slot",
+        "trace_id",
         "wire",
     )
 
@@ -120,6 +121,7 @@ class Session:
         self.principal = Principal(Role.ANONYMOUS)
         self.seats: tuple[Seat, ...] = ()
         self.slot: int | None = None
+        self.trace_id = TRACE_ID.get() or new_trace_id()
         live.sockets.add(self)
         live.wheel.place(self, self._end_due)
 
@@ -217,7 +219,7 @@ class Session:
 
     async def _supervise(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
         """Look at credentials. What goes wrong ends the connection."""
-        TRACE_ID.set(uuid4().hex)
+        TRACE_ID.set(self.trace_id)
         try:
             with COMMAND_SECONDS.labels(kind).time():
                 await work()
@@ -322,7 +324,7 @@ class Session:
     def close(self, code: Close, reason: str) -> None:
         """End the connection, and say why."""
         if self._state is not State.CLOSED:
-            disconnected(code, reason, self.principal)
+            disconnected(code, reason, self.principal, self.trace_id)
             self.wire.close(code, protocol.reason(reason))
             self.closing()
 
