@@ -18,7 +18,7 @@ from wattgate.realtime.missed import MAX_MISSED
 FRESHNESS = """subscription ($ids: [ID!]!) {
     freshness(resourceIds: $ids) { resourceId freshness { state cause asOf ageSeconds expectedEverySeconds } } }"""
 DEVICES = "subscription ($ids: [ID!]!) { deviceStates(deviceIds: $ids) { deviceId freshness { state } } }"
-ALERTS = "subscription ($since: String) { alerts(since: $since) { alertId readAt data alertType { name } } }"
+ALERTS = "subscription ($since: String) { alerts(since: $since) { alertId readAt data alertType { systemAlertTypeId } } }"
 READINGS = """subscription ($ids: [ID!]!, $since: String) {
     readings(resourceIds: $ids, since: $since) { resourceId field value at } }"""
 
@@ -144,7 +144,7 @@ async def test_alerts_are_told_to_whoever_begins_as_they_are_sent_and_after_an_a
             "alertId": ids[1],
             "readAt": None,
             "data": {"use": [1.5, None]},
-            "alertType": {"name": "High"},
+            "alertType": {"systemAlertTypeId": "CM01"},
         }
     position = live["extensions"]["position"]
     ids += [await send(served.one, served) for _ in "ab"]
