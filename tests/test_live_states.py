@@ -18,7 +18,9 @@ from wattgate.realtime.missed import MAX_MISSED
 FRESHNESS = """subscription ($ids: [ID!]!) {
     freshness(resourceIds: $ids) { resourceId freshness { state cause asOf ageSeconds expectedEverySeconds } } }"""
 DEVICES = "subscription ($ids: [ID!]!) { deviceStates(deviceIds: $ids) { deviceId freshness { state } } }"
-ALERTS = "subscription ($since: String) { alerts(since: $since) { alertId readAt data alertType { systemAlertTypeId } } }"
+ALERTS = (
+    "subscription ($since: String) { alerts(since: $since) { alertId readAt data alertType { systemAlertTypeId } } }"
+)
 READINGS = """subscription ($ids: [ID!]!, $since: String) {
     readings(resourceIds: $ids, since: $since) { resourceId field value at } }"""
 

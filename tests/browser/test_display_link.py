@@ -5,12 +5,14 @@ import json
 import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, WebSocket, WebSocketRoute, expect
 
 from tests.browser.displays import NOTHING, SEVERAL_READINGS, open_display
 from tests.browser.still_home import SECOND, StillHome, still_home
+from wattgate.app.demo.seed import send_alert
 from wattgate.clock import utc_now
 from wattgate.graphql.login import TOKEN_LIFETIME
 
@@ -179,6 +181,22 @@ async def test_a_token_is_renewed_over_the_connection_that_stands(page: Page) ->
     assert await token_of(page) != first
     await overheard.until(json.dumps({"token": await token_of(page)}, separators=(",", ":")))
     assert overheard.connections == 1
+
+
+async def test_alerts_that_are_not_read_are_counted_as_they_are_sent_and_read(page: Page, home: StillHome) -> None:
+    await open_display(page)
+    alerts, token = page.get_by_test_id("alerts"), await token_of(page)
+
+    async def ask(query: str) -> Any:
+        answer = await page.request.post("/graphql", headers={"token": token}, data={"query": query})
+        return (await answer.json())["data"]
+
+    await expect(alerts).to_have_text(re.compile(r"^\s*1 unread\s*$"))
+    (alert,) = (await ask("{ userAlerts { userId } }"))["userAlerts"]
+    await send_alert(home.runner, alert["userId"])
+    await expect(alerts).to_have_text(re.compile(r"^\s*2 unread\s*$"))
+    await ask("mutation { markAlertsRead { marked } }")
+    await expect(alerts).to_be_hidden()
 
 
 async def test_a_token_that_was_revoked_ends_in_the_log_in(page: Page, home: StillHome) -> None:

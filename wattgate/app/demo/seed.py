@@ -17,6 +17,7 @@ from wattgate.db.models import Resource
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.operation import Operation
+from wattgate.graphql.resolvers import alerts as alert_resolvers
 from wattgate.graphql.resolvers import homes, provisioning, recording, resources, tariffs
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import alerts, content
@@ -40,6 +41,9 @@ SYSTEM = Principal(Role.SYSTEM, application_id=APPLICATION_ID)
 HISTORY = timedelta(days=396)
 OUTAGE_AGO, OUTAGE = timedelta(days=23, hours=7), timedelta(hours=6)
 """The demonstration's gap: the meter network was away for six hours three weeks before the database was made."""
+
+ALERT_TYPE = "CM01"
+"""The short code of the alert type of the demonstration."""
 
 STORAGE_START = "2014-01-06T00:00:00+00:00"
 BATCH = 10_000
@@ -162,6 +166,15 @@ async def install(runner: Runner) -> None:
         await network.add_meters(runner, SYSTEM, home.habits.seed, home.postal_code, gas=gas)
         await network.add_display(runner, owner, display_type_id, home.habits.seed, gas=gas)
     await _add_content(runner)
+    await send_alert(runner, users[USERNAME])
+
+
+async def send_alert(runner: Runner, user_id: str) -> None:
+    """Alert a user of the demonstration to much power."""
+    given = alerts.NewAlert(
+        user_id=ID(user_id), alert_type_id=ALERT_TYPE, channels=[alerts.Channel.INBOX], data={"power": 5200}
+    )
+    await runner.run(alert_resolvers.send_alert, SYSTEM, {"input": given})
 
 
 async def installed(runner: Runner) -> list[Installed]:
@@ -333,7 +346,7 @@ async def _add_content(runner: Runner) -> None:
         SYSTEM,
         {
             "input": alerts.NewAlertType(
-                name="High consumption", system_alert_type_id="CM01", description="More power than usual"
+                name="High consumption", system_alert_type_id=ALERT_TYPE, description="More power than usual"
             )
         },
     )
