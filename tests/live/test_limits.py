@@ -4,12 +4,10 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.live.conftest import OpenHouse
-from tests.support.live import LiveHouse
+from tests.support.live import NEVER, LiveHouse
 from tests.support.socket import socket
 from wattgate.realtime.limits import Limits
 from wattgate.realtime.protocol import MEANINGS, Close
-
-NEVER = 1e9
 
 
 async def test_whoever_does_not_say_who_it_is_in_time_is_closed_with_4408(open_house: OpenHouse) -> None:

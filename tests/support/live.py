@@ -19,6 +19,7 @@ from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.migrate import upgrade
 from wattgate.graphql.login import TOKEN_LIFETIME
+from wattgate.metrics import CLIENTS, SUBSCRIPTIONS
 from wattgate.names import ReadingQuality
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, LiveReading
@@ -27,6 +28,9 @@ from wattgate.realtime.wire import DirectWire
 
 WIRES: dict[str, Any] = {"direct": DirectWire, "portable": "websockets-sansio"}
 """How sockets are served: by our own protocol of uvicorn, and by its plain one, as on any other server."""
+
+NEVER = 1e9
+"""Seconds after which nothing is due in a test."""
 
 READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field value } }"
 RESUMING = """
@@ -115,6 +119,27 @@ class LiveHouse(House):
         async with socket(self.url) as one:
             await one.init(**(payload or self.one.headers["account"]))
             yield one
+
+    @property
+    def sessions(self) -> list[Any]:
+        """The connections, oldest first."""
+        return list(self.gateway.live.sockets._connections)
+
+    def traces(self) -> dict[str, object]:
+        """What connections leave behind while they are there."""
+        live = self.gateway.live
+        return {
+            "connections": live.sockets.count,
+            "seated": len(live.sockets._seated),
+            "benches": len(getattr(live.sockets._seats, "_benches", ())),
+            "groups": live.groups.count,
+            "channels": self.gateway.hub.channels,
+            "listeners": self.gateway.hub.listening,
+            "deadlines": live.wheel.placed,
+            "clients": CLIENTS._value.get(),
+            "subscriptions": SUBSCRIPTIONS._value.get(),
+            "tasks": len(asyncio.all_tasks()),
+        }
 
     def listening(self, resource_id: str) -> int:
         """How many subscribers are told the readings of a resource."""

@@ -43,9 +43,10 @@ class PortableWire:
             if not self._aborted:
                 raise
         finally:
+            self._running = None  # from here on there is nothing to cut
+            session.gone()
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
-            session.gone()
 
     def write(self, message: bytes) -> None:
         if self._ending is not None:

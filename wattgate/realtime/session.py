@@ -158,7 +158,7 @@ class Session:
                 self._begin(message)
             case Do.STOP, Complete(id=operation_id):
                 self._operations.stop(operation_id)
-            case Do.PONG, Ping(payload=payload) if payload and CREDENTIALS & payload.keys():
+            case Do.PONG, Ping(payload=payload) if payload and not CREDENTIALS.isdisjoint(map(str.lower, payload)):
                 self._refresh(payload)
             case Do.PONG, Ping(payload=payload):
                 self.say(protocol.pong(payload))
