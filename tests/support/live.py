@@ -24,6 +24,7 @@ from wattgate.names import ReadingQuality
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, LiveReading
 from wattgate.realtime.limits import Limits
+from wattgate.realtime.sockets import CONTROL
 from wattgate.realtime.wire import DirectWire
 
 WIRES: dict[str, Any] = {"direct": DirectWire, "portable": "websockets-sansio"}
@@ -31,6 +32,9 @@ WIRES: dict[str, Any] = {"direct": DirectWire, "portable": "websockets-sansio"}
 
 NEVER = 1e9
 """Seconds after which nothing is due in a test."""
+
+STANDING = 2
+"""How many tasks look after connections also when there are none."""
 
 READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field value } }"
 RESUMING = """
@@ -152,10 +156,11 @@ class LiveHouse(House):
             while not reached():  # noqa: ASYNC110 (what is looked at does not tell)
                 await asyncio.sleep(0.005)
 
-    async def quiet(self) -> None:
-        """Wait until nothing that lives is left."""
-        live = self.gateway.live
-        await self.until(lambda: not (live.sockets.count or live.groups.count or live.wheel.placed))
+    async def quiet(self, but: int = 0) -> None:
+        """Wait until no more than so many connections are left, and what their end has begun is done."""
+        sockets = self.gateway.sockets
+        await self.until(lambda: sockets.count == but and len(sockets._work) <= STANDING)
+        await self.until(lambda: but or not (self.gateway.live.groups.count or self.gateway.live.wheel.placed))
 
 
 @asynccontextmanager
@@ -171,4 +176,5 @@ async def live_house(
     gateway.live.wheel.now = hands.monotonic
     one, other = (replace(tenant, gateway=gateway) for tenant in (settled.one, settled.other))
     async with serving(app, ws=WIRES[wire]) as url, httpx.AsyncClient(base_url=url, timeout=30) as http:
+        await gateway.hub.open(CONTROL)
         yield LiveHouse(url, http, gateway, one, other, hands)
