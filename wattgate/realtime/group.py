@@ -85,7 +85,7 @@ class Group(ABC):
 
     def _tell(self, message: Message) -> None:
         begun, overrun = perf_counter(), []
-        for subscriber in self._subscribers:
+        for subscriber in tuple(self._subscribers):  # one that is cut because it does not read leaves at once
             if subscriber.buffer is None:
                 subscriber.next(message)
             elif len(subscriber.buffer) < MAX_BUFFERED:

@@ -11,9 +11,10 @@ Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 
-MOST_UNSENT = 32 * 1024
-LEAST_UNSENT = 8 * 1024
-"""Bytes that wait for the peer before it counts as slow, and until it reads again."""
+MOST_UNSENT = 128 * 1024
+LEAST_UNSENT = 32 * 1024
+"""Bytes that wait for the peer before it counts as slow, and until it reads again: more than a batch of readings has,
+because all of it waits here until the task that writes has its turn."""
 
 
 class PortableWire:
