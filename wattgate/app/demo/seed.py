@@ -172,7 +172,7 @@ async def install(runner: Runner) -> None:
 async def send_alert(runner: Runner, user_id: str) -> None:
     """Alert a user of the demonstration to much power."""
     given = alerts.NewAlert(
-        user_id=ID(user_id), alert_type_id=ALERT_TYPE, channels=[alerts.Channel.INBOX], data={"power": 5200}
+        user_id=ID(user_id), alert_type_id=ALERT_TYPE, channels=[alerts.Channel.INBOX], data=Json({"power": 5200})
     )
     await runner.run(alert_resolvers.send_alert, SYSTEM, {"input": given})
 
