@@ -1,7 +1,7 @@
 """Subscribers to events as they come: each has its place, and whoever was away is told what it has missed."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -31,6 +31,10 @@ class StreamGroup(Group):
         self._missed = subscription.watch.missed
         self._places: dict[str, str] = {}
         self._feed: Feed | None = None
+        self._behind: set[Subscriber] = set()
+        self._stood = ""
+        """Where those who are `_behind` stood before the bus lost what they are to be told of."""
+
         if self._selection.at_once is None:
             self._go_on_in_time()
 
@@ -45,14 +49,18 @@ class StreamGroup(Group):
             await self._go_live(subscriber)
 
     def lost(self, topic: str, position: str) -> None:
-        stood = self._position if len(self._places) == len(self.topics) else ""
-        self._places[topic] = position
-        unaware = [one for one in self._subscribers if not one.resumes or one.buffer is not None]
+        up_to_date = {one for one in self._subscribers if one.buffer is None or one in self._behind}
+        told = {one for one in up_to_date if one.resumes}
+        unaware = [one for one in self._subscribers if one not in told]
         self._fail(Unavailable("some events were lost; ask again", retry_after=1), unaware)
-        if self._subscribers:
-            for subscriber in self._subscribers:
-                subscriber.buffer = []
-            self._start(partial(self._refill, tuple(self._subscribers), stood, self._position))
+        if told and not told & self._behind:
+            self._stood = self._position
+        self._places[topic], self._behind = position, told
+        if told:
+            waiting: dict[Subscriber, list[Message]] = {one: [] for one in told}
+            for one, buffer in waiting.items():
+                one.buffer = buffer
+            self._start(partial(self._refill, waiting, self._stood, self._position))
 
     def _change(self, event: Event) -> None:
         if self._feed is None and self._selection.at_once is not None:
@@ -115,15 +123,22 @@ class StreamGroup(Group):
             await self._bring(subscriber, [one])
         return None
 
-    async def _refill(self, subscribers: Collection[Subscriber], stood: str, stands: str) -> None:
-        """Tell those who were up to date what the database has, because the bus has lost some."""
+    async def _refill(self, waiting: Mapping[Subscriber, list[Message]], stood: str, stands: str) -> None:
+        """Tell those who were up to date what the database has, because the bus has lost some.
+
+        Whoever has another buffer than it had then is left to another refill: more was lost in the meantime.
+        """
+        if not any(one.buffer is buffer for one, buffer in waiting.items()):
+            return
         messages = await self._fill(stood, stands, recovered=False)
 
-        async def refill(subscriber: Subscriber) -> None:
-            await self._bring(subscriber, messages)
-            await self._go_live(subscriber)
+        async def refill(subscriber: Subscriber, buffer: list[Message]) -> None:
+            if subscriber.buffer is buffer:
+                await self._bring(subscriber, messages)
+            if subscriber.buffer is buffer:
+                await self._go_live(subscriber)
 
-        await asyncio.gather(*map(refill, subscribers))
+        await asyncio.gather(*(refill(*one) for one in waiting.items()))
 
     async def _fill(self, stood: str, stands: str, **said: bool) -> list[Message]:
         """What the database has, as it is told: all since a position, or the newest where that is empty.
@@ -146,16 +161,25 @@ class StreamGroup(Group):
         return found
 
     async def _bring(self, subscriber: Subscriber, messages: Iterable[Message]) -> None:
-        """Tell what has waited, as fast as it is read: none of it may give way to a later one."""
+        """Tell what has waited, as fast as it is read: none of it may give way to a later one.
+
+        It ends where more is lost in the meantime, which gives the subscriber another buffer.
+        """
+        buffer = subscriber.buffer
         for one in messages:
+            if subscriber.buffer is not buffer:
+                return
             self._say(subscriber, one)
             await subscriber.room()
 
     async def _go_live(self, subscriber: Subscriber) -> None:
         """Tell what came meanwhile, and from now on everything at once."""
-        while subscriber.buffer:
-            await self._bring(subscriber, [subscriber.buffer.pop(0)])
-        subscriber.buffer = None
+        buffer = subscriber.buffer
+        while buffer and subscriber.buffer is buffer:
+            await self._bring(subscriber, [buffer.pop(0)])
+        if subscriber.buffer is buffer:
+            subscriber.buffer = None
+            self._behind.discard(subscriber)
 
     def _read_position(self, text: str) -> dict[str, str]:
         """The position in each topic; nothing where the text is none of this group."""

@@ -46,7 +46,8 @@ MAX_HELD = 1_000
 LAG_SAMPLE = 16
 """Of one in so many messages the way is timed, by the clocks of Redis and of this machine."""
 
-BETWEEN_ATTEMPTS = Backoff(shortest=0.1, longest=2.0)
+BETWEEN_ATTEMPTS = Backoff(shortest=0.1, longest=0.5)
+"""Short, because what is lost is told only then; a process makes two connections for all its clients."""
 
 
 class _Topic:
