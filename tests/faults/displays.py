@@ -4,7 +4,7 @@ import asyncio
 import random
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import orjson
@@ -256,7 +256,7 @@ class Display:
     def _next(self, payload: dict[str, Any]) -> None:
         self.position, reading = payload["extensions"]["position"], payload["data"]["readings"]
         if reading is None:
-            self.history.append(Told(payload["extensions"].get("recovered"), self.position))
+            self.history.append(Told(payload["extensions"].get("recovered"), self.position, datetime.now(UTC)))
             self.live = True
             return
         resource_id, number = reading["resourceId"], int(reading["value"])

@@ -7,7 +7,11 @@ missing, doubled or out of order shows in the numbers alone.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import datetime, timedelta
+
+LATE = timedelta(seconds=5)
+"""How long after a reading that follows a gap a display may be told of it: a gateway that cannot reach Redis to tell
+of what it could not publish is heard once it does, and others may have published in between."""
 
 
 class Ledger:
@@ -73,6 +77,7 @@ class Told:
 
     recovered: bool | None
     position: str
+    when: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,9 @@ class Findings:
     told_of_loss: int = 0
     lost_as_told: int = 0
     """Readings that were never shown, after the display was told that some may be lost."""
+
+    told_late: int = 0
+    """Readings that were passed over shortly before the display was told so."""
 
     conflated: int = 0
     """Readings that were passed over for a display that reads slowly."""
@@ -160,6 +168,9 @@ class _Check:
         self._filling: str | None = None
         """The position of readings that make up for what is lost, all but the last."""
 
+        self._missed: list[tuple[Shown, int]] = []
+        """Readings with how many are missing before each, of which the display is not told yet."""
+
         self.findings = Findings()
 
     def take(self, entry: Entry) -> None:
@@ -175,6 +186,7 @@ class _Check:
 
     def end(self, resource_ids: Iterable[str]) -> None:
         """What a display that watches these resources shows in the end must be their newest readings."""
+        self._account_for_gaps()
         for resource_id in resource_ids:
             stream = self._streams.get(resource_id, _Stream())
             shown, newest = stream.last, self._ledger.newest(resource_id)
@@ -189,6 +201,7 @@ class _Check:
             return
         if told.recovered is False:
             self.findings.told_of_loss += 1
+            self._account_for_gaps(told.when)
         self._begun = True
         self._filling = told.position if told.position == self._position else None
         for stream in self._streams.values():
@@ -251,8 +264,17 @@ class _Check:
         if self._conflates:
             self.findings.conflated += missing
             return
-        self.findings.gaps += missing
-        self._wrong(f"misses {missing} of {shown.resource_id} before {shown.number}, and was not told")
+        self._missed.append((shown, missing))
+
+    def _account_for_gaps(self, told: datetime | None = None) -> None:
+        """Gaps are no secret where the display was told of them by an instant."""
+        for shown, missing in self._missed:
+            if told is not None and told - shown.at <= LATE:
+                self.findings.told_late += missing
+            else:
+                self.findings.gaps += missing
+                self._wrong(f"misses {missing} of {shown.resource_id} before {shown.number}, and was not told")
+        self._missed.clear()
 
     def _wrong(self, sentence: str) -> None:
         self.findings.wrong.append(f"{self._name} {sentence}")
@@ -270,6 +292,13 @@ def check_history(
         check.take(entry)
     check.end(resource_ids)
     return check.findings
+
+
+def count_lost(stored: Mapping[str, Sequence[tuple[datetime, int]]], ledger: Ledger) -> int:
+    """How many readings were acknowledged of which there is no row."""
+    return sum(
+        len(ledger.acknowledged(one) - {number for _, number in stored.get(one, ())}) for one in ledger.resource_ids
+    )
 
 
 def check_stored(stored: Mapping[str, Sequence[tuple[datetime, int]]], ledger: Ledger) -> list[str]:

@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, text
 
 from tests.faults.displays import MANY, Display
 from tests.faults.gateways import GatewayProcess
-from tests.faults.history import Findings, Ledger, check_history, check_stored
+from tests.faults.history import Findings, Ledger, check_history, check_stored, count_lost
 from tests.faults.meters import SLACK_SECONDS, Meters
 from tests.faults.scale import Scale, scale
 from tests.support.house import Tenant, settle
@@ -149,7 +149,7 @@ class Scene:
             watched = () if one.away else one.resource_ids
             found += check_history(one.name, one.history, watched, self.ledger, conflates=one in self.slow)
         wrong = [*self.meters.wrong, *check_stored(stored, self.ledger), *found.wrong]
-        self._street.tell(title, self._row(sum(map(len, stored.values())), found))
+        self._street.tell(title, self._row(count_lost(stored, self.ledger), found))
         assert not wrong, f"{len(wrong)} things are wrong: " + "; ".join(wrong[:MAX_TOLD])
         return found
 
@@ -160,22 +160,23 @@ class Scene:
             one.close()
         await asyncio.gather(*self._watching)
 
-    def _row(self, stored: int, found: Findings) -> dict[str, int]:
+    def _row(self, lost: int, found: Findings) -> dict[str, int]:
         """What is told in the table."""
         return {
             "acknowledged": self.ledger.count,
-            "stored": stored,
             "sent again": self.ledger.retried,
             "displays": len(self.displays),
-            "shown": found.shown,
-            "connections": found.connections,
-            "resumed": found.recovered,
-            "told of loss": found.told_of_loss,
-            "lost as told": found.lost_as_told,
+            "delivered": found.shown,
+            "reconnects": found.connections - len(self.displays),
+            "recovered true": found.recovered,
+            "recovered false": found.told_of_loss,
+            "not shown, as told": found.lost_as_told,
+            "told late": found.told_late,
             "conflated": found.conflated,
+            "lost": lost,
             "gaps": found.gaps,
             "duplicates": found.duplicates,
-            "disorders": found.disorders,
+            "out of order": found.disorders,
         }
 
 

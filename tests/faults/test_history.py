@@ -4,7 +4,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.faults.history import Came, Entry, Findings, Ledger, Left, Shown, Told, check_history, check_stored
+from tests.faults.history import (
+    LATE,
+    Came,
+    Entry,
+    Findings,
+    Ledger,
+    Left,
+    Shown,
+    Told,
+    check_history,
+    check_stored,
+    count_lost,
+)
 
 ONE, OTHER = "one", "other"
 BEGUN = datetime(2026, 11, 1, tzinfo=UTC)
@@ -36,8 +48,8 @@ def filled(*numbers: int, stood: str = "") -> list[Entry]:
     return [Shown(ONE, one, at(one), "anew" if one == numbers[-1] else stood) for one in numbers]
 
 
-def told(recovered: bool | None, position: str = "") -> list[Entry]:
-    return [Came(0), Told(recovered, position)]
+def told(recovered: bool | None, position: str = "", *, when: datetime = BEGUN) -> list[Entry]:
+    return [Came(0), Told(recovered, position, when)]
 
 
 def check(ledger: Ledger, *entries: list[Entry], conflates: bool = False) -> Findings:
@@ -82,6 +94,17 @@ def test_a_loss_that_is_told_is_counted_and_not_wrong(ledger: Ledger) -> None:
 def test_a_planted_gap_is_found(ledger: Ledger) -> None:
     found = check(ledger, told(None, "begin"), live(*range(5), *range(7, COUNT)))
     assert (found.gaps, found.wrong) == (2, ["it misses 2 of one before 7, and was not told"])
+
+
+def test_a_gap_that_is_told_soon_after_is_counted_apart_and_one_that_is_told_too_late_is_found(ledger: Ledger) -> None:
+    begin, again = [told(None, "begin"), live(*range(5), *range(7, 9))], [filled(10, stood="live-8"), live(11)]
+    rest = live(*range(12, COUNT))
+    soon = check(ledger, *begin, told(False, "live-8", when=at(7) + LATE), *again, rest)
+    assert (soon.wrong, soon.told_late, soon.gaps) == ([], 2, 0)
+    late = check(ledger, *begin, told(False, "live-8", when=at(8) + LATE), *again, rest)
+    assert (late.wrong, late.told_late, late.gaps) == (["it misses 2 of one before 7, and was not told"], 0, 2)
+    resumed = check(ledger, *begin, told(True, "live-8", when=at(8)), live(*range(9, COUNT)))
+    assert (resumed.told_late, resumed.gaps) == (0, 2)
 
 
 def test_a_planted_gap_after_a_return_is_found(ledger: Ledger) -> None:
@@ -159,6 +182,7 @@ def test_rows_are_complete_and_single_and_known(ledger: Ledger) -> None:
     rows = [(at(number), number) for number in range(COUNT)]
     assert check_stored({ONE: rows, OTHER: rows}, ledger) == []
     assert check_stored({ONE: rows, OTHER: rows[:7] + rows[8:]}, ledger) == ["other has no row of 7"]
+    assert (count_lost({ONE: rows, OTHER: rows}, ledger), count_lost({OTHER: rows[1:]}, ledger)) == (0, COUNT + 1)
     assert check_stored({ONE: rows}, ledger)[0] == "other has no row of 0"
     assert check_stored({ONE: [*rows, rows[3]], OTHER: rows}, ledger) == ["one has 2 rows of 3"]
     moved = [*rows[:-1], (at(0), COUNT - 1)]
