@@ -10,7 +10,7 @@ GOING_AWAY = 4503
 async def test_gateways_that_are_killed_lose_nothing(street: Street) -> None:
     async with scene(street) as play:
         for _ in range(street.scale.cycles):
-            for gateway in street.gateways:
+            for gateway in street.gateways[: 2 if street.scale.long else 1]:
                 await play.meters.more(street.scale.rounds)
                 await gateway.kill()
                 await play.all_live()
