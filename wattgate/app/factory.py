@@ -25,6 +25,7 @@ from wattgate.app.measuring import Measured, metrics, on_the_gateways_port
 from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
 from wattgate.app.pages import pages
 from wattgate.app.settings import Settings
+from wattgate.app.tracing import Tracing, tracing
 from wattgate.app.upkeep import run_upkeep
 from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
@@ -54,6 +55,7 @@ from wattgate.rest_compat.intake import TAKES
 from wattgate.rest_compat.openapi import document
 from wattgate.rest_compat.routes import OPERATION_HEADER, routes
 from wattgate.rest_compat.tell import refusal, tell_http
+from wattgate.spans import NO_SPANS, NoSpans, Spans
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +110,7 @@ def assemble(
     network: Networks = RegistryNetwork,
     clock: Clock = utc_now,
     limits: Limits | None = None,
+    spans: Spans = NO_SPANS,
 ) -> Gateway:
     """Make the parts that the settings ask for. Nothing is connected yet.
 
@@ -115,8 +118,8 @@ def assemble(
     """
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
     bus, seats = _bus(settings, clock)
-    runner = Runner(database, bus, network=network, clock=clock)
-    schema = build(OPERATIONS)
+    runner = Runner(database, bus, network=network, clock=clock, spans=spans)
+    schema = build(OPERATIONS, traced=not isinstance(spans, NoSpans))
     identity = Identity(database)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
@@ -157,7 +160,9 @@ def create_app(
     limits: Limits | None = None,
 ) -> Starlette:
     """The gateway as an ASGI application."""
-    gateway = assemble(settings, network=network, clock=clock, limits=limits)
+    traces = tracing()
+    gateway = assemble(settings, network=network, clock=clock, limits=limits, spans=traces)
+    traces.watch(gateway.database.engine.sync_engine)
     authenticate = gateway.authenticator.principal
     http = Endpoint(gateway.schema, gateway.runner, authenticate, ide=settings.environment == "development")
     streams = EventStreams(gateway.live, gateway.hub, gateway.bus)
@@ -184,15 +189,15 @@ def create_app(
             Mount(f"{settings.base_path}{NOTIFICATION_BASE}", routes=[one for one in rest if _notifies(one)]),
             Mount(settings.base_path, routes=rest),
         ],
-        middleware=_middleware(settings),
+        middleware=_middleware(settings, traces),
         exception_handlers={HTTPException: tell_http, Exception: tell_unexpected},
-        lifespan=_lifespan(gateway, [run_catch_ups, run_upkeep, *_intakes(settings), *background]),
+        lifespan=_lifespan(gateway, traces, [run_catch_ups, run_upkeep, *_intakes(settings), *background]),
     )
     application.state.gateway = gateway
     return application
 
 
-def _lifespan(gateway: Gateway, background: Sequence[Background]) -> Lifespan[Starlette]:
+def _lifespan(gateway: Gateway, traces: Tracing, background: Sequence[Background]) -> Lifespan[Starlette]:
     """Starts only on a database that is current, with the background work beside; closes what was opened."""
 
     @asynccontextmanager
@@ -204,6 +209,7 @@ def _lifespan(gateway: Gateway, background: Sequence[Background]) -> Lifespan[St
                 yield
         finally:
             await gateway.database.close()
+            await traces.close()
 
     return lifespan
 
@@ -231,7 +237,7 @@ def _notifies(route: BaseRoute) -> bool:
     return isinstance(route, Route) and route.path.startswith(NOTIFICATION_PATHS)
 
 
-def _middleware(settings: Settings) -> list[Middleware]:
+def _middleware(settings: Settings, traces: Tracing) -> list[Middleware]:
     """What every request passes, outermost first."""
     return [
         Middleware(Trace),
@@ -244,6 +250,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
             max_age=600,
         ),
         Middleware(PlainPaths),
+        *traces.middleware,
         Middleware(Measured),
         Middleware(
             BodyLimit,

@@ -132,6 +132,14 @@ class Settings(BaseSettings):
         return path
 
 
+def traces_are_wanted() -> bool:
+    """Whether the variables of OpenTelemetry's specification say where traces are sent."""
+    given = os.environ
+    if given.get("OTEL_SDK_DISABLED", "").lower() == "true" or given.get("OTEL_TRACES_EXPORTER") == "none":
+        return False
+    return bool(given.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or given.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
+
+
 def environment_with(**changed: str) -> dict[str, str]:
     """The environment of this process with some variables changed, for a process that it starts."""
     return {**os.environ, **changed}

@@ -29,6 +29,7 @@ from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.runner import Runner, permit
 from wattgate.graphql.schema import Schema, tell
 from wattgate.graphql.selection import compiled, root_field, selection_of
+from wattgate.graphql.traced import named
 from wattgate.names import camel
 from wattgate.principal import Authenticate, Principal, Scope
 from wattgate.realtime.protocol import Request
@@ -95,7 +96,9 @@ class LiveService:
         try:
             node = _operation(document, request.operation_name)
             if node.operation is OperationType.SUBSCRIPTION:
-                return await self._subscription(principal, request, document, node)
+                name = None if node.name is None else node.name.value
+                with self._runner.spans.served("subscription", named("subscription", name)):
+                    return await self._subscription(principal, request, document, node)
         except GraphQLError as error:
             raise _refusal([error]) from None
         return await self._answer(principal, request)

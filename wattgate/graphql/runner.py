@@ -12,9 +12,11 @@ from wattgate.db.rows import Rows
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.operation import Call, Kind, Operation
+from wattgate.names import camel
 from wattgate.principal import Permission, Principal, Role, Scope
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
+from wattgate.spans import NO_SPANS, Spans
 
 NO_APPLICATION = ""
 """The application of callers that have none: it owns no rows."""
@@ -24,8 +26,15 @@ class Runner:
     """Runs operations and edges for principals. Nothing else opens a session or commits."""
 
     def __init__(
-        self, database: Database, bus: Bus, *, network: Networks = RegistryNetwork, clock: Clock = utc_now
+        self,
+        database: Database,
+        bus: Bus,
+        *,
+        network: Networks = RegistryNetwork,
+        clock: Clock = utc_now,
+        spans: Spans = NO_SPANS,
     ) -> None:
+        self.spans = spans
         self._database = database
         self._bus = bus
         self._network = network
@@ -33,6 +42,10 @@ class Runner:
 
     async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
         """The operation's result. Mutations are committed, and their events published, before it is returned."""
+        with self.spans.step(camel(operation.name)):
+            return await self._run(operation, principal, arguments)
+
+    async def _run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
         scope = permit(principal, operation.needs)
         write = operation.kind is Kind.MUTATION
         events: list[Event] = []
@@ -59,8 +72,9 @@ class Runner:
     ) -> list[Any]:
         """What the edge leads to, one result for each parent, in a session of its own."""
         scope = permit(principal, edge.needs)
-        async with self._database.session(write=False) as session:
-            found: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
+        with self.spans.step(edge.load.__name__):
+            async with self._database.session(write=False) as session:
+                found: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
         if len(found) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} gave {len(found)} results for {len(parents)} parents")
         return found

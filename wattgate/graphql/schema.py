@@ -15,6 +15,7 @@ from wattgate.graphql.executor import Executor
 from wattgate.graphql.fields import field_of
 from wattgate.graphql.glossary import VALUES, described
 from wattgate.graphql.operation import Kind, Operation
+from wattgate.graphql.traced import Traced
 from wattgate.graphql.types.scalars import SCALARS
 from wattgate.trail import refused
 
@@ -49,8 +50,8 @@ def tell(error: GraphQLError) -> None:
     error.message, error.extensions = masked.message, masked.extensions
 
 
-def build(operations: Iterable[Operation]) -> Schema:
-    """The schema whose root fields are these operations."""
+def build(operations: Iterable[Operation], *, traced: bool = False) -> Schema:
+    """The schema whose root fields are these operations; their executions have spans where those are `traced`."""
     roots: dict[Kind, list[Operation]] = {kind: [] for kind in Kind}
     for operation in operations:
         roots[operation.kind].append(operation)
@@ -60,7 +61,7 @@ def build(operations: Iterable[Operation]) -> Schema:
         subscription=_root(Kind.SUBSCRIPTION, roots[Kind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
         execution_context_class=Executor,
-        extensions=[Documents],
+        extensions=[Documents, Traced] if traced else [Documents],
     )
     _describe(schema)
     return schema
