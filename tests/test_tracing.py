@@ -280,6 +280,7 @@ def test_without_a_word_nothing_is_traced(
 
 
 async def test_a_new_trace_is_random_where_nobody_has_an_id() -> None:
+    TRACE_ID.set("")
     assert Ids().generate_trace_id() != Ids().generate_trace_id()
     TRACE_ID.set(TRACE)
     assert Ids().generate_trace_id() == int(TRACE, 16)

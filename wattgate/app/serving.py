@@ -20,6 +20,10 @@ log = logging.getLogger(__name__)
 MAX_MESSAGE = 64 * 1024
 """The largest message that a socket takes, in bytes."""
 
+KEEP_ALIVE = 75
+"""Seconds that a connection waits for a further request: longer than load balancers let theirs wait (60 is usual), so
+that none sends one just when the gateway closes."""
+
 CLOSING = 2.0
 """Seconds that a drain keeps for what the application itself has to close."""
 
@@ -49,6 +53,7 @@ def config(application: Starlette) -> uvicorn.Config:
         log_config=None,
         log_level="warning",
         access_log=False,
+        timeout_keep_alive=KEEP_ALIVE,
         http="httptools",
         ws=DirectWire,
         ws_max_size=MAX_MESSAGE,
