@@ -72,7 +72,8 @@ class StreamGroup(Group):
 
     def _tell_event(self, event: Event, result: bytes) -> None:
         self._places[event.topic] = str(event.position)
-        self._tell(message((event.topic, event.key), result, position=self._position))
+        if self._subscribers:  # before the first one the other topics may not be open, and have no position yet
+            self._tell(message((event.topic, event.key), result, position=self._position))
 
     # selections that have to wait for something are executed one after the other
 
