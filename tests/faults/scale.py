@@ -56,11 +56,11 @@ LONG = Scale(
     meters=6,
     pace=0.3,
     rounds=8,
-    cycles=6,
+    cycles=4,
     reconnects=1_000,
-    resets=20,
+    resets=10,
     slow=10,
-    slow_rounds=60,
+    slow_rounds=40,
 )
 
 

@@ -33,6 +33,7 @@ async def test_links_that_break_in_every_way_lose_nothing(street: Street) -> Non
                     lambda broken=broken: sum(len(display.codes) for display in play.displays) >= broken,  # type: ignore[misc]
                     "every display has noticed",
                 )
+            await play.all_live()
             found = await play.end(f"{broken:,} links of displays break")
             assert found.recovered >= broken
             assert found.lost_as_told == 0

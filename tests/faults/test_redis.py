@@ -13,8 +13,8 @@ def losses(display: Display) -> int:
 
 
 def disturbed(displays: Iterable[Display]) -> list[str]:
-    """Those whose connection or subscription has ended."""
-    return [one.name for one in displays if any(isinstance(entry, Left | Refused) for entry in one.history)]
+    """Whose connection or subscription has ended, and how."""
+    return [f"{one.name}: {entry}" for one in displays for entry in one.history if isinstance(entry, Left | Refused)]
 
 
 async def test_a_redis_that_comes_back_with_its_data_closes_nobody(street: Street) -> None:
