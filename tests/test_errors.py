@@ -77,11 +77,12 @@ async def test_every_error_carries_the_trace_id_of_its_answer(served: House) -> 
 
 
 def test_the_contract_of_every_error() -> None:
-    TRACE_ID.set("trace")
+    before = TRACE_ID.set("trace")
     for kind in GatewayError.__subclasses__():
         told = kind("message", retry_after=3).extensions
         assert told == {"code": kind.code, "retryable": kind.retryable, "traceId": "trace", "retryAfter": 3}
         assert re.fullmatch(r"[A-Z_]+", kind.code)
+    TRACE_ID.reset(before)
     with pytest.raises(TypeError):
         GatewayError("the base is not raised")
 

@@ -233,5 +233,5 @@ async def test_months_of_reconnects_leave_nothing_behind(page: Page) -> None:
     before = await counted()
     await reconnect(RECONNECTS)
     after = await counted()
-    assert after["listeners"] <= before["listeners"]
-    assert after["nodes"] < before["nodes"] + RECONNECTS / 2
+    for kind, count in after.items():  # one that each reconnect left behind would make 200
+        assert count < before[kind] + RECONNECTS / 2
