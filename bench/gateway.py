@@ -14,10 +14,12 @@ from typing import Any
 import orjson
 from strawberry import ID
 
+from tests.support.house import operation
 from wattgate.app.factory import Gateway, assemble
 from wattgate.app.settings import Settings
 from wattgate.db.migrate import upgrade
 from wattgate.graphql.resolvers import identity, provisioning, resources
+from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Principal, Role
 
@@ -38,6 +40,18 @@ class Owner:
     @property
     def system(self) -> Principal:
         return Principal(Role.SYSTEM, application_id=self.application_id, user_id=self.user_id)
+
+    async def add_homes(self, resource_ids: list[str]) -> list[str]:
+        """A home for each resource; their ids."""
+        run, system = self.gateway.runner.run, self.system
+        kind = home_types.NewVirtualEntityType(name="Home")
+        type_id = ID((await run(operation("add_virtual_entity_type"), system, {"input": kind})).ve_type_id)
+        made = []
+        for one in resource_ids:
+            owned = home_types.OwnedResource(resource_id=ID(one))
+            given = home_types.NewVirtualEntity(ve_type_id=type_id, name="Home", resources=[owned])
+            made.append(await run(operation("add_virtual_entity"), system, {"input": given}))
+        return [home.ve_id for home in made]
 
 
 @dataclass(frozen=True)

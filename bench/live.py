@@ -37,6 +37,8 @@ from wattgate.realtime.events import Event, LiveReading
 SUBSCRIBE = (
     "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field at value unit } }"  # about 190 bytes
 )
+DISPLAY = """subscription ($id: ID!) { display(virtualEntityId: $id) {
+    at power { net unit at } today { electricity { value unit } cost { total } } freshness { state ageSeconds } } }"""
 ROUNDS = 3
 """How often each server is measured, one after another in each round; the median counts."""
 
@@ -139,10 +141,15 @@ async def bench_live() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wattgate-bench-")))
         made, gateway = await stack.enter_async_context(gateway_on(folder, size))
         contenders = [gateway, strawberry_alone(), *_of_node(stack)]
+        homes = await made.add_homes(made.resource_ids[1:])
+        frames = []
         for _ in range(ROUNDS):
             for contender in contenders:
                 told[contender.name].append(await measured(contender, made.resource_ids, size))
+            frames.append(await displays(gateway, made.resource_ids[1:], homes))
     _show(told)
+    shown = f"{len(homes):,} homes with a display each: {statistics.median(frames):.1f} µs for each frame (goal: <= 20)"
+    console.print(shown)
 
 
 @asynccontextmanager
@@ -218,6 +225,19 @@ async def measured(contender: Contender, resource_ids: Sequence[str], size: Size
             connect=connect / members * 1e6,
             rate=members / took,
         )
+
+
+async def displays(contender: Contender, resource_ids: Sequence[str], homes: Sequence[str]) -> float:
+    """Microseconds of the gateway's processor for each frame of a display, one for each reading of its home."""
+    async with contender.stage() as stage:
+        crowd = Crowd(stage.server.port, init=stage.init)
+        await crowd.join([(DISPLAY, {"id": one}) for one in homes])
+        await crowd.warmed(partial(stage.fire, resource_ids, 1, 0))
+        begun, before = stage.server.cpu, crowd.messages
+        load = contender.homes
+        await stage.fire(resource_ids, load.events, load.every)
+        await crowd.until(lambda: crowd.messages - before >= load.events * len(homes))
+        return (stage.server.cpu - begun) / (crowd.messages - before) * 1e6
 
 
 def _query(resource_id: str) -> tuple[str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bench.live import Contender, Load, Size, gateway_on, measured, servers_of_node, strawberry_alone
+from bench.live import Contender, Load, Size, displays, gateway_on, measured, servers_of_node, strawberry_alone
 from tests.support.node import Node, node
 
 FEW = Size(crowd=5, homes=4, warm=2, idle=0)
@@ -18,6 +18,8 @@ async def test_the_gateway_delivers_what_is_measured_and_so_does_plain_strawberr
         for contender in (gateway, strawberry_alone()):
             figures = await measured(little(contender), made.resource_ids, FEW)
             assert figures.rate > 0
+        homes = await made.add_homes(made.resource_ids[1:])
+        assert await displays(little(gateway), made.resource_ids[1:], homes) >= 0
 
 
 async def test_the_servers_of_node_deliver_what_is_measured(node_scripts: Node) -> None:
