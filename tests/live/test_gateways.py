@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,23 +9,12 @@ import pytest
 from tests.live.conftest import OpenHouse
 from tests.live.test_life import connected, there
 from tests.support.live import NEVER, READINGS, LiveHouse, Settled, live_house
-from tests.support.redis_server import RedisServer, redis_server
+from tests.support.redis_server import redis_server
 from tests.support.socket import socket
 from tests.test_event_streams import ASKED, TOKEN, begin, stream
 from wattgate.clock import to_ms
 from wattgate.realtime.limits import Limits
 from wattgate.realtime.seats import LEASE_SECONDS, Seat
-
-
-@pytest.fixture(scope="module")
-async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RedisServer]:
-    async with redis_server(tmp_path_factory.mktemp("redis")) as server:
-        yield server
-
-
-@pytest.fixture
-def open_gateway(settled: Settled, redis: RedisServer) -> OpenHouse:
-    return partial(live_house, settled, redis_url=redis.url)
 
 
 @pytest.fixture

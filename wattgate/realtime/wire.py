@@ -101,7 +101,7 @@ class DirectWire(WebSocketsSansIOProtocol):
     # to the peer
 
     def write(self, message: bytes) -> None:
-        if not self.close_sent:
+        if not (self.close_sent or self.transport.is_closing()):
             self.transport.write(frames.text(message))
 
     def close(self, code: int, reason: str) -> None:
