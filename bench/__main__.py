@@ -1,16 +1,15 @@
 """Runs every benchmark. Each is an async function that prints its own table."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
+import uvloop
+
+from bench.live import bench_live
 from bench.readings import bench_readings
 
-BENCHMARKS: tuple[Callable[[], Awaitable[None]], ...] = (bench_readings,)
+BENCHMARKS: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = (bench_readings, bench_live)
 
 
-async def main() -> None:
-    for benchmark in BENCHMARKS:
-        await benchmark()
-
-
-asyncio.run(main())
+for benchmark in BENCHMARKS:
+    uvloop.run(benchmark())

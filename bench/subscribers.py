@@ -69,8 +69,12 @@ class Crowd:
             while any(member.messages == 0 for member in self.members):
                 await fire()
                 await asyncio.sleep(0.2)
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Wait for what is still on its way."""
         before = -1
-        while before != self.messages:  # what is still on its way
+        while before != self.messages:
             before = self.messages
             await asyncio.sleep(0.2)
 
