@@ -1,8 +1,10 @@
 """A client that is cut at any message and comes back sees each reading once and in order, or is told otherwise."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -168,3 +170,46 @@ async def test_each_reading_is_seen_once_and_in_order_by_one_who_comes_back_to_a
     pair: list[LiveHouse], steps: list[Step]
 ) -> None:
     await run(pair, steps)
+
+
+async def test_what_comes_while_a_client_is_caught_up_is_told_once_and_after_what_it_missed(
+    live: LiveHouse, resource_id: str
+) -> None:
+    async with live.socket() as one:
+        await one.subscribe(RESUMING, ids=[resource_id], since=None)
+        position = (await one.payload())["extensions"]["position"]
+    await live.tell(resource_id, *range(20))
+    count, after = 20, 0
+    async with live.socket() as one:
+        await one.subscribe(RESUMING, ids=[resource_id], since=position)
+        while after < 20:  # in each turn of the loop, until it must be caught up
+            await live.tell(resource_id, count)
+            count += 1
+            after += live.listening(resource_id)
+            await asyncio.sleep(0)
+        assert (await one.payload())["extensions"] == {"position": position, "recovered": True}
+        assert await one.values(count) == list(range(count))
+
+
+async def test_what_has_to_wait_for_the_database_is_told_in_order_too(live: LiveHouse) -> None:
+    query = "subscription ($since: String) { alerts(since: $since) { alertId alertType { name } } }"
+
+    async def send(start: int, end: int) -> list[str]:
+        names = [f"{uuid4().hex} {number}" for number in range(start, end)]
+        await live.alert(*names)
+        return names
+
+    async with live.socket() as one:
+        await one.subscribe(query, since=None)
+        while not (position := (await one.payload())["extensions"]["position"]):
+            continue  # what the user has not read comes first
+        sent = await send(0, 20)
+    async with live.socket() as one:
+        await one.subscribe(query, since=position)
+        assert (await one.payload())["extensions"]["recovered"] is True
+        told = []
+        for number in range(20, 40):  # while it is still being told what it missed
+            sent += await send(number, number + 1)
+            told.append((await one.payload())["data"]["alerts"]["alertId"])
+        told += [(await one.payload())["data"]["alerts"]["alertId"] for _ in range(20)]
+        assert told == sent

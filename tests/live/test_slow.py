@@ -8,8 +8,6 @@ from typing import Any
 from tests.live.conftest import OpenHouse
 from tests.support.live import NEVER, LiveHouse
 from tests.support.socket import Socket, socket
-from wattgate.realtime import topics
-from wattgate.realtime.events import AlertSent, Event
 from wattgate.realtime.limits import Limits
 
 FILLING = " ".join(f"a{number}: resourceId" for number in range(60))
@@ -48,14 +46,6 @@ async def fill(house: LiveHouse, resource_id: str, fast: Socket | None = None) -
     return told
 
 
-async def alert(house: LiveHouse, number: int) -> None:
-    sent = AlertSent(
-        f"alert {number}", house.one.application_id, house.one.user_id, "type", "CM01", [], "low", None, None,
-        house.hands.utc(),
-    )  # fmt: skip
-    await house.gateway.bus.publish([Event(topics.alerts(house.one.user_id), sent.alert_id, sent)])
-
-
 async def read(one: Socket, last: Any) -> list[Any]:
     """Values of readings and ids of alerts, up to and with the last."""
     heard: list[Any] = []
@@ -73,7 +63,7 @@ async def test_a_slow_reader_gets_the_newest_of_each_field_and_every_alert(open_
             for number in range(1_000):
                 await house.tell(resource_id, 10**6 + number)
                 if number % 250 == 0:
-                    await alert(house, number)
+                    await house.alert(f"alert {number}")
             await house.tell(resource_id, 10**7, field="ENERGY")
             heard = await read(one, 10**7)
             assert heard[:count] == list(range(count))
@@ -124,9 +114,9 @@ async def test_more_alerts_than_may_wait_close_the_socket_with_4508(open_house: 
         async with slow_reader(house, resource_id) as one:
             count = await fill(house, resource_id)
             for number in range(10):
-                await alert(house, number)
+                await house.alert(f"alert {number}")
             assert house.sessions[0].held is not None
-            await alert(house, 11)
+            await house.alert("alert 11")
             assert house.listening(resource_id) == 0
             heard = await one.rest()
             assert [message["id"] for message in heard] == ["readings"] * count

@@ -22,7 +22,7 @@ from wattgate.graphql.login import TOKEN_LIFETIME
 from wattgate.metrics import CLIENTS, SUBSCRIPTIONS
 from wattgate.names import ReadingQuality
 from wattgate.realtime import topics
-from wattgate.realtime.events import Event, LiveReading
+from wattgate.realtime.events import AlertSent, Event, LiveReading
 from wattgate.realtime.limits import Limits
 from wattgate.realtime.sockets import CONTROL
 from wattgate.realtime.wire import DirectWire
@@ -123,6 +123,26 @@ class LiveHouse(House):
         async with socket(self.url) as one:
             await one.init(**(payload or self.one.headers["account"]))
             yield one
+
+    async def alert(self, *alert_ids: str) -> None:
+        """Publish alerts to the first tenant's user, as those that were sent."""
+        user_id = self.one.user_id
+        sent = [
+            AlertSent(
+                alert_id=alert_id,
+                application_id=self.one.application_id,
+                user_id=user_id,
+                alert_type_id=self.one.ids["alert_type"],
+                system_alert_type_id="CM01",
+                channels=[],
+                priority="low",
+                callback_url=None,
+                data=None,
+                created_at=self.hands.utc(),
+            )
+            for alert_id in alert_ids
+        ]
+        await self.gateway.bus.publish([Event(topics.alerts(user_id), one.alert_id, one) for one in sent])
 
     @property
     def sessions(self) -> list[Any]:
