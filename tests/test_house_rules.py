@@ -48,9 +48,10 @@ def test_only_log_in_leaves_the_callers_application() -> None:
 
 
 def test_only_background_work_asks_which_applications_there_are() -> None:
-    users = [path for path in MODULES if re.search(r"\.applications_with\(", path.read_text())]
+    users = [path for path in MODULES if re.search(r"\.(applications_with|soonest)\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
         "graphql/resolvers/catch_up.py",
+        "graphql/resolvers/deliveries.py",
         "graphql/resolvers/retention.py",
     ]
 

@@ -57,6 +57,9 @@ COMMAND_SECONDS = Histogram(
     "wattgate_command_duration_seconds", "Messages from sockets, by their type.", ["type"], buckets=_REQUEST_BUCKETS
 )
 EVENTS_LOST = Counter("wattgate_events_lost", "Events that could not be brought to the bus, or from it.")
+DELIVERIES = Counter(
+    "wattgate_deliveries", "Attempts to deliver mail, pushes and webhooks, by kind and outcome.", ["kind", "outcome"]
+)
 HTTP_SECONDS = Histogram(
     "wattgate_http_server_request_duration_seconds",
     "Requests until their answer is sent, event streams left out; by method, route and status.",
@@ -79,6 +82,7 @@ METRICS = (
     BROADCAST_SECONDS,
     COMMAND_SECONDS,
     EVENTS_LOST,
+    DELIVERIES,
     HTTP_SECONDS,
 )
 """All of them, in the order of the documentation."""

@@ -106,6 +106,31 @@ class CatchUpState(Enum):
     FAILED = "FAILED"
 
 
+class DeliveryKind(Enum):
+    """By what something leaves the house."""
+
+    EMAIL = "email"
+    PUSH = "push"
+    WEBHOOK = "webhook"
+
+
+class DeliveryState(Enum):
+    """How far something is that has to leave the house."""
+
+    WAITING = "WAITING"
+    LEASED = "LEASED"
+    SENT = "SENT"
+    FAILED = "FAILED"
+
+
+class NotificationState(Enum):
+    """Whether an alert has gone out on a channel."""
+
+    WAITING = "WAITING"
+    SENT = "SENT"
+    FAILED = "FAILED"
+
+
 class DeviceActivity(Enum):
     """How a device's last packet compares with how often it is expected to send."""
 

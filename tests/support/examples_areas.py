@@ -207,9 +207,9 @@ def _log(told: dict[str, Any]) -> Any:
             "ns_alert_id": step["alertId"],
             "channel": step["channel"],
             "userid": step["userId"],
-            "Stage": "Added Notification Record",
-            "workflowStepNum": 1,
-            "Status": "OK",
+            "Stage": step["stage"],
+            "workflowStepNum": step["step"],
+            "Status": step["status"],
             "status_at": step["statusAt"],
         }
         for step in told["log"]

@@ -25,6 +25,7 @@ from wattgate.app.measuring import open_metrics_port
 from wattgate.app.serving import listeners, serve
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.app.watch import watch
+from wattgate.app.worker import work
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.errors import GatewayError, Unavailable
@@ -103,6 +104,17 @@ def serve_one(channel: int, place: int) -> None:
     line = socket.socket(fileno=channel)
     on = listeners(settings.host, settings.port, shared=True)
     raise typer.Exit(serve(create_app(settings), settings, on, line))
+
+
+@app.command("worker")
+def worker() -> None:
+    """Deliver mail, pushes and webhooks, and nothing else, until a signal comes; any number may run beside gateways."""
+    settings = Settings()
+    if not run(_checked(settings)):
+        err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
+        raise typer.Exit(1)
+    logs.set_up(settings)
+    run(with_gateway(settings, lambda gateway: work(settings, gateway)))
 
 
 @app.command()

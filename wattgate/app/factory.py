@@ -19,7 +19,9 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import Lifespan
 
 from wattgate.app.auth import Authenticator
+from wattgate.app.carriers import carriers
 from wattgate.app.catch_ups import run_catch_ups
+from wattgate.app.deliveries import Deliveries
 from wattgate.app.drain import Readiness
 from wattgate.app.measuring import Measured, metrics, on_the_gateways_port
 from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
@@ -191,7 +193,11 @@ def create_app(
         ],
         middleware=_middleware(settings, traces),
         exception_handlers={HTTPException: tell_http, Exception: tell_unexpected},
-        lifespan=_lifespan(gateway, traces, [run_catch_ups, run_upkeep, *_intakes(settings), *background]),
+        lifespan=_lifespan(
+            gateway,
+            traces,
+            [run_catch_ups, run_upkeep, *_intakes(settings), *_deliveries(settings, gateway, clock), *background],
+        ),
     )
     application.state.gateway = gateway
     return application
@@ -231,6 +237,18 @@ def _intakes(settings: Settings) -> list[Background]:
     if settings.mqtt_url is None:
         return []
     return [import_module("wattgate.app.mqtt_intake").intake(settings).run]
+
+
+def _deliveries(settings: Settings, gateway: Gateway, clock: Clock) -> list[Background]:
+    """The worker of the outbox, unless others do its work."""
+    if not settings.deliver:
+        return []
+
+    async def deliver(runner: Runner) -> None:
+        made = Deliveries(runner, gateway.hub, carriers(settings), clock=clock, lease=settings.delivery_lease)
+        await made.run()
+
+    return [deliver]
 
 
 def _notifies(route: BaseRoute) -> bool:

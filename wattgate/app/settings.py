@@ -67,6 +67,16 @@ class Settings(BaseSettings):
     )
     metrics_host: str = Field(default="127.0.0.1", description="Address on which the port of /metrics listens.")
 
+    deliver: bool = Field(
+        default=True, description="Whether serve delivers mail, pushes and webhooks itself; else wattgate worker does."
+    )
+    delivery_lease: float = Field(
+        default=60.0,
+        ge=1,
+        le=600,
+        description="Seconds until another worker takes over a delivery; the clocks of all workers must agree.",
+    )
+
     mqtt_url: str | None = Field(
         default=None, description="Broker of in-home displays, mqtt:// or mqtts://user:password@host:port."
     )

@@ -83,6 +83,12 @@ class Rows:
         statement = select(application_id).where(*cast(Iterable[ColumnElement[bool]], where)).distinct()
         return list((await self._session.execute(statement, execution_options=SCOPED)).scalars())
 
+    async def soonest(self, model: type[M], instant: ColumnElement[datetime], *where: Condition) -> datetime | None:
+        """The least instant of all applications' such records: for the work of background tasks alone."""
+        statement = select(func.min(instant)).select_from(_table(model))
+        statement = statement.where(*cast(Iterable[ColumnElement[bool]], where))
+        return (await self._session.execute(statement, execution_options=SCOPED)).scalar_one()
+
     async def found(self, application: Application, credential: ApplicationCredential) -> Application:
         """Add a new application with its first credential: for the system's own operations alone."""
         credential.application_id = application.application_id
@@ -164,6 +170,23 @@ class Rows:
         options = {**SCOPED, "synchronize_session": False}
         result = await self._session.execute(statement, execution_options=options)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
+
+    async def claim(
+        self, model: type[M], *where: Condition, order_by: Sequence[Any], limit: int, **values: Any
+    ) -> list[M]:
+        """Change the first of the visible records that meet the conditions, at most `limit`; the rows as they are then.
+
+        Nobody else gets the same ones: on PostgreSQL what others change at the moment is passed over, and on SQLite
+        a transaction that writes is alone.
+        """
+        key = self.key_of(model)
+        free = select(key).where(*self._scope(model, where)).order_by(*order_by).limit(limit)
+        found = await self._session.execute(free.with_for_update(skip_locked=True), execution_options=SCOPED)
+        claimed = list(found.scalars())
+        if not claimed:
+            return []
+        await self.update(model, key.in_(claimed), **values)
+        return await self.all(model, key.in_(claimed), order_by=order_by)
 
     async def delete(self, model: type[M], *where: Condition) -> int:
         """Delete the visible records that meet the conditions; how many they were."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from wattgate.db.models import NetworkState
-from wattgate.names import CatchUpState, ReadingQuality
+from wattgate.names import CatchUpState, DeliveryKind, ReadingQuality
 from wattgate.realtime.protocol import Request
 
 
@@ -109,6 +109,12 @@ class AlertsRead(msgspec.Struct, frozen=True, gc=False):
 
     user_id: str
     unread: int
+
+
+class DeliveryDue(msgspec.Struct, frozen=True, gc=False):
+    """The payload on the topic of deliveries: something of a kind is to leave at once."""
+
+    kind: DeliveryKind
 
 
 class DeviceStateChanged(msgspec.Struct, frozen=True, gc=False):

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import or_
-from sqlmodel import col
+from sqlalchemy import ColumnElement, or_
+from sqlmodel import col, select
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.aggregates import SeriesKey
-from wattgate.db.models import Alert, CatchUp, DfsEvent, Resource
+from wattgate.db.models import Alert, CatchUp, DfsEvent, Notification, Resource
 from wattgate.db.rows import Condition, Rows
 from wattgate.db.series import Stored
 from wattgate.db.series_keys import key_of
@@ -38,9 +38,12 @@ def catch_ups(resource_ids: Sequence[str]) -> Missed:
     return partial(_catch_ups, list(dict.fromkeys(resource_ids)))
 
 
-def alerts(user_id: str) -> Missed:
-    """The alerts that were sent to a user since an instant, the newest of very many; else those not read."""
-    return partial(_alerts, user_id)
+def alerts(user_id: str, *, steps: bool = False) -> Missed:
+    """The alerts that were sent to a user since an instant, the newest of very many; else those not read.
+
+    With `steps` those too of which a notification has moved since.
+    """
+    return partial(_alerts, user_id, steps)
 
 
 async def dfs_events(rows: Rows, since: datetime | None) -> list[DfsEvent]:
@@ -89,9 +92,15 @@ async def _catch_ups(resource_ids: Sequence[str], rows: Rows, since: datetime | 
     return list({one.resource_id: one for one in found}.values())
 
 
-async def _alerts(user_id: str, rows: Rows, since: datetime | None) -> list[Alert]:
-    told: Condition = col(Alert.read_at).is_(None) if since is None else col(Alert.created_at) >= since - SETTLED
-    return await _newest(rows, Alert, col(Alert.created_at), col(Alert.user_id) == user_id, told)
+async def _alerts(user_id: str, steps: bool, rows: Rows, since: datetime | None) -> list[Alert]:
+    told: list[ColumnElement[bool]] = [col(Alert.read_at).is_(None)]
+    if since is not None:
+        told = [col(Alert.created_at) >= since - SETTLED]
+        if steps:
+            of_user = col(Notification.user_id) == user_id
+            moved = select(Notification.alert_id).where(of_user, col(Notification.status_at) >= since - SETTLED)
+            told.append(col(Alert.alert_id).in_(moved))
+    return await _newest(rows, Alert, col(Alert.created_at), col(Alert.user_id) == user_id, or_(*told))
 
 
 async def _newest(rows: Rows, model: Any, moved: Any, *where: Condition) -> list[Any]:

@@ -46,6 +46,16 @@ def intakes(application_id: str) -> str:
     return f"intakes:{application_id}"
 
 
+def deliveries() -> str:
+    """Everything that is put into the outbox to leave at once, for the workers. No caller may watch it."""
+    return "deliveries"
+
+
+def alert_steps(user_id: str) -> str:
+    """Every alert to a user of which a notification has moved. Watched as `alerts` is."""
+    return f"alert-steps:{user_id}"
+
+
 def device_states(device_id: str) -> str:
     """Everything that a device says of itself. Watched with Permission.DEVICE_READ on that device."""
     return f"device-states:{device_id}"

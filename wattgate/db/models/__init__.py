@@ -16,6 +16,7 @@ from wattgate.db.models.content import (
     UserAction,
     UserActionType,
 )
+from wattgate.db.models.deliveries import Delivery
 from wattgate.db.models.devices import (
     CatchUp,
     Device,
@@ -58,6 +59,7 @@ __all__ = [
     "CatchUp",
     "ConsentChange",
     "Content",
+    "Delivery",
     "Device",
     "DeviceSensor",
     "DeviceType",

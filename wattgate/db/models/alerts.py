@@ -3,10 +3,13 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
+from sqlalchemy import Enum
 from sqlmodel import Field
 
+from wattgate.clock import utc_now
 from wattgate.db.columns import AssignedId, Json, UtcDateTime, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
+from wattgate.names import NotificationState
 
 
 class AlertType(Tenanted, table=True):
@@ -59,7 +62,7 @@ class Alert(Tenanted, table=True):
 
 
 class Notification(Tenanted, table=True):
-    """An alert on its way through one channel."""
+    """An alert on its way through one channel. `status` is the legacy interface's word: OK, or ERROR once it failed."""
 
     key: ClassVar[str] = "notification_id"
     owner: ClassVar[str | None] = "user_id"
@@ -69,13 +72,16 @@ class Notification(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     channel: str
     status: str = "OK"
+    state: NotificationState = Field(
+        default=NotificationState.WAITING, sa_type=Enum(NotificationState, native_enum=False, length=16)
+    )
     data: Any = Field(default=None, sa_type=Json)
     created_at: datetime = created_at()
-    status_at: datetime = updated_at()
+    status_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
 
 
 class NotificationLog(Tenanted, table=True):
-    """A step of a notification's way."""
+    """A step of a notification's way; `detail` says why it went as it did, where there is something to say."""
 
     __tablename__ = "notification_log"
     key: ClassVar[str] = "log_id"
@@ -89,4 +95,5 @@ class NotificationLog(Tenanted, table=True):
     stage: str
     step: int
     status: str = "OK"
+    detail: str | None = None
     status_at: datetime = created_at()

@@ -8,15 +8,14 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries import alerts as queries
 from wattgate.errors import BadInput, NotFound, Problem
+from wattgate.graphql.notifications import notify, payload
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import Permission, Scheme
 from wattgate.realtime import missed, topics
-from wattgate.realtime.events import AlertSent, AlertsRead, Event
+from wattgate.realtime.events import AlertsRead, Event
 from wattgate.realtime.watch import Watch
-
-FIRST_STAGE = "Added Notification Record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +127,8 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
         )
     )
     for channel in alert.channels:
-        await _notify(call, alert, channel)
-    sent = AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
-    call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, sent))
+        await notify(call, alert, channel)
+    call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, payload(alert)))
     return alert
 
 
@@ -159,10 +157,14 @@ async def user_alerts(call: Call) -> list[models.Alert]:
 
 
 @operation(Kind.SUBSCRIPTION, returns=types.Alert, needs=Permission.NOTIFICATION_READ, resumes=True)
-async def alerts(call: Call) -> Watch:
-    """Every alert to the user for whom the call is made, as it is sent. Whoever begins is told those not read."""
+async def alerts(call: Call, *, steps: bool = False) -> Watch:
+    """Every alert to the user for whom the call is made, as it is sent. Whoever begins is told those not read.
+
+    With `steps` an alert is told again, under the same id, at every step of one of its notifications.
+    """
     user_id = owner_of(call)
-    return Watch((topics.alerts(user_id),), missed=missed.alerts(user_id))
+    told = (topics.alerts(user_id), topics.alert_steps(user_id)) if steps else (topics.alerts(user_id),)
+    return Watch(told, missed=missed.alerts(user_id, steps=steps))
 
 
 @operation(Kind.QUERY, returns=int, needs=Permission.NOTIFICATION_READ)
@@ -214,19 +216,3 @@ async def _alert_type(call: Call, id_or_code: str) -> models.AlertType:
         problem = Problem(("input", "alertTypeId"), f"{id_or_code} does not exist")
         raise BadInput("the alert is of a type that does not exist", problems=[problem])
     return found[0]
-
-
-async def _notify(call: Call, alert: models.Alert, channel: str) -> None:
-    made = await call.rows.add(
-        models.Notification(alert_id=alert.alert_id, user_id=alert.user_id, channel=channel, data=alert.data)
-    )
-    await call.rows.add(
-        models.NotificationLog(
-            notification_id=made.notification_id,
-            alert_id=alert.alert_id,
-            user_id=alert.user_id,
-            channel=channel,
-            stage=FIRST_STAGE,
-            step=1,
-        )
-    )

@@ -10,6 +10,7 @@ from wattgate.db.queries import alerts as queries
 from wattgate.db.queries.references import referred
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.scalars import Json
+from wattgate.names import NotificationState
 from wattgate.principal import Permission
 
 
@@ -18,6 +19,9 @@ class Channel(Enum):
     EMAIL = "email"
     PUSH = "push"
     INBOX = "inbox"
+
+
+strawberry.enum(NotificationState, description="Whether an alert has gone out on a channel.")
 
 
 @strawberry.enum(description="How urgent an alert is.")
@@ -110,7 +114,8 @@ class NotificationLog:
     channel: str
     stage: str
     step: int = strawberry.field(description="Counted from 1.")
-    status: str
+    status: str = strawberry.field(description="OK or ERROR.")
+    detail: str | None = strawberry.field(description="Why it went as it did, where there is something to say.")
     status_at: datetime
 
 
@@ -120,7 +125,8 @@ class Notification:
     alert_id: strawberry.ID
     user_id: strawberry.ID
     channel: str
-    status: str
+    status: str = strawberry.field(description="OK, or ERROR once it failed.")
+    state: NotificationState = strawberry.field(description="Whether it has gone out.")
     data: Json | None
     created_at: datetime
     status_at: datetime
