@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.live.conftest import OpenHouse
 from tests.support.live import RESUMING, LiveHouse
+from wattgate.realtime import topics
 
 MANY = 700
 """More readings than are kept of a resource."""
@@ -178,11 +179,15 @@ async def test_what_comes_while_a_client_is_caught_up_is_told_once_and_after_wha
     async with live.socket() as one:
         await one.subscribe(RESUMING, ids=[resource_id], since=None)
         position = (await one.payload())["extensions"]["position"]
+    topic = topics.readings(resource_id)
+    await live.until(lambda: topic not in live.gateway.hub._topics)
     await live.tell(resource_id, *range(20))
     count, after = 20, 0
     async with live.socket() as one:
         await one.subscribe(RESUMING, ids=[resource_id], since=position)
-        while after < 20:  # in each turn of the loop, until it must be caught up
+        while topic not in live.gateway.hub._topics:  # noqa: ASYNC110 (until it begins to be caught up)
+            await asyncio.sleep(0)
+        while after < 20:  # and then in each turn of the loop, until it must have been
             await live.tell(resource_id, count)
             count += 1
             after += live.listening(resource_id)
