@@ -102,6 +102,7 @@ EXAMPLES: dict[str, Example] = {
         cultureCode="en-GB",
         input={"name": "Inbox", "htmlTemplate": MARK},
     ),
+    "preview_template": fixed(lambda tenant: {"input": {"templateId": tenant.ids["template"], "data": {"name": "A"}}}),
     "send_alert": fixed(
         lambda tenant: {
             "input": {

@@ -34,6 +34,7 @@ from wattgate.graphql.resolvers import (
     resources,
     retention,
     tariffs,
+    templates,
     users,
     webhooks,
 )
@@ -136,6 +137,7 @@ OPERATIONS: tuple[Operation, ...] = (
     alerts.add_template,
     alerts.template_for,
     alerts.add_template_for,
+    templates.preview_template,
     alerts.send_alert,
     alerts.alert,
     alerts.user_alerts,
