@@ -48,6 +48,8 @@ VOLATILE = {
     "P1D",
     "P1W",
     "P1M",
+    "secret",
+    "secretExpiresAt",
 }
 
 
@@ -55,6 +57,9 @@ GRAPHQL_ALONE = [
     operation for operation in OPERATIONS if not operation.rest and operation.kind is not Kind.SUBSCRIPTION
 ]
 EMPTY_IS_ENOUGH = {
+    "POST /webhook/endpoint/{endpointId}/secret",  # the path says everything
+    "POST /webhook/endpoint/{endpointId}/ping",
+    "POST /webhook/endpoint/{endpointId}/redrive",
     "POST /virtualentity/{veId}/attribute",  # no metadata to merge
     "POST /user/verification/status/mpxn/{mpxn}/renewal",  # the path says everything
     "POST /user/verification/status/mpxn/{mpxn}/revocation",

@@ -53,6 +53,7 @@ def test_only_background_work_asks_which_applications_there_are() -> None:
         "graphql/resolvers/catch_up.py",
         "graphql/resolvers/deliveries.py",
         "graphql/resolvers/retention.py",
+        "graphql/resolvers/webhooks.py",
     ]
 
 

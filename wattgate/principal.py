@@ -56,6 +56,7 @@ class Permission(Enum):
     TEMPLATE_WRITE = auto()
     WEBHOOK_READ = auto()
     WEBHOOK_WRITE = auto()
+    WEBHOOK_MANAGE = auto()
     DEVICE_TYPE_READ = auto()
     DEVICE_TYPE_WRITE = auto()
     DEVICE_READ = auto()

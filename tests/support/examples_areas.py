@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import Tenant
+from wattgate.graphql.types.endpoints import NewWebhookEndpoint
 from wattgate.graphql.types.flexibility import NewDfsEvent
 
 ROOT = "/user/verification/status"
@@ -36,6 +37,11 @@ async def _announced(tenant: Tenant) -> dict[str, Any]:
     event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal(1))
     made = await tenant.run("add_dfs_event", input=event)
     return {"dfsEventId": made.dfs_event_id, "state": "OPEN"}
+
+
+async def _own_endpoint(tenant: Tenant) -> dict[str, Any]:
+    given = NewWebhookEndpoint(url="https://hooks.invalid/gone", events=["*"], enabled=False)
+    return {"endpointId": (await tenant.run("add_webhook_endpoint", input=given)).endpoint.endpoint_id}
 
 
 EXAMPLES: dict[str, Example] = {
@@ -119,6 +125,15 @@ EXAMPLES: dict[str, Example] = {
     "unread_alerts": NOTHING,
     "mark_alerts_read": by_id("alert", "alertIds"),
     "notification": by_id("notification", "notificationId"),
+    "webhook_endpoints": NOTHING,
+    "webhook_endpoint": by_id("webhook_endpoint", "endpointId"),
+    "add_webhook_endpoint": fixed(lambda tenant: {"input": {"url": "https://hooks.invalid/in", "events": ["dfs.*"]}}),
+    "update_webhook_endpoint": by_id("webhook_endpoint", "endpointId", input={"description": "Of the shop"}),
+    "delete_webhook_endpoint": _own_endpoint,
+    "rotate_webhook_secret": by_id("webhook_endpoint", "endpointId", overlapHours=1),
+    "ping_webhook_endpoint": by_id("webhook_endpoint", "endpointId"),
+    "replay_webhooks": by_id("webhook_endpoint", "endpointId", since="2030-01-01T00:00:00Z"),
+    "redrive_webhooks": by_id("webhook_endpoint", "endpointId", since="2030-01-01T00:00:00Z"),
     "webhooks": NOTHING,
     "webhook": by_id("webhook", "webhookId"),
     "webhook_errors": NOTHING,

@@ -7,7 +7,7 @@ from typing import Any
 from strawberry import ID
 
 from wattgate.graphql.resolvers import webhooks
-from wattgate.graphql.types import alerts, content, flexibility, prompts
+from wattgate.graphql.types import alerts, content, endpoints, flexibility, prompts
 from wattgate.graphql.types.alerts import Channel
 
 
@@ -93,6 +93,8 @@ async def _notifications(tenant: Any) -> None:
         },
     )
     ids["webhook"] = webhook.webhook_id
+    nowhere = endpoints.NewWebhookEndpoint(url="https://hooks.invalid/events", events=["alert.*"], enabled=False)
+    ids["webhook_endpoint"] = (await run("add_webhook_endpoint", input=nowhere)).endpoint.endpoint_id
     ids["webhook_error"] = (await run("webhook_errors"))[0].error_id
 
 

@@ -8,6 +8,7 @@ from sqlmodel import col
 from strawberry import ID
 
 from tests.support.house import Tenant, operation
+from tests.support.sinks import HERE
 from tests.support.timed import Clock
 from wattgate.app.deliveries import Carrier, Deliveries
 from wattgate.db.models import Delivery, Notification, Webhook
@@ -56,7 +57,7 @@ class Post:
     def __init__(self, tenant: Tenant, bus: MemoryBus | None = None) -> None:
         self.tenant, self.clock, self.bus = tenant, Clock(), bus or MemoryBus()
         self.hub = Hub(self.bus)
-        self.runner = Runner(tenant.gateway.database, self.bus, network=RegistryNetwork, clock=self.clock)
+        self.runner = Runner(tenant.gateway.database, self.bus, network=RegistryNetwork, clock=self.clock, reach=HERE)
 
     def pass_time(self, span: timedelta) -> None:
         self.clock.now += span

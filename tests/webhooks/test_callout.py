@@ -5,17 +5,14 @@ import json
 import socket
 import ssl
 from collections.abc import AsyncIterator, Sequence
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 
 import pytest
 import trustme
 
-from tests.support.sinks import Received, Sink, answering, closing, hanging, sink
+from tests.support.sinks import HERE, Received, Sink, answering, closing, hanging, sink
 from wattgate.messages.callout import MAX_BODY, Answer, Callout, CalloutFailed, Resolve, is_own
 from wattgate.messages.destination import Reach
-
-HERE = Reach(networks=(ip_network("127.0.0.0/8"),), plain=True)
-"""What tests may reach: servers on this machine."""
 
 
 def names(**answers: Sequence[str] | OSError) -> Resolve:

@@ -120,7 +120,7 @@ def assemble(
     """
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
     bus, seats = _bus(settings, clock)
-    runner = Runner(database, bus, network=network, clock=clock, spans=spans)
+    runner = Runner(database, bus, network=network, clock=clock, spans=spans, reach=settings.reach)
     schema = build(OPERATIONS, traced=not isinstance(spans, NoSpans))
     identity = Identity(database)
     authenticator = Authenticator(identity, clock)

@@ -2,6 +2,7 @@
 
 import os
 from importlib.util import find_spec
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from wattgate.app.topic_filter import is_topic_filter
+from wattgate.messages.destination import Reach
 from wattgate.realtime.address import Address
 
 DATABASES = ("sqlite", "postgresql", "postgres")
@@ -77,6 +79,12 @@ class Settings(BaseSettings):
         description="Seconds until another worker takes over a delivery; the clocks of all workers must agree.",
     )
 
+    callout_networks: list[IPv4Network | IPv6Network] = Field(
+        default=[],
+        description="Networks (JSON list, such as 10.1.0.0/16) that webhooks may go to although they are not public.",
+    )
+    callout_http: bool = Field(default=False, description="Whether webhooks may go to http addresses, unencrypted.")
+
     mqtt_url: str | None = Field(
         default=None, description="Broker of in-home displays, mqtt:// or mqtts://user:password@host:port."
     )
@@ -91,6 +99,11 @@ class Settings(BaseSettings):
     mqtt_client_id: str = Field(
         default="wattgate", min_length=1, max_length=64, description="Who the gateway is to the broker; one each."
     )
+
+    @property
+    def reach(self) -> Reach:
+        """How far requests go to addresses that users name."""
+        return Reach(networks=tuple(self.callout_networks), plain=self.callout_http)
 
     @field_validator("database_url")
     @classmethod

@@ -1,7 +1,7 @@
-"""The worker that looks after stored readings: room for months to come, and an end of those kept long enough."""
+"""The worker that looks after what is stored: room for readings to come, and an end of what was kept long enough."""
 
 from wattgate.app.rounds import go_round
-from wattgate.graphql.resolvers import retention
+from wattgate.graphql.resolvers import retention, webhooks
 from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal, Role
 
@@ -14,7 +14,7 @@ PAUSE_AFTER_TROUBLE = 60.0
 async def run_upkeep(runner: Runner) -> None:
     """Go round for as long as the gateway runs."""
     await go_round(
-        "the upkeep of readings", lambda: upkeep(runner), pause=PAUSE, pause_after_trouble=PAUSE_AFTER_TROUBLE
+        "the upkeep of what is stored", lambda: upkeep(runner), pause=PAUSE, pause_after_trouble=PAUSE_AFTER_TROUBLE
     )
 
 
@@ -25,4 +25,6 @@ async def upkeep(runner: Runner) -> None:
         of_application = Principal(Role.SYSTEM, application_id=application_id)
         while await runner.run(retention.forget_readings, of_application, {}):
             pass
+    for application_id in await runner.run(webhooks.applications_with_old_events, system, {}):
+        await runner.run(webhooks.forget_events, Principal(Role.SYSTEM, application_id=application_id), {})
     await runner.run(retention.keep_house, system, {})

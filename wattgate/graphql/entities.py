@@ -5,6 +5,7 @@ from wattgate.graphql.entity import Entity
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import devices as device_types
+from wattgate.graphql.types import endpoints as endpoint_types
 from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import prompts as prompt_types
 from wattgate.graphql.types import resources as resource_types
@@ -47,6 +48,16 @@ ENTITIES: tuple[Entity, ...] = (
         read=Permission.WEBHOOK_READ,
         write=Permission.WEBHOOK_WRITE,
         schemes=(("GET one", Scheme.TOKEN),),
+    ),
+    Entity(
+        name="webhook_endpoint",
+        plural="webhook_endpoints",
+        called="a webhook endpoint",
+        path="/webhook/endpoint",
+        row=models.WebhookEndpoint,
+        shape=endpoint_types.WebhookEndpoint,
+        read=Permission.WEBHOOK_MANAGE,
+        write=Permission.WEBHOOK_MANAGE,
     ),
     Entity(
         name="webhook_error",

@@ -6,7 +6,8 @@ from sqlmodel import col
 
 from wattgate.db.models import Alert, Delivery, Notification, NotificationLog
 from wattgate.graphql.operation import Call
-from wattgate.graphql.outbox import code_of, enqueue, enqueue_event, error_event
+from wattgate.graphql.outbox import code_of, enqueue
+from wattgate.graphql.telling import enqueue_event, error_event
 from wattgate.messages.channel import Outcome, Sent
 from wattgate.names import DeliveryKind, DeliveryState, NotificationState
 from wattgate.realtime import topics

@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from wattgate.db.network import MeterNetwork
 from wattgate.db.rows import Rows
+from wattgate.messages.destination import PUBLIC, Reach
 from wattgate.principal import Permission, Principal, Scheme
 from wattgate.realtime.events import Event
 
@@ -63,13 +64,14 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class Call:
     """What a resolver gets of the world: who calls, the rows they may see (and when), a place for events,
-    and the meter network.
+    the meter network, and how far requests reach that go to addresses which users name.
     """
 
     principal: Principal
     rows: Rows
     emit: Callable[[Event], None]
     network: MeterNetwork
+    reach: Reach = PUBLIC
 
 
 @dataclass(frozen=True, slots=True, eq=False)

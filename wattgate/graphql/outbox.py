@@ -1,14 +1,12 @@
 """What has to leave the house is put here, in the transaction of what causes it; a worker takes it from there."""
 
 import random
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from sqlmodel import col
 
-from wattgate.db.columns import new_id
-from wattgate.db.models import Delivery, Webhook
+from wattgate.db.models import Delivery
 from wattgate.db.rows import Condition
 from wattgate.graphql.operation import Call
 from wattgate.messages.channel import Outcome, Refused, Retry, Sent
@@ -48,30 +46,6 @@ async def enqueue(
     return made
 
 
-async def enqueue_event(
-    call: Call,
-    event_code: str,
-    payload: Mapping[str, Any],
-    *,
-    user_id: str | None = None,
-    callback_url: str | None = None,
-) -> None:
-    """Tell those who want to know that something has happened: the callback URL of what it happened to.
-
-    `payload` is told as it is, with the event's code. Each receiver has a webhook on record and a delivery.
-    """
-    if callback_url is None:
-        return
-    told = {**payload, "eventCode": event_code}
-    made = await call.rows.add(Webhook(user_id=user_id, callback_url=callback_url, payload=told))
-    await enqueue(call, DeliveryKind.WEBHOOK, made.webhook_id, user_id=user_id)
-
-
-async def error_event(call: Call, event_code: str, error_code: str, payload: Mapping[str, Any], **to: Any) -> None:
-    """Tell that something has failed: the same with the error's code, and an id under which it can be asked about."""
-    await enqueue_event(call, event_code, {"errorCode": error_code, "errorId": new_id(), **payload}, **to)
-
-
 async def settle(call: Call, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> Delivery | None:
     """Keep what became of an attempt: sent, waiting for the next one by the schedule, or failed.
 
@@ -82,6 +56,12 @@ async def settle(call: Call, delivery_id: str, worker: str, attempt: int, outcom
     if known is None or not await call.rows.update(Delivery, *mine, **_after(known, outcome, call.rows.now)):
         return None
     return await call.rows.get(Delivery, delivery_id)
+
+
+async def postpone(call: Call, delivery_id: str, worker: str, attempt: int, due_at: datetime) -> bool:
+    """Put a delivery back that could not be attempted at all; False where it is no longer this worker's."""
+    waits = {"state": DeliveryState.WAITING, "worker": None, "leased_until": None, "attempts": attempt - 1}
+    return bool(await call.rows.update(Delivery, *held(delivery_id, worker, attempt), **waits, due_at=due_at))
 
 
 def held(delivery_id: str, worker: str, attempt: int) -> tuple[Condition, ...]:

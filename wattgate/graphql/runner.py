@@ -12,6 +12,7 @@ from wattgate.db.rows import Rows
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.operation import Call, Kind, Operation
+from wattgate.messages.destination import PUBLIC, Reach
 from wattgate.names import camel
 from wattgate.principal import Permission, Principal, Role, Scope
 from wattgate.realtime.bus import Bus
@@ -33,12 +34,14 @@ class Runner:
         network: Networks = RegistryNetwork,
         clock: Clock = utc_now,
         spans: Spans = NO_SPANS,
+        reach: Reach = PUBLIC,
     ) -> None:
         self.spans = spans
         self._database = database
         self._bus = bus
         self._network = network
         self._clock = clock
+        self._reach = reach
 
     async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
         """The operation's result. Mutations are committed, and their events published, before it is returned."""
@@ -50,7 +53,8 @@ class Runner:
         write = operation.kind is Kind.MUTATION
         events: list[Event] = []
         async with self._database.session(write=write) as session:
-            call = Call(principal, self._rows(session, principal, scope), events.append, network=self._network(session))
+            rows, network = self._rows(session, principal, scope), self._network(session)
+            call = Call(principal, rows, events.append, network=network, reach=self._reach)
             try:
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:

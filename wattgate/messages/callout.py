@@ -16,7 +16,7 @@ from typing import Any
 
 import h11
 
-from wattgate.messages.destination import Address, Destination, Reach, Refused, check, parse
+from wattgate.messages.destination import PUBLIC, Address, Destination, Reach, Refused, check, parse
 
 RESOLVING = 5.0
 """Seconds that the look-up of a name may take."""
@@ -47,7 +47,7 @@ LOOK_UPS = 16
 
 USER_AGENT = "wattgate"
 REFUSED = "refused"
-"""The type of a failure to which a further attempt leads again, unless the address changes."""
+"""The type of a failure where nothing was sent, for the address may not be sent to."""
 
 NO_ANSWER = 0
 """The status code that is told where no answer came."""
@@ -112,13 +112,13 @@ class Callout:
 
     def __init__(
         self,
-        reach: Reach | None = None,
+        reach: Reach = PUBLIC,
         *,
         resolve: Resolve | None = None,
         tls: ssl.SSLContext | None = None,
         total: float = TOTAL,
     ) -> None:
-        self.reach = reach or Reach()
+        self.reach = reach
         self._resolve = resolve or _system_resolver()
         self._tls = tls or ssl.create_default_context()
         self._total = total

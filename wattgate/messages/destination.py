@@ -75,6 +75,10 @@ class Reach:
     plain: bool = False
 
 
+PUBLIC = Reach()
+"""https to public addresses, and nothing else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Destination:
     """A parsed address: `host` in lower case and without brackets, `target` the path and query as written."""

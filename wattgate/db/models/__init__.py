@@ -45,7 +45,7 @@ from wattgate.db.models.resources import (
 from wattgate.db.models.tariffs import Tariff, TariffBand, TariffBlock, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
 from wattgate.db.models.users import AccountProfile, AccountSession, MobileAppToken, OneTimeCode
-from wattgate.db.models.webhooks import Webhook, WebhookError
+from wattgate.db.models.webhooks import Webhook, WebhookEndpoint, WebhookError, WebhookEvent
 
 __all__ = [
     "Account",
@@ -113,5 +113,7 @@ __all__ = [
     "VirtualEntityType",
     "WantedResource",
     "Webhook",
+    "WebhookEndpoint",
     "WebhookError",
+    "WebhookEvent",
 ]

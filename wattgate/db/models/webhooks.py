@@ -1,16 +1,63 @@
-"""Webhooks: events on their way to a callback URL, and what failed."""
+"""Webhooks: who wants to be told of events, these on their way to a callback URL, and what failed."""
 
 from datetime import datetime
 from typing import Any, ClassVar
 
+from sqlalchemy import BigInteger, Index, Integer
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, Json, created_at, updated_at
+from wattgate.db.columns import AssignedId, Json, UtcDateTime, created_at, new_id, updated_at
 from wattgate.db.models.tenancy import Tenanted
 
 
+class WebhookEndpoint(Tenanted, table=True):
+    """Where an application wants events told that match one of its patterns, and how that goes.
+
+    `secret` signs what is sent, and `secret_before` beside it until `secret_expires_at`. Nothing is sent until
+    `paused_until`. The last three are `messages.health.Health`.
+    """
+
+    __tablename__ = "webhook_endpoint"
+    key: ClassVar[str] = "endpoint_id"
+
+    endpoint_id: str = AssignedId()
+    url: str
+    events: list[str] = Field(sa_type=Json)
+    description: str = ""
+    enabled: bool = True
+    disabled_reason: str | None = None
+    ordered: bool = True
+    secret: str
+    secret_before: str | None = None
+    secret_expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = created_at()
+    updated_at: datetime = updated_at()
+    failures: int = 0
+    failing_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    paused_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class WebhookEvent(Tenanted, table=True):
+    """Something that has happened, kept so that it can be told again; `number` is the order of events."""
+
+    __tablename__ = "webhook_event"
+    __table_args__ = (Index(None, "application_id", "created_at"),)
+    key: ClassVar[str] = "event_id"
+    owner: ClassVar[str | None] = "user_id"
+
+    number: int | None = Field(default=None, primary_key=True, sa_type=BigInteger().with_variant(Integer(), "sqlite"))
+    event_id: str = Field(default_factory=new_id, unique=True)
+    event_code: str
+    user_id: str | None = Field(default=None, foreign_key="app_user.user_id")
+    payload: Any = Field(sa_type=Json)
+    created_at: datetime = created_at()
+
+
 class Webhook(Tenanted, table=True):
-    """One event for one callback URL. `failed_attempts` and `successful_attempt` have the members of SPEC.md."""
+    """One event for one callback URL. `failed_attempts` and `successful_attempt` have the members of SPEC.md.
+
+    `endpoint_id` is the endpoint that it is for, which may be gone; a callback of an alert has none.
+    """
 
     key: ClassVar[str] = "webhook_id"
     owner: ClassVar[str | None] = "user_id"
@@ -19,6 +66,9 @@ class Webhook(Tenanted, table=True):
     user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
     callback_url: str
     payload: Any = Field(sa_type=Json)
+    endpoint_id: str | None = Field(default=None, index=True)
+    event_id: str | None = None
+    event_number: int | None = Field(default=None, sa_type=BigInteger)
     status: str = "pending"
     active: bool = True
     number_of_attempts: int = 0

@@ -11,6 +11,7 @@ from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.notifications import notify, payload
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
+from wattgate.graphql.telling import enqueue_event
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import Permission, Scheme
 from wattgate.realtime import missed, topics
@@ -126,6 +127,8 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
             data=input.data,
         )
     )
+    told = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}
+    await enqueue_event(call, "alert.sent", {**told, "channels": alert.channels}, user_id=alert.user_id)
     for channel in alert.channels:
         await notify(call, alert, channel)
     call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, payload(alert)))
@@ -186,6 +189,8 @@ async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None 
     marked = await call.rows.update(models.Alert, *unread, read_at=call.rows.now)
     left = await queries.unread_alerts(call.rows, user_id)
     if marked:
+        told = {"userId": user_id, "marked": marked, "unread": left}
+        await enqueue_event(call, "alert.read", told, user_id=user_id)
         call.emit(Event(topics.alerts_read(user_id), user_id, AlertsRead(user_id, left)))
     return Marked(marked, left)
 

@@ -6,12 +6,14 @@ from datetime import datetime, timedelta
 
 from sqlmodel import col
 
+from wattgate.clock import iso
 from wattgate.db import models
 from wattgate.db.meter_points import canonical, meter_point_number, spellings
 from wattgate.db.queries.consent import holds
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
+from wattgate.graphql.telling import enqueue_event
 from wattgate.graphql.types import consent as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -19,6 +21,12 @@ from wattgate.realtime.events import Event, Revoked
 
 LONGEST = timedelta(days=548)
 """18 months: how far ahead a consent may hold, and how far it does unless something shorter is said."""
+
+EVENT_OF = {
+    types.ConsentChangeKind.RENEWAL: "consent.renewed",
+    types.ConsentChangeKind.REVOCATION: "consent.revoked",
+}
+"""What webhooks are told of a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,7 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
         made = await call.rows.add(
             models.MeterPointConsent(user_id=user_id, mpxn=number, verified=True, valid_until=until)
         )
+        await _tell(call, made, EVENT_OF[types.ConsentChangeKind.RENEWAL], until)
         return _told(made, call.rows.now)
     record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
     record.verified = True
@@ -178,7 +187,13 @@ async def _log(
     call: Call, record: models.MeterPointConsent, kind: types.ConsentChangeKind, until: datetime
 ) -> models.ConsentChange:
     change = models.ConsentChange(user_id=record.user_id, mpxn=record.mpxn, kind=kind.value, valid_until=until)
+    await _tell(call, record, EVENT_OF[kind], until)
     return await call.rows.add(change)
+
+
+async def _tell(call: Call, record: models.MeterPointConsent, event_code: str, until: datetime) -> None:
+    told = {"userId": record.user_id, "mpxn": record.mpxn, "validUntil": iso(until)}
+    await enqueue_event(call, event_code, told, user_id=record.user_id)
 
 
 def _until(call: Call, asked: datetime | None) -> datetime:

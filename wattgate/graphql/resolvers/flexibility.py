@@ -9,6 +9,7 @@ from wattgate.db.queries.consent import holds
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
+from wattgate.graphql.telling import enqueue_event
 from wattgate.graphql.types import flexibility as types
 from wattgate.graphql.types.flexibility import DfsEventState
 from wattgate.principal import Permission
@@ -155,6 +156,8 @@ async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsE
         raise Conflict(f"{state.value} does not follow {event.state}")
     event.state = state.value
     await call.rows.flush()
+    told = {"dfsEventId": event.dfs_event_id, "name": event.name, "state": event.state}
+    await enqueue_event(call, "dfs.event.moved", told)
     moved = DfsEventMoved(**{name: getattr(event, name) for name in DfsEventMoved.__struct_fields__})
     call.emit(Event(topics.dfs_events(call.rows.application_id), event.dfs_event_id, moved))
     return event

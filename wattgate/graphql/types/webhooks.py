@@ -7,6 +7,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries.references import referred
 from wattgate.graphql.fields import edge
+from wattgate.graphql.types.endpoints import WebhookEndpoint
 from wattgate.graphql.types.scalars import Json
 from wattgate.principal import Permission
 
@@ -25,6 +26,11 @@ class Webhook:
     updated_at: datetime
     successful_attempt: Json | None = strawberry.field(description="attempt, statusCode and successedAt.")
     failed_attempts: list[Json] = strawberry.field(description="Each with attempt, attemptAt, statusCode and error.")
+    endpoint: WebhookEndpoint | None = edge(
+        referred(models.WebhookEndpoint, "endpoint_id"),
+        needs=Permission.WEBHOOK_MANAGE,
+        description="The endpoint that it is for; null for a callback of an alert, and where the endpoint is gone.",
+    )
 
 
 @strawberry.type(description="A webhook that was given up.")

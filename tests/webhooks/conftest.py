@@ -1,0 +1,49 @@
+"""A tenant whose webhooks go to sinks of this machine, at a time that tests set."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support.house import Tenant, settle
+from tests.support.outbox import Post
+from tests.support.servers import Databases
+from tests.support.sinks import Sink, sink
+from tests.support.timed import NOW
+from wattgate.app.factory import assemble
+from wattgate.app.settings import Settings
+from wattgate.db import models
+from wattgate.db.migrate import upgrade
+from wattgate.graphql.resolvers import endpoints, webhooks
+
+
+@pytest.fixture(scope="session")
+async def settled(databases: Databases) -> AsyncIterator[Tenant]:
+    """A tenant on a database of each engine that no server works on."""
+    async with databases() as url:
+        gateway = assemble(Settings(_env_file=None, database_url=url))
+        await upgrade(gateway.database)
+        yield await settle(gateway, "sinks")
+        await gateway.database.close()
+
+
+@pytest.fixture
+async def post(settled: Tenant) -> AsyncIterator[Post]:
+    """An outbox with nothing in it and no endpoints, before and after."""
+    made = Post(settled)
+    await clear(made)
+    made.clock.now = NOW
+    yield made
+    await clear(made)
+
+
+async def clear(post: Post) -> None:
+    for endpoint in await post.rows(models.WebhookEndpoint):
+        await post.run(endpoints.delete_webhook_endpoint, endpoint_id=endpoint.endpoint_id)
+    await post.clear()
+    await post.run(webhooks.forget_events)
+
+
+@pytest.fixture
+async def there() -> AsyncIterator[Sink]:
+    async with sink() as made:
+        yield made

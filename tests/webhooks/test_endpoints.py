@@ -1,0 +1,133 @@
+"""Endpoints are registered and managed on both doors, and their secrets are told once."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.house import House
+from wattgate.messages.events import EVENTS
+from wattgate.messages.signature import key_of
+from wattgate.messages.webhook import wants
+
+NEW = {"url": "https://hooks.invalid/events?app=1", "events": ["alert.*", "consent.revoked"]}
+PLACE = "/webhook/endpoint"
+
+
+async def added(served: House, **changed: Any) -> dict[str, Any]:
+    answer = await served.call("POST", PLACE, served.one.headers["application"], json={**NEW, **changed})
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+async def test_a_registered_endpoint_is_listed_and_changed_on_both_doors(served: House) -> None:
+    headers = served.one.headers["administrator"]
+    issued = await added(served, description="The shop")
+    endpoint = issued["endpoint"]
+    assert (endpoint["url"], endpoint["events"], endpoint["ordered"]) == (NEW["url"], NEW["events"], True)
+    listed = (await served.call("GET", PLACE, headers)).json()
+    assert endpoint in listed
+    change = (
+        "mutation ($id: ID!, $input: WebhookEndpointChange!) { updateWebhookEndpoint(endpointId: $id, input: $input)"
+    )
+    change += " { description enabled ordered events } }"
+    changed = {"enabled": False, "ordered": False, "events": ["*"]}
+    told = await served.graphql(change, headers, id=endpoint["endpointId"], input=changed)
+    assert told["data"]["updateWebhookEndpoint"] == {**changed, "description": "The shop"}
+    one = f"{PLACE}/{endpoint['endpointId']}"
+    assert (await served.call("GET", one, headers)).json()["enabled"] is False
+    assert (await served.call("DELETE", one, headers)).status_code == 200
+    assert (await served.call("GET", one, headers)).status_code == 404
+
+
+async def test_a_secret_is_told_when_it_is_made_and_never_again(served: House) -> None:
+    headers = served.one.headers["application"]
+    issued = await added(served)
+    one = f"{PLACE}/{issued['endpoint']['endpointId']}"
+    assert len(key_of(issued["secret"])) == 32
+    rotated = (await served.call("POST", f"{one}/secret", headers)).json()
+    assert rotated["secret"] != issued["secret"]
+    assert rotated["endpoint"]["secretExpiresAt"] is not None
+    at_once = (await served.call("POST", f"{one}/secret", headers, json={"overlapHours": 0})).json()
+    assert at_once["endpoint"]["secretExpiresAt"] is None
+    for path in (PLACE, one):
+        assert "whsec_" not in (await served.call("GET", path, headers)).text
+    fields = await served.graphql('{ __type(name: "WebhookEndpoint") { fields { name } } }', headers)
+    assert "secret" not in {field["name"] for field in fields["data"]["__type"]["fields"]}
+
+
+@pytest.mark.parametrize("hours", [-1, 169, 2**31 - 1])
+async def test_a_secret_is_not_good_for_long_beside_its_successor(served: House, hours: int) -> None:
+    one = f"{PLACE}/{served.one.ids['webhook_endpoint']}/secret"
+    answer = await served.call("POST", one, served.one.headers["application"], json={"overlapHours": hours})
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("changed", "path"),
+    [
+        ({"url": "http://example.org/"}, "url"),
+        ({"url": "https://127.0.0.1/"}, "url"),
+        ({"url": "https://169.254.169.254/latest"}, "url"),
+        ({"url": "https://user:secret@example.org/"}, "url"),
+        ({"events": []}, "events"),
+        ({"events": ["alert.*"] * 51}, "events"),
+        ({"events": ["nothing.ever"]}, "events"),
+        ({"events": ["alert.**"]}, "events"),
+        ({"events": ["Alert.*"]}, "events"),
+        ({"events": [""]}, "events"),
+    ],
+)
+async def test_an_endpoint_that_cannot_be_is_refused_with_the_reason(
+    served: House, changed: dict[str, Any], path: str
+) -> None:
+    headers = served.one.headers["application"]
+    answer = await served.call("POST", PLACE, headers, json={**NEW, **changed})
+    assert answer.status_code == 400
+    one = f"{PLACE}/{served.one.ids['webhook_endpoint']}"
+    again = await served.call("PUT", one, headers, json=changed)
+    assert again.status_code == 400
+    mutation = "mutation ($input: NewWebhookEndpoint!) { addWebhookEndpoint(input: $input) { secret } }"
+    told = await served.graphql(mutation, headers, input={**NEW, **changed})
+    assert told["errors"][0]["extensions"]["problems"][0]["path"][:2] == ["input", path]
+
+
+async def test_what_an_endpoint_must_have_is_not_taken_away(served: House) -> None:
+    one = f"{PLACE}/{served.one.ids['webhook_endpoint']}"
+    for name in ("url", "events", "enabled", "ordered", "description"):
+        answer = await served.call("PUT", one, served.one.headers["application"], json={name: None})
+        assert answer.status_code == 400, name
+
+
+async def test_users_do_not_see_where_their_application_is_told_of_events(served: House) -> None:
+    headers = served.one.headers["account"]
+    assert (await served.call("GET", PLACE, headers)).status_code == 403
+    told = await served.graphql("{ webhooks { endpoint { url } } }", headers)
+    assert all(one["endpoint"] is None for one in (told.get("data") or {}).get("webhooks") or [])
+
+
+async def test_an_application_has_so_many_endpoints_and_no_more(served: House) -> None:
+    headers = served.other.headers["application"]
+    known = len((await served.call("GET", PLACE, headers)).json())
+    made = []
+    for _ in range(50 - known):
+        answer = await served.call("POST", PLACE, headers, json={**NEW, "enabled": False})
+        made.append(answer.json()["endpoint"]["endpointId"])
+    assert (await served.call("POST", PLACE, headers, json=NEW)).status_code == 400
+    for one in made:
+        await served.call("DELETE", f"{PLACE}/{one}", headers)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wanted"),
+    [
+        ("*", set(EVENTS)),
+        ("alert.*", {code for code in EVENTS if code.startswith("alert.")}),
+        ("alert.sent", {"alert.sent"}),
+        ("alert.notification.*.sent", {f"alert.notification.{one}.sent" for one in ("email", "push", "inbox")}),
+        ("*.revoked", {"consent.revoked"}),
+        ("alert", set()),
+        ("alert.sent.*", set()),
+    ],
+)
+def test_a_pattern_stands_for_events(pattern: str, wanted: set[str]) -> None:
+    assert {code for code in EVENTS if wants([pattern], code)} == wanted
