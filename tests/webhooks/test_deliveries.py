@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import ssl
 from datetime import timedelta
 from typing import Any
 
@@ -44,9 +45,12 @@ async def tell(
         raise NotFound("the rest of it cannot be done")
 
 
+TLS = ssl.create_default_context()
+
+
 def worker(post: Post, total: float = 5.0) -> Deliveries:
     """A worker as `wattgate worker` has it, for sinks on this machine."""
-    channel = WebhookChannel(Callout(HERE, total=total), post.clock)
+    channel = WebhookChannel(Callout(HERE, tls=TLS, total=total), post.clock)
     return post.worker_with({DeliveryKind.WEBHOOK: Carrier(webhooks.prepare_webhook, channel, webhooks.settle_webhook)})
 
 
@@ -319,7 +323,7 @@ async def test_an_endpoint_that_takes_nothing_for_five_days_is_disabled(post: Po
 async def test_a_circuit_is_never_open_for_longer_than_an_hour(post: Post, there: Sink) -> None:
     there.behave = answering(500)
     endpoint_id = (await register(post, there.url, ordered=False)).endpoint.endpoint_id
-    for day in range(20):
+    for day in range(12):
         await post.run(tell, first=day)
         await worker(post).work_once()
         post.pass_time(HOUR)

@@ -1,10 +1,18 @@
 """Endpoints are registered and managed on both doors, and their secrets are told once."""
 
+import asyncio
 from typing import Any
 
+import httpx
 import pytest
+from standardwebhooks import Webhook as Verifier
 
-from tests.support.house import House
+from tests.support.house import House, settle
+from tests.support.servers import Databases, serving
+from tests.support.sinks import Sink
+from wattgate.app.factory import assemble, create_app
+from wattgate.app.settings import Settings
+from wattgate.db.migrate import upgrade
 from wattgate.messages.events import EVENTS
 from wattgate.messages.signature import key_of
 from wattgate.messages.webhook import wants
@@ -131,3 +139,35 @@ async def test_an_application_has_so_many_endpoints_and_no_more(served: House) -
 )
 def test_a_pattern_stands_for_events(pattern: str, wanted: set[str]) -> None:
     assert {code for code in EVENTS if wants([pattern], code)} == wanted
+
+
+async def complete(http: httpx.AsyncClient, webhook_id: str) -> dict[str, Any]:
+    """The record of a webhook as soon as it has come to an end."""
+    for _ in range(600):
+        found = {one["webhookId"]: one for one in (await http.get("/webhook")).json()}[webhook_id]
+        if found["status"] != "pending":
+            break
+        await asyncio.sleep(0.05)
+    return dict(found)
+
+
+async def test_a_served_gateway_delivers_by_itself_to_networks_that_its_settings_name(
+    databases: Databases, there: Sink
+) -> None:
+    async with databases() as url:
+        settings = Settings(
+            _env_file=None, database_url=url, callout_networks=["127.0.0.0/8"], callout_http=True, drain_seconds=0
+        )
+        gateway = assemble(settings)
+        await upgrade(gateway.database)
+        tenant = await settle(gateway, "served")
+        async with (
+            serving(create_app(settings)) as address,
+            httpx.AsyncClient(base_url=f"{address}/api/v0-1", headers=tenant.headers["application"]) as http,
+        ):
+            issued = (await http.post(PLACE, json={**NEW, "url": there.url})).json()
+            sent = (await http.post(f"{PLACE}/{issued['endpoint']['endpointId']}/ping")).json()
+            record = await complete(http, sent["webhookId"])
+        await gateway.database.close()
+    assert record["status"] == "complete"
+    assert Verifier(issued["secret"]).verify(there.received[0].body.decode(), there.received[0].headers)
