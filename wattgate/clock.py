@@ -40,7 +40,7 @@ def from_ms(ms: int) -> datetime:
 
 def iso(instant: datetime) -> str:
     """SPEC.md's timestamp: ISO 8601 in UTC with milliseconds and Z, such as 2026-11-20T10:00:00.000Z."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant.microsecond // 1000:03d}Z"
+    return instant.astimezone(UTC).isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
 
 
 def iso_ms(ms: int) -> str:

@@ -96,7 +96,8 @@ class Group(ABC):
         MESSAGES_SENT_BYTES.inc(len(self._subscribers) * len(message.payload))
         if len(self._subscribers) >= BROADCAST:
             BROADCAST_SECONDS.observe(perf_counter() - begun)
-        self._fail(Unavailable("more came than could be caught up with; ask again", retry_after=1), overrun)
+        if overrun:
+            self._fail(Unavailable("more came than could be caught up with; ask again", retry_after=1), overrun)
 
     def _fail(self, error: GatewayError, some: Collection[Subscriber]) -> None:
         """End the subscription of some."""
