@@ -5,6 +5,7 @@ import json
 import socket
 import ssl
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from ipaddress import ip_address
 
 import pytest
@@ -216,6 +217,27 @@ async def test_a_sink_that_closes_or_hangs_is_told_as_that(there: Sink, behave: 
     failed = await failure(Callout(HERE, total=0.3), there.url)
     assert (failed.code, failed.syscall, failed.port) == (code, "read", there.port)
     assert json.dumps(failed.told)
+
+
+async def test_a_request_that_is_cancelled_leaves_no_connection_behind(there: Sink) -> None:
+    ended = asyncio.Event()
+
+    async def read_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while await reader.read(2**16):
+                begun.set()
+        ended.set()
+        writer.close()
+
+    for scheme in ("http", "https"):  # the latter hangs before it is open
+        begun = asyncio.Event()
+        ended.clear()
+        async with await asyncio.start_server(read_on, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            request = asyncio.create_task(post(Callout(HERE), f"{scheme}://127.0.0.1:{port}/"))
+            await begun.wait()
+            request.cancel()
+            await ended.wait()
 
 
 async def test_a_resolver_that_hangs_is_not_waited_for() -> None:

@@ -183,21 +183,25 @@ async def test_sinks_that_misbehave_are_told_apart(post: Post) -> None:
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-async def test_a_sink_that_fails_at_every_third_attempt_loses_nothing(post: Post, there: Sink, ordered: bool) -> None:
+async def test_a_sink_that_fails_and_hangs_again_and_again_loses_nothing(
+    post: Post, there: Sink, ordered: bool
+) -> None:
     taken: list[int] = []
 
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
         if len(there.received) % 3 == 0:
             return  # the connection is closed without an answer
+        if len(there.received) % 10 == 0:
+            await hanging(received, writer)
         await answering(200)(received, writer)
         taken.append(json.loads(received.body)["n"])
 
     there.behave = behave
     endpoint_id = (await register(post, there.url, ordered=ordered)).endpoint.endpoint_id
     await post.run(tell, count=30)
-    for _ in range(40):
-        await worker(post).work_once()
-        post.pass_time(timedelta(minutes=6))
+    for _ in range(60):
+        await worker(post, total=1).work_once()
+        post.pass_time(timedelta(minutes=10))
     assert sorted(taken) == list(range(30))
     assert not ordered or taken == sorted(taken)
     assert {one.status for one in await records(post, endpoint_id)} == {"complete"}
@@ -219,6 +223,16 @@ async def test_an_event_waits_for_the_one_before_and_other_endpoints_do_not(post
         post.pass_time(timedelta(seconds=6))
         await worker(post).work_once()
         assert told(there) == [0, 0, 1, 2]
+
+
+async def test_several_workers_send_everything_once_and_in_order(post: Post, there: Sink) -> None:
+    await register(post, there.url)
+    await post.run(tell, count=15)
+    workers = [worker(post) for _ in range(3)]
+    while len(there.received) < 15:
+        await asyncio.gather(*[one.work_once() for one in workers])
+    await asyncio.gather(*[one.work_once() for one in workers])
+    assert told(there) == list(range(15))
 
 
 async def test_what_a_worker_did_not_finish_arrives_again_with_the_same_id(post: Post, there: Sink) -> None:

@@ -73,6 +73,7 @@ async def test_a_secret_is_not_good_for_long_beside_its_successor(served: House,
 @pytest.mark.parametrize(
     ("changed", "path"),
     [
+        ({"url": ""}, "url"),
         ({"url": "http://example.org/"}, "url"),
         ({"url": "https://127.0.0.1/"}, "url"),
         ({"url": "https://169.254.169.254/latest"}, "url"),

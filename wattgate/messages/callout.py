@@ -5,6 +5,7 @@ No redirect is followed, no proxy of the environment is used, and no more of an 
 
 import asyncio
 import errno
+import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -17,6 +18,8 @@ from typing import Any
 import h11
 
 from wattgate.messages.destination import PUBLIC, Address, Destination, Reach, Refused, check, parse
+
+log = logging.getLogger(__name__)
 
 RESOLVING = 5.0
 """Seconds that the look-up of a name may take."""
@@ -154,6 +157,7 @@ class Callout:
                 check(address, to.port, to.scheme, self.reach)
                 self._refuse_own(address)
             except Refused as refused:
+                log.warning("nothing is sent to %s, which %s", to.authority, refused)
                 step = _Step(to, "connect", until)
                 raise step.failed(f"{to.host} {refused}", "EACCES", type=REFUSED) from None
         return found[:MAX_ADDRESSES]
@@ -180,7 +184,7 @@ class Callout:
         try:
             async with _telling(_Step(to, "connect", until)):
                 return await asyncio.open_connection(sock=connected, limit=MAX_BODY, ssl=tls, server_hostname=name)
-        except CalloutFailed:
+        except BaseException:  # a cancelled request leaves no connection behind either
             connected.close()
             raise
 

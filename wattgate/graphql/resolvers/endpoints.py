@@ -75,7 +75,7 @@ async def update_webhook_endpoint(
 ) -> models.WebhookEndpoint:
     """Change an endpoint; what is left out stays as it is. What waits for it goes to where it is then."""
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
-    problems = _problems_of_url(call, input.url) if input.url else []
+    problems = _problems_of_url(call, input.url) if isinstance(input.url, str) else []
     if input.events is not strawberry.UNSET:
         problems += _problems_of_events(input.events or [])
     _refuse(problems)
