@@ -145,7 +145,9 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("name", READING.__struct_fields__)
-@pytest.mark.parametrize("strange", STRANGE, ids=repr)
+@pytest.mark.parametrize(
+    "strange", STRANGE, ids=lambda value: f"{type(value).__name__} {value}" if type(value) is not object else "object"
+)
 def test_a_payload_that_is_not_as_it_should_be_is_told_alike_or_left_to_graphql_core(
     service: LiveService, name: str, strange: Any
 ) -> None:
