@@ -87,6 +87,8 @@ EXAMPLES: dict[str, Example] = {
     "change_password": fixed(lambda tenant: {"oldPassword": PASSWORD, "newPassword": PASSWORD}),
     "add_mobile_app_token": fixed(lambda tenant: {"accountId": tenant.account_id, "newToken": "fcm:1"}),
     "remove_mobile_app_token": fixed(lambda tenant: {"accountId": tenant.account_id, "removeToken": "fcm:2"}),
+    "mobile_app_tokens": fixed(lambda tenant: {"accountId": tenant.account_id}),
+    "web_push": NOTHING,
     "account_profiles": NOTHING,
     "account_profile": _profile,
     "set_account_profile": fixed(lambda tenant: {"profileName": "Settings", "data": {"dark": True, "size": 3}}),

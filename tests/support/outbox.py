@@ -1,6 +1,6 @@
 """A tenant on a database that no server works on, whose outbox a test empties at a time that it sets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.support.timed import Clock
 from wattgate.app.deliveries import Carrier, Deliveries
 from wattgate.db.models import Delivery, Notification, Webhook
 from wattgate.db.network import RegistryNetwork
-from wattgate.graphql.operation import Call, Kind
+from wattgate.graphql.operation import Call, Kind, Operation
 from wattgate.graphql.operation import operation as declare
 from wattgate.graphql.outbox import settle
 from wattgate.graphql.resolvers import deliveries
@@ -81,6 +81,18 @@ class Post:
         made = await self.runner.run(operation("send_alert"), self.tenant.system, {"input": given})
         return str(made.alert_id)
 
+    async def tokens(self, *tokens: str) -> None:
+        """Let the tenant's account have these push tokens, and no others."""
+        account = {"account_id": self.tenant.account_id}
+        for known in await self.known_tokens():
+            await self.run(operation("remove_mobile_app_token"), **account, remove_token=known)
+        for token in tokens:
+            await self.run(operation("add_mobile_app_token"), **account, new_token=token)
+
+    async def known_tokens(self) -> list[str]:
+        found = await self.run(operation("mobile_app_tokens"), account_id=self.tenant.account_id)
+        return [one.token for one in found]
+
     async def rows(self, model: Any, *where: Any, order_by: Any = ()) -> list[Any]:
         async def read(rows: Any) -> list[Any]:
             return list(await rows.all(model, *where, order_by=order_by))
@@ -109,5 +121,5 @@ class Post:
         told = [one.payload for one in await self.rows(Webhook, order_by=[Webhook.created_at])]
         return [one for one in told if one.get("ns_alert_id") == alert_id]
 
-    async def run(self, name: Callable[..., Any] | Any, **arguments: Any) -> Any:
-        return await self.runner.run(name, self.tenant.system, arguments)
+    async def run(self, what: Operation, **arguments: Any) -> Any:
+        return await self.runner.run(what, self.tenant.system, arguments)

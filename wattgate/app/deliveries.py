@@ -40,6 +40,9 @@ PAUSE_AFTER_TROUBLE = 2.0
 GRACE = 1.0
 """Seconds that deliveries under way have at the end of a gateway, before they are given back."""
 
+KEEPING = 30.0
+"""Seconds for which a worker tries at least to keep what became of an attempt."""
+
 SENDING = 0.75
 """The part of a lease that an attempt may take; the rest is for keeping what became of it."""
 
@@ -185,8 +188,11 @@ class Deliveries:
             return Retry("an unexpected error has occurred")
 
     async def _settle(self, carrier: Carrier, system: Principal, told: Mapping[str, object]) -> None:
-        """Keep the outcome, trying again for as long as the lease may last: what is not kept is sent once more."""
-        async with asyncio.timeout(self._lease):
+        """Keep the outcome, trying again for a lease at least: what is not kept is sent once more.
+
+        After the end of the lease it is kept only if nobody else has taken the delivery over.
+        """
+        async with asyncio.timeout(max(self._lease, KEEPING)):
             while True:
                 try:
                     kept = await self._runner.run(carrier.settle, system, told)

@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import Lifespan
 
 from wattgate.app.auth import Authenticator
-from wattgate.app.carriers import carriers
+from wattgate.app.carriers import carriers, sender
 from wattgate.app.catch_ups import run_catch_ups
 from wattgate.app.deliveries import Deliveries
 from wattgate.app.drain import Readiness
@@ -120,7 +120,16 @@ def assemble(
     """
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
     bus, seats = _bus(settings, clock)
-    runner = Runner(database, bus, network=network, clock=clock, spans=spans, reach=settings.reach)
+    vapid = sender(settings)
+    runner = Runner(
+        database,
+        bus,
+        network=network,
+        clock=clock,
+        spans=spans,
+        reach=settings.reach,
+        web_push_key=vapid.public_key if vapid else None,
+    )
     schema = build(OPERATIONS, traced=not isinstance(spans, NoSpans))
     identity = Identity(database)
     authenticator = Authenticator(identity, clock)
@@ -245,7 +254,7 @@ def _deliveries(settings: Settings, gateway: Gateway, clock: Clock) -> list[Back
         return []
 
     async def deliver(runner: Runner) -> None:
-        made = Deliveries(runner, gateway.hub, carriers(settings), clock=clock, lease=settings.delivery_lease)
+        made = Deliveries(runner, gateway.hub, carriers(settings, clock), clock=clock, lease=settings.delivery_lease)
         await made.run()
 
     return [deliver]

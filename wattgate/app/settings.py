@@ -6,13 +6,15 @@ from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from wattgate.app.topic_filter import is_topic_filter
+from wattgate.messages import destination
 from wattgate.messages.destination import Reach
+from wattgate.messages.web_push import Vapid
 from wattgate.realtime.address import Address
 
 DATABASES = ("sqlite", "postgresql", "postgres")
@@ -84,6 +86,16 @@ class Settings(BaseSettings):
         description="Networks (JSON list, such as 10.1.0.0/16) that webhooks may go to although they are not public.",
     )
     callout_http: bool = Field(default=False, description="Whether webhooks may go to http addresses, unencrypted.")
+    push_url: str | None = Field(default=None, description="Where pushes to phones go by HTTP: a push provider's URL.")
+    push_token: SecretStr | None = Field(default=None, description="The credential there, sent as Bearer.")
+    web_push_key: SecretStr | None = Field(
+        default=None, description="Private VAPID key of Web Push: 32 bytes in base64url."
+    )
+    web_push_contact: str | None = Field(
+        default=None,
+        validate_default=True,
+        description="Who sends Web Push: a mailto: or https: address for the push services.",
+    )
 
     mqtt_url: str | None = Field(
         default=None, description="Broker of in-home displays, mqtt:// or mqtts://user:password@host:port."
@@ -122,6 +134,27 @@ class Settings(BaseSettings):
         if url is not None:
             Address.at(url)
         return url
+
+    @field_validator("push_url")
+    @classmethod
+    def _push_provider(cls, url: str | None) -> str | None:
+        if url is not None:
+            try:
+                destination.parse(url, destination.ANYWHERE)
+            except destination.Refused as refused:
+                raise ValueError(f"the address {refused}") from None
+        return url
+
+    @field_validator("web_push_contact")
+    @classmethod
+    def _sender_of_web_push(cls, contact: str | None, info: ValidationInfo) -> str | None:
+        key = info.data.get("web_push_key")
+        if key is None:
+            return contact
+        if contact is None or not contact.startswith(("mailto:", "https:")):
+            raise ValueError("is needed with WATTGATE_WEB_PUSH_KEY: an address that begins with mailto: or https:")
+        Vapid(key.get_secret_value(), contact)
+        return contact
 
     @field_validator("mqtt_url")
     @classmethod

@@ -4,22 +4,24 @@ from typing import Any
 
 from sqlmodel import col
 
-from wattgate.db.models import Alert, Delivery, Notification, NotificationLog
+from wattgate.db.models import Account, Alert, Delivery, MobileAppToken, Notification, NotificationLog
 from wattgate.graphql.operation import Call
 from wattgate.graphql.outbox import code_of, enqueue
 from wattgate.graphql.telling import enqueue_event, error_event
+from wattgate.messages import push
 from wattgate.messages.channel import Outcome, Sent
 from wattgate.names import DeliveryKind, DeliveryState, NotificationState
 from wattgate.realtime import topics
 from wattgate.realtime.events import AlertSent, Event
 
-ADDED, IN_INBOX = "Added Notification Record", "Put Into Inbox"
+ADDED, IN_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox", "User Has No Push Tokens"
 SENT, FAILED_ATTEMPT, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
 """The stages of a notification's log, in words of the legacy interface's kind."""
 
 OK, ERROR = "OK", "ERROR"
 """What the status of a step, and of a notification, is."""
 
+PUSH = "push"
 INBOX = "inbox"
 """The channel that needs no delivery: the alert is in the user's inbox once it is kept."""
 
@@ -40,6 +42,8 @@ async def notify(call: Call, alert: Alert, channel: str) -> Notification:
     if channel == INBOX:
         await _log(call, made, 2, IN_INBOX)
         await _arrived(call, alert, made)
+    elif channel == PUSH:
+        await _push(call, alert, made)
     else:
         await enqueue(call, DeliveryKind(channel), made.notification_id, user_id=alert.user_id)
     return made
@@ -75,6 +79,21 @@ async def fail(call: Call, alert: Alert, sent: Notification, code: str) -> None:
 def payload(alert: Alert) -> AlertSent:
     """An alert as those who watch are told of it."""
     return AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
+
+
+async def _push(call: Call, alert: Alert, sent: Notification) -> None:
+    """Have a push delivered to each app of the user; each is a delivery of its own."""
+    accounts = await call.rows.all(
+        Account, col(Account.user_id) == alert.user_id, col(Account.active).is_(True), order_by=[Account.created_at]
+    )
+    of_user = col(MobileAppToken.account_id).in_([account.account_id for account in accounts])
+    tokens = await call.rows.all(MobileAppToken, of_user, order_by=[MobileAppToken.created_at])
+    for token in {token.token: token for token in tokens}.values():
+        address = token.mobile_app_token_id
+        await enqueue(call, DeliveryKind.PUSH, sent.notification_id, user_id=alert.user_id, address=address)
+    if not tokens:
+        await _log(call, sent, 2, NO_TOKENS, ERROR)
+        await fail(call, alert, sent, push.NO_TOKENS)
 
 
 async def _arrived(call: Call, alert: Alert, sent: Notification) -> None:

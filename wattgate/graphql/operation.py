@@ -64,7 +64,7 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class Call:
     """What a resolver gets of the world: who calls, the rows they may see (and when), a place for events,
-    the meter network, and how far requests reach that go to addresses which users name.
+    the meter network, how far requests to named addresses may reach, and the public key of Web Push.
     """
 
     principal: Principal
@@ -72,6 +72,7 @@ class Call:
     emit: Callable[[Event], None]
     network: MeterNetwork
     reach: Reach = PUBLIC
+    web_push_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

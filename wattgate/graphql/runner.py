@@ -35,6 +35,7 @@ class Runner:
         clock: Clock = utc_now,
         spans: Spans = NO_SPANS,
         reach: Reach = PUBLIC,
+        web_push_key: str | None = None,
     ) -> None:
         self.spans = spans
         self._database = database
@@ -42,6 +43,7 @@ class Runner:
         self._network = network
         self._clock = clock
         self._reach = reach
+        self._web_push_key = web_push_key
 
     async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
         """The operation's result. Mutations are committed, and their events published, before it is returned."""
@@ -54,7 +56,9 @@ class Runner:
         events: list[Event] = []
         async with self._database.session(write=write) as session:
             rows, network = self._rows(session, principal, scope), self._network(session)
-            call = Call(principal, rows, events.append, network=network, reach=self._reach)
+            call = Call(
+                principal, rows, events.append, network=network, reach=self._reach, web_push_key=self._web_push_key
+            )
             try:
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:

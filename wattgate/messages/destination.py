@@ -78,6 +78,9 @@ class Reach:
 PUBLIC = Reach()
 """https to public addresses, and nothing else."""
 
+ANYWHERE = Reach((ip_network("0.0.0.0/0"), ip_network("::/0")), plain=True)
+"""For addresses that the operator names, and nobody else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Destination:

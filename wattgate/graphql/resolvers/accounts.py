@@ -15,7 +15,11 @@ from wattgate.graphql.login import Done, email_of, hash_of_new, log_out, open_ac
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import identity as types
+from wattgate.messages.web_push import wrong_with
 from wattgate.principal import Permission, Scheme
+
+MAX_TOKENS = 20
+"""How many push tokens of an account are kept."""
 
 
 @operation(Kind.QUERY, returns=list[types.Account], needs=Permission.ACCOUNT_READ, rest=Rest("GET", "/account"))
@@ -170,12 +174,21 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     rest=Rest("POST", "/account/{accountId}/mobileapptoken"),
 )
 async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_token: str) -> Done:
-    """Add the push token of an app in which the account is logged in. One that is there already stays."""
+    """Add the push token of an app in which the account is logged in. One that is there already stays.
+
+    The subscription of a browser is given as JSON, as `PushManager.subscribe` answers it. Of very many tokens the
+    oldest gives way.
+    """
     account = await call.rows.get(models.Account, account_id)
-    if not new_token.strip():
-        raise BadInput("a push token is not empty", problems=[Problem(("newToken",), "is empty")])
+    if wrong := wrong_with(new_token):
+        raise BadInput("this is no push token", problems=[Problem(("newToken",), wrong)])
     if not await call.rows.count(models.MobileAppToken, *_is_of(account_id, new_token)):
-        await call.rows.add(models.MobileAppToken(user_id=account.user_id, account_id=account_id, token=new_token))
+        await _forget_oldest(call, account_id)
+        await call.rows.add(
+            models.MobileAppToken(
+                user_id=account.user_id, account_id=account_id, token=new_token, created_at=call.rows.now
+            )
+        )
     return Done()
 
 
@@ -190,6 +203,18 @@ async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remo
     await call.rows.get(models.Account, account_id)
     await call.rows.delete(models.MobileAppToken, *_is_of(account_id, remove_token))
     return Done()
+
+
+async def _forget_oldest(call: Call, account_id: str) -> None:
+    """Make room for one more push token of an account."""
+    tokens = await call.rows.all(
+        models.MobileAppToken,
+        col(models.MobileAppToken.account_id) == account_id,
+        order_by=[models.MobileAppToken.created_at],
+    )
+    if len(tokens) >= MAX_TOKENS:
+        oldest = [one.mobile_app_token_id for one in tokens[: len(tokens) - MAX_TOKENS + 1]]
+        await call.rows.delete(models.MobileAppToken, col(models.MobileAppToken.mobile_app_token_id).in_(oldest))
 
 
 def _is_of(account_id: str, token: str) -> tuple[Condition, Condition]:

@@ -7,6 +7,21 @@ import strawberry
 from wattgate.graphql.types.scalars import Json
 
 
+@strawberry.type(description="How web apps subscribe to pushes.")
+class WebPush:
+    public_key: str | None = strawberry.field(
+        description="The applicationServerKey, in base64url; null where the gateway has no key for Web Push."
+    )
+
+
+@strawberry.type(description="An app that can be pushed to.")
+class MobileAppToken:
+    mobile_app_token_id: strawberry.ID = strawberry.field(description="The token's record.")
+    account_id: strawberry.ID
+    token: str = strawberry.field(description="The push token, or a browser's subscription as JSON.")
+    created_at: datetime
+
+
 @strawberry.type(description="An account of a user, in short.")
 class UserApplication:
     active: bool = strawberry.field(description="Whether the account can log in.")

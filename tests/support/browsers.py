@@ -1,0 +1,41 @@
+"""A browser's side of Web Push, written from RFC 8291 and not from our code."""
+
+import json
+import os
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from wattgate.messages.web_push import Subscription, base64url
+
+
+class Browser:
+    """An app in a browser that has subscribed at a push service's endpoint."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        point = self._key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        self.subscription = Subscription(endpoint, point, os.urandom(16))
+
+    @property
+    def token(self) -> str:
+        """What the app registers as its push token."""
+        keys = {"p256dh": base64url(self.subscription.public_key), "auth": base64url(self.subscription.secret)}
+        return json.dumps({"endpoint": self.subscription.endpoint, "keys": keys})
+
+    def decrypt(self, body: bytes) -> bytes:
+        """The message of a request's body."""
+        salt, size, length = body[:16], int.from_bytes(body[16:20], "big"), body[20]
+        theirs, sealed = body[21 : 21 + length], body[21 + length :]
+        assert len(sealed) <= size
+        shared = self._key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), theirs))
+        info = b"WebPush: info\0" + self.subscription.public_key + theirs
+        material = HKDF(SHA256(), 32, self.subscription.secret, info).derive(shared)
+        key = HKDF(SHA256(), 16, salt, b"Content-Encoding: aes128gcm\0").derive(material)
+        nonce = HKDF(SHA256(), 12, salt, b"Content-Encoding: nonce\0").derive(material)
+        plain = AESGCM(key).decrypt(nonce, sealed, None).rstrip(b"\0")
+        assert plain[-1:] == b"\x02"
+        return plain[:-1]

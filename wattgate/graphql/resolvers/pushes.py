@@ -1,0 +1,87 @@
+"""Pushes: the tokens of a user's apps, and what workers send to them."""
+
+from dataclasses import dataclass
+
+import strawberry
+from sqlmodel import col
+
+from wattgate.db.models import Account, Alert, AlertType, Delivery, MobileAppToken, Notification
+from wattgate.graphql import notifications, outbox
+from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.types import users as types
+from wattgate.messages.channel import Content, Outcome, Outgoing, Refused
+from wattgate.messages.push import GONE, NO_TOKENS, WHY_GONE
+from wattgate.principal import Permission
+
+URGENCY = {"High": "high", "Low": "normal"}
+"""How urgent a push is, by the priority of its alert, in words of RFC 8030."""
+
+
+@operation(Kind.QUERY, returns=list[types.MobileAppToken], needs=Permission.ACCOUNT_WRITE)
+async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[MobileAppToken]:
+    """The push tokens of the apps in which an account is logged in, oldest first."""
+    account = await call.rows.get(Account, account_id)
+    return await call.rows.all(
+        MobileAppToken, col(MobileAppToken.account_id) == account.account_id, order_by=[MobileAppToken.created_at]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WebPush:
+    public_key: str | None
+
+
+@operation(Kind.QUERY, returns=types.WebPush, needs=Permission.ANYONE)
+async def web_push(call: Call) -> WebPush:
+    """How web apps subscribe to pushes."""
+    return WebPush(call.web_push_key)
+
+
+# What workers do: `app/deliveries.py` runs these.
+
+
+@operation(Kind.QUERY, returns=Outgoing, needs=Permission.SYSTEM)
+async def prepare_push(call: Call, *, delivery_id: str) -> Outgoing | Refused:
+    """What is pushed to one app; Refused where its token was removed in the meantime."""
+    delivery = await call.rows.get(Delivery, delivery_id)
+    token = await call.rows.first(MobileAppToken, col(MobileAppToken.mobile_app_token_id) == delivery.address)
+    if token is None:
+        return Refused(NO_TOKENS, WHY_GONE)
+    sent = await call.rows.get(Notification, delivery.target_id)
+    alert = await call.rows.get(Alert, sent.alert_id)
+    return Outgoing(
+        delivery_id=delivery.delivery_id,
+        application_id=delivery.application_id,
+        attempt=delivery.attempts,
+        created_at=delivery.created_at,
+        addresses=(token.token,),
+        content=await _content(call, alert, sent),
+        user_id=sent.user_id,
+        notification_id=sent.notification_id,
+        alert_id=alert.alert_id,
+        headers={"Urgency": URGENCY[alert.priority]},
+    )
+
+
+@operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def settle_push(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
+    """Keep what became of a push; a token that is good no more is removed. False where somebody else has it."""
+    delivery = await outbox.settle(call, delivery_id, worker, attempt, outcome)
+    if delivery is None:
+        return False
+    if outcome.facts.get(GONE):
+        await call.rows.delete(MobileAppToken, col(MobileAppToken.mobile_app_token_id) == delivery.address)
+    await notifications.step(call, delivery, outcome)
+    return True
+
+
+async def _content(call: Call, alert: Alert, sent: Notification) -> Content:
+    """What a push says: the name of the kind of alert, and what it is."""
+    kind = await call.rows.get(AlertType, alert.alert_type_id)
+    told = {
+        "alertId": alert.alert_id,
+        "notificationId": sent.notification_id,
+        "alertTypeId": alert.system_alert_type_id,
+        "priority": alert.priority,
+    }
+    return Content(subject=kind.name, text=kind.description, data=told)
