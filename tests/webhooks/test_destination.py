@@ -1,8 +1,13 @@
 """Which addresses requests may be sent to: what users write, and what names lead to."""
 
+from contextlib import suppress
 from ipaddress import ip_address, ip_network
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wattgate.messages.destination import Reach, Refused, is_public, parse
 
@@ -194,3 +199,22 @@ def test_networks_that_are_named_are_within_reach_and_no_others() -> None:
 @pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1", "2a00:1450::1"])
 def test_addresses_of_the_internet_are_public(address: str) -> None:
     assert is_public(ip_address(address))
+
+
+MARKS = st.text(alphabet=":/@\\?#%.[]-_0149afx&=; \t\r\n\x00\u3002\uff0f\uff20", max_size=10)
+HOSTS = st.sampled_from(["example.org", "1.1.1.1", "[2606:4700::1111]", ""])
+URLS = st.tuples(st.sampled_from(["https://", "https:", ""]), MARKS, HOSTS, MARKS, HOSTS, MARKS).map("".join)
+
+
+@given(st.one_of(URLS, MARKS.map("https://example.org".__add__), st.text()))
+def test_other_parsers_agree_on_where_an_address_leads_that_is_taken(url: str) -> None:
+    with suppress(Refused):
+        found = parse(url, Reach())
+        assert url.isascii()
+        assert url.isprintable()
+        for known in (urlsplit(url), httpx.URL(url)):
+            assert (known.scheme, known.port or 443) == ("https", found.port)
+            host = known.hostname if isinstance(known, type(urlsplit(""))) else known.host
+            assert host is not None
+            assert host.lower() == found.host or ip_address(host) == ip_address(found.host)
+        assert found.literal is None or is_public(found.literal)
