@@ -20,7 +20,9 @@ def carriers(settings: Settings, clock: Clock = utc_now) -> Mapping[DeliveryKind
     push = Push(callout, Callout(ANYWHERE), vapid=sender(settings), provider=_provider(settings), clock=clock)
     return {
         DeliveryKind.PUSH: Carrier(pushes.prepare_push, push, pushes.settle_push),
-        DeliveryKind.WEBHOOK: Carrier(webhooks.prepare_webhook, WebhookChannel(callout), webhooks.settle_webhook),
+        DeliveryKind.WEBHOOK: Carrier(
+            webhooks.prepare_webhook, WebhookChannel(callout, clock), webhooks.settle_webhook
+        ),
     }
 
 

@@ -83,9 +83,11 @@ class Settings(BaseSettings):
 
     callout_networks: list[IPv4Network | IPv6Network] = Field(
         default=[],
-        description="Networks (JSON list, such as 10.1.0.0/16) that webhooks may go to although they are not public.",
+        description="Networks (JSON list, such as 10.1.0.0/16) within reach of webhooks and pushes beside public ones.",
     )
-    callout_http: bool = Field(default=False, description="Whether webhooks may go to http addresses, unencrypted.")
+    callout_http: bool = Field(
+        default=False, description="Whether webhooks and pushes may go to http addresses, unencrypted."
+    )
     push_url: str | None = Field(default=None, description="Where pushes to phones go by HTTP: a push provider's URL.")
     push_token: SecretStr | None = Field(default=None, description="The credential there, sent as Bearer.")
     web_push_key: SecretStr | None = Field(

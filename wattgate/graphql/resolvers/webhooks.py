@@ -1,5 +1,6 @@
 """Webhooks on record, and what workers do to deliver them; only the system writes them."""
 
+import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -20,6 +21,8 @@ from wattgate.messages.health import Health
 from wattgate.messages.webhook import GONE, THROTTLING, failed_attempt
 from wattgate.names import DeliveryState
 from wattgate.principal import Permission
+
+log = logging.getLogger(__name__)
 
 POSTPONED = "postponed"
 """The fact of an outcome that was no attempt: when the delivery is due instead."""
@@ -137,13 +140,18 @@ def _judge(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcome, *, pi
     if isinstance(outcome, Sent):
         _keep(endpoint, Health())
     elif status == GONE:
-        endpoint.enabled, endpoint.disabled_reason = False, "it answered 410 Gone"
+        _disable(endpoint, "it answered 410 Gone")
     elif isinstance(outcome, Retry) and not ping:
         throttled = status in THROTTLING or outcome.after is not None
         after = health.failed(_health(endpoint), now, throttled=throttled, asked=outcome.after)
         _keep(endpoint, after)
         if health.is_given_up(after, now):
-            endpoint.enabled, endpoint.disabled_reason = False, "it has taken nothing for 5 days"
+            _disable(endpoint, "it has taken nothing for 5 days")
+
+
+def _disable(endpoint: models.WebhookEndpoint, reason: str) -> None:
+    log.warning("webhook endpoint %s is disabled: %s", endpoint.endpoint_id, reason)
+    endpoint.enabled, endpoint.disabled_reason = False, reason
 
 
 async def _give_up(call: Call, webhook: models.Webhook) -> None:
