@@ -164,3 +164,26 @@ async def test_alerts_from_before_count_as_read(database_url: str) -> None:
     await upgrade(database)
     assert await is_current(database)
     await database.close()
+
+
+async def test_templates_from_before_are_their_first_published_version(database_url: str) -> None:
+    database = Database(database_url)
+
+    def before(connection: Connection) -> None:
+        migrate(connection, "0009")
+        put(connection, "application", application_id="a")
+        put(connection, "alert_type", application_id="a", alert_type_id="t")
+        put(connection, "template", application_id="a", template_id="m", alert_type_id="t", html_template="<p>x</p>")
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(before)
+    await upgrade(database)
+    async with database.engine.begin() as connection:
+        columns = "template_id, version, subject, html_template, text, published_at IS NOT NULL"
+        found = await connection.execute(text(f"SELECT {columns} FROM template_version"))
+        assert [tuple(row) for row in found] == [("m", 1, "", "<p>x</p>", None, True)]
+        assert (await connection.execute(text("SELECT version FROM template"))).scalar_one() == 1
+        await connection.run_sync(lambda sync: migrate(sync, "0009", down=True))
+    await upgrade(database)
+    assert await is_current(database)
+    await database.close()

@@ -131,7 +131,8 @@ def test_whatever_is_written_is_rendered_or_refused_with_a_place(source: str, va
         ("{% raw %}{{ a }}", 1, 1, "raw is not followed by endraw"),
         ("{% if a %}" * 40, None, None, "nest"),
         ("{{ a }}" * 5_001, 1, 35_001, "more than 5,000 markers"),
-        ("\ud800", None, None, "half of a character"),
+        ("\ud800", None, None, "no character"),
+        ("x\0", None, None, "no character"),
     ],
 )
 def test_a_template_that_does_not_parse_is_refused_with_its_place(

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import Tenant
+from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
 from wattgate.graphql.types.endpoints import NewWebhookEndpoint
 from wattgate.graphql.types.flexibility import NewDfsEvent
 
@@ -42,6 +43,15 @@ async def _announced(tenant: Tenant) -> dict[str, Any]:
 async def _own_endpoint(tenant: Tenant) -> dict[str, Any]:
     given = NewWebhookEndpoint(url="https://hooks.invalid/gone", events=["*"], enabled=False)
     return {"endpointId": (await tenant.run("add_webhook_endpoint", input=given)).endpoint.endpoint_id}
+
+
+async def _twice_published(tenant: Tenant) -> dict[str, Any]:
+    channel = Channel.INBOX
+    given = NewTemplateText(name="Twice", html_template=MARK)
+    kind = {"alert_type_id": tenant.ids["alert_type"], "channel_type": channel, "culture_code": "it"}
+    made = await tenant.run("add_template_for", **kind, input=given)
+    await tenant.run("update_template", template_id=made.template_id, input=TemplateChange(subject="Second"))
+    return {"templateId": made.template_id}
 
 
 EXAMPLES: dict[str, Example] = {
@@ -108,6 +118,9 @@ EXAMPLES: dict[str, Example] = {
         cultureCode="en-GB",
         input={"name": "Inbox", "htmlTemplate": MARK},
     ),
+    "add_template_version": by_id("template", "templateId", input={"subject": MARK, "text": None}),
+    "publish_template": by_id("template", "templateId", version=1),
+    "roll_back_template": _twice_published,
     "preview_template": fixed(lambda tenant: {"input": {"templateId": tenant.ids["template"], "data": {"name": "A"}}}),
     "send_alert": fixed(
         lambda tenant: {

@@ -77,6 +77,7 @@ class Post:
 
     async def send(self, *channels: types.Channel, **more: Any) -> str:
         """Send an alert to the tenant's user; its id."""
+        more = {"data": {"name": "Ada"}, **more}
         given = types.NewAlert(user_id=ID(self.tenant.user_id), alert_type_id="CM01", channels=list(channels), **more)
         made = await self.runner.run(operation("send_alert"), self.tenant.system, {"input": given})
         return str(made.alert_id)

@@ -34,7 +34,6 @@ ENTITIES: tuple[Entity, ...] = (
         path="/template",
         row=models.Template,
         shape=alert_types.Template,
-        update=alert_types.TemplateChange,
         read=Permission.TEMPLATE_READ,
         write=Permission.TEMPLATE_WRITE,
     ),

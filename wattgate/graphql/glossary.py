@@ -188,7 +188,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "veId": "The virtual entity.",
         "virtualEntityId": "The virtual entity.",
         "veTypeId": "The kind of virtual entity.",
-        "version": "The version: dotted numbers.",
+        "version": "The version; dotted numbers, for an app.",
         "webhookId": "The webhook.",
         "weekStart": "The first day of weeks.",
     }

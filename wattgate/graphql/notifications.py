@@ -7,6 +7,7 @@ from sqlmodel import col
 from wattgate.db.models import Account, Alert, Delivery, MobileAppToken, Notification, NotificationLog
 from wattgate.graphql.operation import Call
 from wattgate.graphql.outbox import code_of, enqueue
+from wattgate.graphql.said import say
 from wattgate.graphql.telling import enqueue_event, error_event
 from wattgate.messages import push
 from wattgate.messages.channel import Outcome, Sent
@@ -16,6 +17,7 @@ from wattgate.realtime.events import AlertSent, Event
 
 ADDED, IN_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox", "User Has No Push Tokens"
 SENT, FAILED_ATTEMPT, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
+WITHOUT_TEMPLATE = "Template Not Used"
 """The stages of a notification's log, in words of the legacy interface's kind."""
 
 OK, ERROR = "OK", "ERROR"
@@ -39,11 +41,15 @@ async def notify(call: Call, alert: Alert, channel: str) -> Notification:
         )
     )
     await _log(call, made, 1, ADDED)
+    fault = await say(call, alert, made)
+    if fault is not None:
+        await _log(call, made, 2, WITHOUT_TEMPLATE, ERROR, fault)
+    following = 2 if fault is None else 3
     if channel == INBOX:
-        await _log(call, made, 2, IN_INBOX)
+        await _log(call, made, following, IN_INBOX)
         await _arrived(call, alert, made)
     elif channel == PUSH:
-        await _push(call, alert, made)
+        await _push(call, alert, made, following)
     else:
         await enqueue(call, DeliveryKind(channel), made.notification_id, user_id=alert.user_id)
     return made
@@ -81,7 +87,7 @@ def payload(alert: Alert) -> AlertSent:
     return AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
 
 
-async def _push(call: Call, alert: Alert, sent: Notification) -> None:
+async def _push(call: Call, alert: Alert, sent: Notification, following: int) -> None:
     """Have a push delivered to each app of the user; each is a delivery of its own."""
     accounts = await call.rows.all(
         Account, col(Account.user_id) == alert.user_id, col(Account.active).is_(True), order_by=[Account.created_at]
@@ -92,7 +98,7 @@ async def _push(call: Call, alert: Alert, sent: Notification) -> None:
         address = token.mobile_app_token_id
         await enqueue(call, DeliveryKind.PUSH, sent.notification_id, user_id=alert.user_id, address=address)
     if not tokens:
-        await _log(call, sent, 2, NO_TOKENS, ERROR)
+        await _log(call, sent, following, NO_TOKENS, ERROR)
         await fail(call, alert, sent, push.NO_TOKENS)
 
 

@@ -1,6 +1,6 @@
 """Every table of the gateway."""
 
-from wattgate.db.models.alerts import Alert, AlertType, Notification, NotificationLog, Template
+from wattgate.db.models.alerts import Alert, AlertType, Notification, NotificationLog, Template, TemplateVersion
 from wattgate.db.models.consent import ConsentChange, MeterPointConsent
 from wattgate.db.models.content import (
     Content,
@@ -99,6 +99,7 @@ __all__ = [
     "TariffBlock",
     "TariffPrice",
     "Template",
+    "TemplateVersion",
     "Tenanted",
     "TermsConditions",
     "TermsConditionsUser",

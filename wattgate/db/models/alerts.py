@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import Enum
+from sqlalchemy import Enum, UniqueConstraint
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
@@ -26,7 +26,10 @@ class AlertType(Tenanted, table=True):
 
 
 class Template(Tenanted, table=True):
-    """What an alert of some type says in one channel and culture; `html_template` has markers in double braces."""
+    """What an alert of some type says in one channel and culture; `html_template` has markers in double braces.
+
+    `version` is the one that is published, whose HTML this is; all that it says stands in `TemplateVersion`.
+    """
 
     key: ClassVar[str] = "template_id"
 
@@ -38,13 +41,40 @@ class Template(Tenanted, table=True):
     channel_type: str
     culture_code: str
     html_template: str
+    version: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
     active: bool = True
     created_at: datetime = created_at()
     updated_at: datetime = updated_at()
 
 
+class TemplateVersion(Tenanted, table=True):
+    """What a template says, or said, or may say: versions are added and never changed, but for when they are published.
+
+    `created_by` and `published_by` are accounts; None is the application itself. Without a `text`, it is made from the
+    HTML.
+    """
+
+    __tablename__ = "template_version"
+    __table_args__ = (UniqueConstraint("template_id", "version"),)
+    key: ClassVar[str] = "version_id"
+
+    version_id: str = AssignedId()
+    template_id: str = Field(foreign_key="template.template_id")
+    version: int
+    subject: str = ""
+    preheader: str = ""
+    html_template: str
+    text: str | None = None
+    created_at: datetime = created_at()
+    created_by: str | None = None
+    published_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    published_by: str | None = None
+
+
 class Alert(Tenanted, table=True):
-    """An alert to a user, who has read it at `read_at`. `data` fills the templates' markers."""
+    """An alert to a user, who has read it at `read_at`. `data` fills the templates' markers, and `culture_code` chooses
+    among them; None is the application's culture.
+    """
 
     key: ClassVar[str] = "alert_id"
     owner: ClassVar[str | None] = "user_id"
@@ -57,12 +87,17 @@ class Alert(Tenanted, table=True):
     priority: str
     callback_url: str | None = None
     data: Any = Field(default=None, sa_type=Json)
+    culture_code: str | None = None
     created_at: datetime = created_at()
     read_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class Notification(Tenanted, table=True):
-    """An alert on its way through one channel. `status` is the legacy interface's word: OK, or ERROR once it failed."""
+    """An alert on its way through one channel. `status` is the legacy interface's word: OK, or ERROR once it failed.
+
+    `subject`, `html` and `text` are what it says, from this version of a template; without one, it says what kind of
+    alert it is.
+    """
 
     key: ClassVar[str] = "notification_id"
     owner: ClassVar[str | None] = "user_id"
@@ -76,6 +111,11 @@ class Notification(Tenanted, table=True):
         default=NotificationState.WAITING, sa_type=Enum(NotificationState, native_enum=False, length=16)
     )
     data: Any = Field(default=None, sa_type=Json)
+    template_id: str | None = None
+    template_version: int | None = None
+    subject: str | None = None
+    html: str | None = None
+    text: str | None = None
     created_at: datetime = created_at()
     status_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
 

@@ -32,8 +32,11 @@ class Tenanted(SQLModel):
 
 
 class Application(SQLModel, table=True):
+    """Whose the records are. `culture_code` is what people are written to in where nothing says otherwise."""
+
     application_id: str = AssignedId()
     name: str
+    culture_code: str = Field(default="en-GB", sa_column_kwargs={"server_default": "en-GB"})
     directory_id: str = Field()
     created_at: datetime = created_at()
     updated_at: datetime = updated_at()

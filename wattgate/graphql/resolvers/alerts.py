@@ -1,4 +1,4 @@
-"""Templates and alerts: what of the notification system is more than uniform records."""
+"""Alerts, and what became of them."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,8 @@ from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.telling import enqueue_event
 from wattgate.graphql.types import alerts as types
-from wattgate.principal import Permission, Scheme
+from wattgate.messages.templates.cultures import is_culture
+from wattgate.principal import Permission
 from wattgate.realtime import missed, topics
 from wattgate.realtime.events import AlertsRead, Event
 from wattgate.realtime.watch import Watch
@@ -25,89 +26,6 @@ class Marked:
     unread: int
 
 
-@operation(
-    Kind.MUTATION,
-    returns=types.Template,
-    needs=Permission.TEMPLATE_WRITE,
-    rest=Rest("POST", "/template", scheme=Scheme.BASIC),
-)
-async def add_template(call: Call, *, input: types.NewTemplate) -> models.Template:
-    """Add a template for an alert type in one channel and culture."""
-    kinds = await call.rows.many(models.AlertType, [input.alert_type_id])
-    problems = []
-    if not kinds:
-        problems.append(Problem(("input", "alertTypeId"), f"{input.alert_type_id} does not exist"))
-    if input.application_id not in (None, call.rows.application_id):
-        problems.append(Problem(("input", "applicationId"), "is not the caller's application"))
-    if problems:
-        raise BadInput("the template refers to what does not exist", problems=problems)
-    kind = kinds[input.alert_type_id]
-    return await call.rows.add(
-        models.Template(
-            alert_type_id=kind.alert_type_id,
-            name=input.name,
-            system_alert_type_id=input.system_alert_type_id or kind.system_alert_type_id,
-            description=input.description,
-            channel_type=input.channel_type.value,
-            culture_code=input.culture_code,
-            html_template=input.html_template,
-            active=input.active,
-        )
-    )
-
-
-@operation(
-    Kind.QUERY,
-    returns=types.Template,
-    needs=Permission.TEMPLATE_READ,
-    rest=Rest("GET", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
-)
-async def template_for(
-    call: Call, *, alert_type_id: strawberry.ID, channel_type: types.Channel, culture_code: str
-) -> models.Template:
-    """The newest template of an alert type, channel and culture."""
-    found = await call.rows.all(
-        models.Template,
-        col(models.Template.alert_type_id) == alert_type_id,
-        col(models.Template.channel_type) == channel_type.value,
-        col(models.Template.culture_code) == culture_code,
-        order_by=[models.Template.created_at],
-    )
-    if not found:
-        raise NotFound(f"no template of alert type {alert_type_id} for {channel_type.value} in {culture_code}")
-    return found[-1]
-
-
-@operation(
-    Kind.MUTATION,
-    returns=types.Template,
-    needs=Permission.TEMPLATE_WRITE,
-    rest=Rest("POST", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
-)
-async def add_template_for(
-    call: Call,
-    *,
-    alert_type_id: strawberry.ID,
-    channel_type: types.Channel,
-    culture_code: str,
-    input: types.NewTemplateText,
-) -> models.Template:
-    """Add a template for an alert type, channel and culture."""
-    kind = await call.rows.get(models.AlertType, alert_type_id)
-    return await call.rows.add(
-        models.Template(
-            alert_type_id=kind.alert_type_id,
-            name=input.name,
-            system_alert_type_id=kind.system_alert_type_id,
-            description=input.description,
-            channel_type=channel_type.value,
-            culture_code=culture_code,
-            html_template=input.html_template,
-            active=input.active,
-        )
-    )
-
-
 @operation(Kind.MUTATION, returns=types.Alert, needs=Permission.NOTIFICATION_SEND, rest=Rest("POST", "/alert"))
 async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     """Send an alert to a user: it is kept with one notification for each channel, which are delivered from there."""
@@ -116,6 +34,9 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     if not users:
         problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
         raise BadInput("the alert is for a user who does not exist", problems=[problem])
+    if input.culture_code is not None and not is_culture(input.culture_code):
+        problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
+        raise BadInput("the alert is in a culture that does not exist", problems=[problem])
     alert = await call.rows.add(
         models.Alert(
             user_id=input.user_id,
@@ -125,6 +46,7 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
             priority=input.priority.value,
             callback_url=input.callback_url,
             data=input.data,
+            culture_code=input.culture_code,
         )
     )
     told = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}

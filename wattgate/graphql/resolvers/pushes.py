@@ -76,7 +76,7 @@ async def settle_push(call: Call, *, delivery_id: str, worker: str, attempt: int
 
 
 async def _content(call: Call, alert: Alert, sent: Notification) -> Content:
-    """What a push says: the name of the kind of alert, and what it is."""
+    """What a push says, and which alert it is for the app."""
     kind = await call.rows.get(AlertType, alert.alert_type_id)
     told = {
         "alertId": alert.alert_id,
@@ -84,4 +84,4 @@ async def _content(call: Call, alert: Alert, sent: Notification) -> Content:
         "alertTypeId": alert.system_alert_type_id,
         "priority": alert.priority,
     }
-    return Content(subject=kind.name, text=kind.description, data=told)
+    return Content(subject=sent.subject or kind.name, text=sent.text or kind.description, data=told)

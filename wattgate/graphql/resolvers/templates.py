@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wattgate.db import models
-from wattgate.db.queries.templates import Choice, choose, templates_for
+from wattgate.db.queries.templates import Choice, choose, culture_of, published, source_of, templates_for
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types import templates as types
@@ -44,7 +44,7 @@ async def preview_template(call: Call, *, input: types.TemplateToPreview) -> Pre
     named = None if input.template_id is None else await call.rows.get(models.Template, input.template_id)
     others, choice = await _chosen(call, input, named)
     template = named or choice.template
-    source = _source(input, template)
+    source = _source(input, None if template is None else (await published(call.rows, [template]))[0])
     data, data_from = await _data(call, input)
     made = await asyncio.to_thread(preview, source, data)
     return Previewed(
@@ -77,23 +77,18 @@ async def _chosen(
     if named is not None:
         alert_type_id, channel = named.alert_type_id, named.channel_type
         culture = culture or named.culture_code
-    if alert_type_id is None:
-        return [], choose([], culture)
-    others = await templates_for(call.rows, alert_type_id, channel)
-    return others, choose(others, culture)
+    others = [] if alert_type_id is None else await templates_for(call.rows, alert_type_id, channel)
+    return others, choose(others, culture, await culture_of(call.rows))
 
 
-def _source(input: types.TemplateToPreview, template: models.Template | None) -> Source:
-    """The sources of a template, each replaced by one that is given."""
-    if template is None and input.html is None:
+def _source(input: types.TemplateToPreview, version: models.TemplateVersion | None) -> Source:
+    """The sources of a version of a template, each replaced by one that is given."""
+    if version is None and input.html is None:
         problem = Problem(("input", "html"), "is missing, and no template is found to take it from", missing=True)
         raise BadInput("there is nothing to preview", problems=[problem])
-    return Source(
-        html=input.html if input.html is not None else template.html_template if template else "",
-        subject=input.subject or "",
-        preheader=input.preheader or "",
-        text=input.text,
-    )
+    saved = Source("") if version is None else source_of(version)
+    given = {part: getattr(input, part) for part in ("subject", "preheader", "html", "text")}
+    return replace(saved, **{part: source for part, source in given.items() if source is not None})
 
 
 async def _data(call: Call, input: types.TemplateToPreview) -> tuple[dict[str, Any] | None, types.PreviewData]:

@@ -7,6 +7,7 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries import alerts as queries
+from wattgate.db.queries import templates as template_queries
 from wattgate.db.queries.references import referred
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.scalars import Json
@@ -55,6 +56,24 @@ class AlertTypeChange:
     active: bool | None = strawberry.UNSET
 
 
+@strawberry.type(description="What a template says, said, or may say.")
+class TemplateVersion:
+    template_id: strawberry.ID
+    version: int = strawberry.field(description="Counted from 1.")
+    subject: str = strawberry.field(description="The source of the subject, or of a push message's title.")
+    preheader: str = strawberry.field(description="The source of what lists of mails show after the subject.")
+    html_template: str
+    text: str | None = strawberry.field(description="The source of the text; null where it is made from the HTML.")
+    created_at: datetime
+    created_by: strawberry.ID | None = strawberry.field(
+        description="The account that wrote it; null where the application did."
+    )
+    published_at: datetime | None = strawberry.field(description="When it was last published; null where it never was.")
+    published_by: strawberry.ID | None = strawberry.field(
+        description="The account that published it; null where the application did, or nobody."
+    )
+
+
 @strawberry.type(description="What an alert of some type says in one channel and culture.")
 class Template:
     template_id: strawberry.ID
@@ -69,6 +88,12 @@ class Template:
     active: bool
     alert_type: AlertType | None = edge(
         referred(models.AlertType, "alert_type_id"), needs=Permission.ALERT_READ, description="The kind of alert."
+    )
+    published: TemplateVersion = edge(
+        template_queries.published, needs=Permission.TEMPLATE_READ, description="The version that is sent."
+    )
+    versions: list[TemplateVersion] = edge(
+        template_queries.versions, needs=Permission.TEMPLATE_READ, description="Every version, the newest first."
     )
 
 
@@ -87,6 +112,11 @@ class NewTemplate:
     )
     description: str = ""
     active: bool = True
+    subject: str = strawberry.field(default="", description="The source of the subject, or of a push message's title.")
+    preheader: str = strawberry.field(default="", description="The source of what lists of mails show after it.")
+    text: str | None = strawberry.field(
+        default=None, description="The source of the text; null makes it from the HTML."
+    )
 
 
 @strawberry.input(description="What may change on a template; what is left out stays as it is.")
@@ -96,6 +126,11 @@ class TemplateChange:
     html_template: str | None = strawberry.UNSET
     culture_code: str | None = strawberry.UNSET
     active: bool | None = strawberry.UNSET
+    subject: str | None = strawberry.field(default=strawberry.UNSET, description="The source of the subject.")
+    preheader: str | None = strawberry.field(default=strawberry.UNSET, description="The source of the preheader.")
+    text: str | None = strawberry.field(
+        default=strawberry.UNSET, description="The source of the text; null makes it from the HTML."
+    )
 
 
 @strawberry.input(description="A template for one alert type, channel and culture.")
@@ -104,6 +139,21 @@ class NewTemplateText:
     html_template: str
     description: str = ""
     active: bool = True
+    subject: str = strawberry.field(default="", description="The source of the subject, or of a push message's title.")
+    preheader: str = strawberry.field(default="", description="The source of what lists of mails show after it.")
+    text: str | None = strawberry.field(
+        default=None, description="The source of the text; null makes it from the HTML."
+    )
+
+
+@strawberry.input(description="What a template may say; what is left out is as in the newest version.")
+class NewTemplateVersion:
+    subject: str | None = strawberry.field(default=strawberry.UNSET, description="The source of the subject.")
+    preheader: str | None = strawberry.field(default=strawberry.UNSET, description="The source of the preheader.")
+    html_template: str | None = strawberry.UNSET
+    text: str | None = strawberry.field(
+        default=strawberry.UNSET, description="The source of the text; null makes it from the HTML."
+    )
 
 
 @strawberry.type(description="A step of a notification's way.")
@@ -128,6 +178,13 @@ class Notification:
     status: str = strawberry.field(description="OK, or ERROR once it failed.")
     state: NotificationState = strawberry.field(description="Whether it has gone out.")
     data: Json | None
+    template_id: strawberry.ID | None = strawberry.field(
+        description="The template that it was made from; null where there was none for it."
+    )
+    template_version: int | None = strawberry.field(description="The version of the template.")
+    subject: str | None = strawberry.field(description="What it says: the subject of a mail, the title of a message.")
+    html: str | None = strawberry.field(description="What it says, as HTML; null where there was no template.")
+    text: str | None = strawberry.field(description="What it says, as text.")
     created_at: datetime
     status_at: datetime
     log: list[NotificationLog] = edge(
@@ -170,3 +227,6 @@ class NewAlert:
     priority: Priority = Priority.LOW
     callback_url: str | None = strawberry.field(default=None, description="Where webhooks about it go.")
     data: Json | None = strawberry.field(default=None, description="What fills the markers of the templates.")
+    culture_code: str | None = strawberry.field(
+        default=None, description="In what it is told, such as fr-CA; the application's culture where it is left out."
+    )

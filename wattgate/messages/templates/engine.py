@@ -28,8 +28,8 @@ def parse(source: str, part: Part) -> liquid.BoundTemplate:
     """A source as a template. DoesNotParse says where and why it is none."""
     if len(source) > MAX_SOURCE:
         raise TooMuch([_fault("too-much", part, f"it is longer than {MAX_SOURCE:,} characters")])
-    if SURROGATE.search(source):
-        raise DoesNotParse([_fault("does-not-parse", part, "it holds half of a character")])
+    if SURROGATE.search(source) or "\0" in source:
+        raise DoesNotParse([_fault("does-not-parse", part, "it holds what is no character")])
     try:
         check_markers(source)
         template = LANGUAGE.from_string(source)

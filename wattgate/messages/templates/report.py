@@ -130,8 +130,8 @@ def _lines(drafted: Draft) -> list[Finding]:
     found = []
     subject, preheader = drafted.subject, drafted.preheader
     if subject == "":
-        message, hint = "the subject is empty", "mail programs show nothing, or (no subject)"
-        found.append(Finding(Severity.ERROR, "subject-empty", Part.SUBJECT, message, 1, 1, hint))
+        message, hint = "the subject is empty", "the name of the alert type is sent instead"
+        found.append(Finding(Severity.WARNING, "subject-empty", Part.SUBJECT, message, 1, 1, hint))
     elif subject is not None and len(subject) > MAX_SUBJECT:
         message = f"the subject has {len(subject)} characters"
         hint = f"phones show about {MAX_SUBJECT}"
