@@ -24,6 +24,7 @@ from wattgate.app.launcher import launch
 from wattgate.app.measuring import open_metrics_port
 from wattgate.app.serving import listeners, serve
 from wattgate.app.settings import Settings, demo_settings
+from wattgate.app.template_commands import template_app
 from wattgate.app.watch import watch
 from wattgate.app.worker import work
 from wattgate.clock import utc_now
@@ -50,6 +51,7 @@ for name, commands in (
     ("readings", readings_app),
     ("tariff", tariff_app),
     ("network", network_app),
+    ("template", template_app),
 ):
     app.add_typer(commands, name=name)
 app.command()(watch)
