@@ -33,7 +33,7 @@ class Mailbox:
 
     @property
     def international(self) -> bool:
-        """Whether only servers with SMTPUTF8 (RFC 6531) can take it."""
+        """Whether it is not ASCII even in the form of the DNS."""
         return not self.local.isascii()
 
     @property

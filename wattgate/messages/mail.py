@@ -10,7 +10,11 @@ from email.parser import Parser
 from email.policy import Policy
 from urllib.parse import urlsplit
 
-from wattgate.messages.addresses import Mailbox, NotMailable, check_line
+from wattgate.messages.addresses import Mailbox, NotMailable, check_line, mailbox
+from wattgate.messages.channel import Outgoing
+
+UNSUBSCRIBE = "List-Unsubscribe"
+"""The header by which a mail's channel is given the link that unsubscribes."""
 
 LONGEST_LINK = 900
 """Characters of the link that unsubscribes: it stands on one line, and no line may have more than 998."""
@@ -33,9 +37,29 @@ class Letter:
     unsubscribe: str | None = None
 
     @property
+    def international(self) -> bool:
+        """Whether only servers with SMTPUTF8 (RFC 6531) can take it."""
+        return self.sender.international or self.recipient.international
+
+    @property
     def message_id(self) -> str:
         """The same for every attempt to deliver a letter, so that programs show once what arrives twice."""
         return f"<{self.reference}@{self.sender.domain}>"
+
+
+def letter_of(outgoing: Outgoing, sender: Mailbox) -> Letter:
+    """The letter to the one address of something that goes out. NotMailable where the address is none."""
+    (address,) = outgoing.addresses
+    return Letter(
+        reference=outgoing.delivery_id,
+        sender=sender,
+        recipient=mailbox(address),
+        subject=outgoing.content.subject,
+        text=outgoing.content.text,
+        html=outgoing.content.html,
+        written_at=outgoing.created_at,
+        unsubscribe=outgoing.headers.get(UNSUBSCRIBE),
+    )
 
 
 class _OnOneLine(UnstructuredHeader, BaseHeader):
@@ -72,8 +96,7 @@ def compose(letter: Letter) -> bytes:
     letter = replace(letter, subject=" ".join(check_line(letter.subject, "a subject").split()))
     for box in (letter.sender, letter.recipient):
         check_line(f"{box.name} {box.address}", "an address")
-    international = letter.recipient.international or letter.sender.international
-    message = EmailMessage(policy=WRITING_INTERNATIONAL if international else WRITING)
+    message = EmailMessage(policy=WRITING_INTERNATIONAL if letter.international else WRITING)
     for name, value in _headers(letter).items():
         message[name] = value
     try:
