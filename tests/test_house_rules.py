@@ -52,6 +52,7 @@ def test_only_background_work_asks_which_applications_there_are() -> None:
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
         "graphql/resolvers/catch_up.py",
         "graphql/resolvers/deliveries.py",
+        "graphql/resolvers/mails.py",
         "graphql/resolvers/retention.py",
         "graphql/resolvers/webhooks.py",
     ]

@@ -12,10 +12,12 @@ import trustme
 from tests.support.smtp import PASSWORD, USERNAME, MailServer, mail_server
 from wattgate.messages.addresses import mailbox
 from wattgate.messages.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.messages.mail import UNSUBSCRIBE
+from wattgate.messages.links import Links
+from wattgate.messages.mail import Letterhead
 from wattgate.messages.smtp import MAILS_OF_A_CONNECTION, SUPPRESS, Security, SmtpChannel, SmtpServer, refusal
 
-SENDER = mailbox("Energy <alerts@energy.example>")
+LINKS = Links("https://energy.example/", b"k" * 32)
+SENDER = Letterhead(mailbox("Energy <alerts@energy.example>"), LINKS)
 CONTENT = Content("Your budget", "80 % of it is used.\n.\n..end\n", "<p>80 % of it is used.</p>\n")
 
 
@@ -60,9 +62,8 @@ def trusting(authority: trustme.CA) -> ssl.SSLContext:
 
 
 async def test_a_mail_arrives_with_a_text_and_html() -> None:
-    link = "https://energy.example/unsubscribe/" + "x" * 100
     async with mail_server() as there:
-        assert await send(channel(there), outgoing(headers={UNSUBSCRIBE: link})) == [Sent("2.0.0 queued as 1")]
+        assert await send(channel(there), outgoing()) == [Sent("2.0.0 queued as 1")]
         (taken,) = there.taken
         assert (taken.sender, taken.recipients) == ("alerts@energy.example", ["user@example.org"])
         assert (taken.session.host_name, taken.session.extended_smtp) == ("energy.example", True)
@@ -73,7 +74,11 @@ async def test_a_mail_arrives_with_a_text_and_html() -> None:
         assert html is not None
         assert (text.get_content(), html.get_content()) == (CONTENT.text, CONTENT.html)
         assert (message["From"], message["To"]) == ("Energy <alerts@energy.example>", "user@example.org")
-        assert (message["Message-ID"], message["List-Unsubscribe"]) == ("<delivery-1@energy.example>", f"<{link}>")
+        assert message["Message-ID"] == "<delivery-1@energy.example>"
+        link = message["List-Unsubscribe"].strip("<>")
+        assert link.startswith("https://energy.example/unsubscribe/")
+        assert LINKS.unsubscribed(link.rpartition("/")[2]) == ("a", "delivery-1")
+        assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
 
 async def test_mails_go_over_one_connection_and_each_has_one_recipient() -> None:

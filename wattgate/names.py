@@ -123,6 +123,13 @@ class DeliveryState(Enum):
     FAILED = "FAILED"
 
 
+class SuppressionCause(Enum):
+    """Why an address gets no more mail."""
+
+    REFUSED = "REFUSED"
+    UNSUBSCRIBED = "UNSUBSCRIBED"
+
+
 class NotificationState(Enum):
     """Whether an alert has gone out on a channel."""
 

@@ -8,9 +8,13 @@ from uuid import uuid4
 
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import Tenant
+from wattgate.db.models import MailSuppression
+from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
 from wattgate.graphql.types.endpoints import NewWebhookEndpoint
 from wattgate.graphql.types.flexibility import NewDfsEvent
+from wattgate.names import SuppressionCause
+from wattgate.principal import Permission
 
 ROOT = "/user/verification/status"
 MARK = "<p>{{name}}</p>"
@@ -26,6 +30,18 @@ async def _own_opt_in(tenant: Tenant) -> dict[str, Any]:
     (mpxn,) = (await _own_meter_point(tenant))["mpxns"]
     await tenant.run("opt_in_to_dfs", mpxn=mpxn)
     return {"mpxn": mpxn}
+
+
+@operation(Kind.MUTATION, returns=None, needs=Permission.SYSTEM)
+async def _suppress(call: Call, *, address: str) -> None:
+    """Have an address that gets no mail."""
+    await call.rows.add(MailSuppression(address=address, cause=SuppressionCause.REFUSED))
+
+
+async def _own_mail_suppression(tenant: Tenant) -> dict[str, Any]:
+    address = f"{uuid4().hex}@example.org"
+    await tenant.gateway.runner.run(_suppress, tenant.system, {"address": address})
+    return {"address": address}
 
 
 def _times() -> dict[str, str]:
@@ -138,6 +154,7 @@ EXAMPLES: dict[str, Example] = {
     "unread_alerts": NOTHING,
     "mark_alerts_read": by_id("alert", "alertIds"),
     "notification": by_id("notification", "notificationId"),
+    "remove_mail_suppression": _own_mail_suppression,
     "webhook_endpoints": NOTHING,
     "webhook_endpoint": by_id("webhook_endpoint", "endpointId"),
     "add_webhook_endpoint": fixed(lambda tenant: {"input": {"url": "https://hooks.invalid/in", "events": ["dfs.*"]}}),
@@ -171,6 +188,7 @@ EXAMPLES: dict[str, Example] = {
         for name in (
             "account",
             "alert",
+            "mail_suppression",
             "webhook",
             "webhook_error",
             "user_action",

@@ -1,24 +1,36 @@
 """How each kind of delivery is made, as the settings ask for."""
 
 from collections.abc import Mapping
+from ssl import create_default_context
 
 from wattgate.app.deliveries import Carrier
+from wattgate.app.mail_outbox import OutboxChannel
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now
-from wattgate.graphql.resolvers import pushes, webhooks
+from wattgate.graphql.resolvers import mails, pushes, webhooks
+from wattgate.graphql.runner import Runner
+from wattgate.messages.addresses import mailbox
 from wattgate.messages.callout import Callout
 from wattgate.messages.destination import ANYWHERE
+from wattgate.messages.links import Links
+from wattgate.messages.mail import Letterhead
 from wattgate.messages.push import Provider, Push
+from wattgate.messages.smtp import SmtpChannel, SmtpServer
 from wattgate.messages.web_push import Vapid
 from wattgate.messages.webhook import WebhookChannel
 from wattgate.names import DeliveryKind
 
+NOBODY = "wattgate <alerts@wattgate.example>"
+"""Who writes mails that are kept, where nobody is named."""
 
-def carriers(settings: Settings, clock: Clock = utc_now) -> Mapping[DeliveryKind, Carrier]:
+
+def carriers(settings: Settings, runner: Runner, clock: Clock = utc_now) -> Mapping[DeliveryKind, Carrier]:
     """The carriers by kind; what has none waits in the outbox."""
     callout = Callout(settings.reach)
     push = Push(callout, Callout(ANYWHERE), vapid=sender(settings), provider=_provider(settings), clock=clock)
+    mail = _mail(settings, runner)
     return {
+        **({DeliveryKind.EMAIL: mail} if mail else {}),
         DeliveryKind.PUSH: Carrier(pushes.prepare_push, push, pushes.settle_push),
         DeliveryKind.WEBHOOK: Carrier(
             webhooks.prepare_webhook, WebhookChannel(callout, clock), webhooks.settle_webhook
@@ -38,3 +50,38 @@ def _provider(settings: Settings) -> Provider | None:
         return None
     token = settings.push_token
     return Provider(settings.push_url, token.get_secret_value() if token else None)
+
+
+def keeps_mail(settings: Settings) -> bool:
+    """Whether mail is kept where it can be looked at, and is not sent."""
+    return settings.smtp_url is None and settings.environment == "development"
+
+
+def links(settings: Settings) -> Links | None:
+    """The links in mails, where the settings say where they lead and by what they are signed."""
+    if settings.public_url is None or settings.link_key is None:
+        return None
+    return Links(settings.public_url, settings.link_key.get_secret_value().encode())
+
+
+def mail_channel(settings: Settings) -> SmtpChannel | None:
+    """What sends mail, where there is a server."""
+    if settings.smtp_url is None:
+        return None
+    trust = create_default_context(cafile=settings.smtp_ca_file)
+    server = SmtpServer.at(settings.smtp_url)
+    return SmtpChannel(server, _letterhead(settings), trust=trust, time_limit=settings.smtp_timeout)
+
+
+def _mail(settings: Settings, runner: Runner) -> Carrier | None:
+    """Mail is sent where there is a server, and kept in development; else it waits until there is one."""
+    smtp = mail_channel(settings)
+    if smtp is not None:
+        return Carrier(mails.prepare_mail, smtp, mails.settle_mail, smtp.close)
+    if keeps_mail(settings):
+        return Carrier(mails.prepare_mail, OutboxChannel(runner, _letterhead(settings)), mails.settle_mail)
+    return None
+
+
+def _letterhead(settings: Settings) -> Letterhead:
+    return Letterhead(mailbox(settings.mail_from or NOBODY), links(settings))

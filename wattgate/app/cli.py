@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
+from aiosmtplib import SMTPException
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from rich.markup import escape
@@ -15,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
 from wattgate.app import logs
+from wattgate.app.carriers import mail_channel
 from wattgate.app.commands import err, out, run, with_gateway
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.simulated_network import SimulatedNetwork
@@ -130,6 +132,7 @@ def demo() -> None:
     out.print(f"[bold]wattgate demonstration[/] ({recorded:,} readings recorded)\n")
     table = Table.grid(padding=(0, 2))
     table.add_row("In-home display", f"{base}/display")
+    table.add_row("Mail", f"{base}/outbox")
     table.add_row("GraphQL", f"{base}/graphql")
     table.add_row("REST", f"{base}{settings.base_path}")
     table.add_row("Log in as", f"{seed.USERNAME} / {seed.PASSWORD}")
@@ -226,6 +229,8 @@ def doctor() -> None:
         _check_redis(settings)
     if settings.mqtt_url is not None:
         _check_broker(settings)
+    if settings.smtp_url is not None:
+        _check_mail_server(settings)
 
 
 def _check_redis(settings: Settings) -> None:
@@ -245,6 +250,17 @@ def _check_broker(settings: Settings) -> None:
         err.print(f"[red]MQTT broker[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
     out.print("[green]MQTT broker[/]   answers")
+
+
+def _check_mail_server(settings: Settings) -> None:
+    channel = mail_channel(settings)
+    try:
+        if channel is not None:
+            run(channel.check())
+    except (SMTPException, OSError) as error:
+        err.print(f"[red]mail server[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
+        raise typer.Exit(1) from None
+    out.print("[green]mail server[/]   answers")
 
 
 @app.command("routes")

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from uuid import uuid4
@@ -53,11 +53,13 @@ class Carrier:
 
     `prepare` answers from `delivery_id` what goes out: `Outgoing`, or `Refused` or `Retry` where nothing can.
     `settle` keeps what became of it (`delivery_id, worker, attempt, outcome`); False where the lease was lost.
+    `close` ends what the channel holds open.
     """
 
     prepare: Operation
     channel: Channel
     settle: Operation
+    close: Callable[[], Awaitable[None]] | None = None
 
 
 class Deliveries:
@@ -92,6 +94,9 @@ class Deliveries:
         finally:
             self._hub.leave(self, watched)
             await self._finish()
+            for carrier in self._carriers.values():
+                if carrier.close is not None:
+                    await carrier.close()
 
     async def work_once(self) -> int:
         """Make every delivery that is due now, and wait for them; how many they were."""

@@ -19,15 +19,17 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import Lifespan
 
 from wattgate.app.auth import Authenticator
-from wattgate.app.carriers import carriers, sender
+from wattgate.app.carriers import carriers, keeps_mail, links, sender
 from wattgate.app.catch_ups import run_catch_ups
 from wattgate.app.deliveries import Deliveries
 from wattgate.app.drain import Readiness
+from wattgate.app.mail_outbox import outbox_pages
 from wattgate.app.measuring import Measured, metrics, on_the_gateways_port
 from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
 from wattgate.app.pages import pages
 from wattgate.app.settings import Settings
 from wattgate.app.tracing import Tracing, tracing
+from wattgate.app.unsubscribing import unsubscribing
 from wattgate.app.upkeep import run_upkeep
 from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
@@ -196,6 +198,7 @@ def create_app(
             Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
             WebSocketRoute("/graphql", SocketEndpoint(gateway.live, settings.allowed_origins)),
             *pages(settings.base_path),
+            *_mail_pages(settings, gateway.runner),
             Route(f"{settings.base_path}/openapi.json", described),
             Mount(f"{settings.base_path}{NOTIFICATION_BASE}", routes=[one for one in rest if _notifies(one)]),
             Mount(settings.base_path, routes=rest),
@@ -254,10 +257,20 @@ def _deliveries(settings: Settings, gateway: Gateway, clock: Clock) -> list[Back
         return []
 
     async def deliver(runner: Runner) -> None:
-        made = Deliveries(runner, gateway.hub, carriers(settings, clock), clock=clock, lease=settings.delivery_lease)
+        parts = carriers(settings, runner, clock)
+        made = Deliveries(runner, gateway.hub, parts, clock=clock, lease=settings.delivery_lease)
         await made.run()
 
     return [deliver]
+
+
+def _mail_pages(settings: Settings, runner: Runner) -> list[BaseRoute]:
+    """Where links in mails lead, and where mails are that are kept."""
+    known = links(settings)
+    return [
+        *([unsubscribing(runner, known)] if known else []),
+        *(outbox_pages(runner) if keeps_mail(settings) else []),
+    ]
 
 
 def _notifies(route: BaseRoute) -> bool:

@@ -12,7 +12,8 @@ STATIC = Path(__file__).parent / "static"
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-        "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -29,7 +30,9 @@ class _Assets(StaticFiles):
         return response
 
 
-def _page(path: str, file: str) -> Route:
+def page(path: str, file: str) -> Route:
+    """A page of `static/` at a path."""
+
     async def serve(request: object) -> FileResponse:
         return FileResponse(STATIC / file, headers=HEADERS)
 
@@ -39,8 +42,8 @@ def _page(path: str, file: str) -> Route:
 def pages(base_path: str) -> list[BaseRoute]:
     """The routes of the pages and of what they load; the REST interface's reference stands under its base path."""
     return [
-        _page(f"{base_path}/docs", "reference/index.html"),
-        _page("/", "index.html"),
-        _page("/display", "display/index.html"),
+        page(f"{base_path}/docs", "reference/index.html"),
+        page("/", "index.html"),
+        page("/display", "display/index.html"),
         Mount("/static", _Assets(directory=STATIC)),
     ]

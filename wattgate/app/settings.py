@@ -4,7 +4,9 @@ import os
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
+from ssl import create_default_context
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -13,9 +15,13 @@ from sqlalchemy.exc import ArgumentError
 
 from wattgate.app.topic_filter import is_topic_filter
 from wattgate.messages import destination
+from wattgate.messages.addresses import mailbox
 from wattgate.messages.destination import Reach
+from wattgate.messages.smtp import SmtpServer
 from wattgate.messages.web_push import Vapid
 from wattgate.realtime.address import Address
+
+DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
 
 DATABASES = ("sqlite", "postgresql", "postgres")
 
@@ -99,6 +105,29 @@ class Settings(BaseSettings):
         description="Who sends Web Push: a mailto: or https: address for the push services.",
     )
 
+    smtp_url: str | None = Field(
+        default=None,
+        description="Mail server: smtps:// or smtp+starttls://user:password@host:port, or smtp:// without encryption.",
+    )
+    smtp_ca_file: Path | None = Field(
+        default=None, description="Certificates (PEM) that a mail server of a private authority is known by."
+    )
+    smtp_timeout: float = Field(default=30.0, ge=1, le=300, description="Seconds that sending one mail may take.")
+    mail_from: str | None = Field(
+        default=None, validate_default=True, description="Who writes the mails: Energy <alerts@energy.example>."
+    )
+    public_url: str | None = Field(
+        default=None,
+        validate_default=True,
+        description="Where people reach the gateway, such as https://energy.example; for the links in mails.",
+    )
+    link_key: SecretStr | None = Field(
+        default=None,
+        min_length=32,
+        validate_default=True,
+        description="Signs the links in mails: at least 32 random characters, the same in every process.",
+    )
+
     mqtt_url: str | None = Field(
         default=None, description="Broker of in-home displays, mqtt:// or mqtts://user:password@host:port."
     )
@@ -158,6 +187,46 @@ class Settings(BaseSettings):
         Vapid(key.get_secret_value(), contact)
         return contact
 
+    @field_validator("smtp_url")
+    @classmethod
+    def _mail_server(cls, url: str | None) -> str | None:
+        if url is not None:
+            SmtpServer.at(url)
+        return url
+
+    @field_validator("smtp_ca_file")
+    @classmethod
+    def _authority(cls, file: Path | None) -> Path | None:
+        if file is not None:
+            try:
+                create_default_context(cafile=file)
+            except OSError as error:
+                raise ValueError(f"cannot be used: {error}") from None
+        return file
+
+    @field_validator("mail_from", "public_url", "link_key")
+    @classmethod
+    def _needed_for_mail(cls, given: str | SecretStr | None, info: ValidationInfo) -> str | SecretStr | None:
+        if given is None and info.data.get("smtp_url"):
+            raise ValueError("is needed with WATTGATE_SMTP_URL")
+        return given
+
+    @field_validator("mail_from")
+    @classmethod
+    def _writer(cls, written: str | None) -> str | None:
+        if written is not None and mailbox(written).international:
+            raise ValueError("is an address that not every mail server takes; before the @ use ASCII")
+        return written
+
+    @field_validator("public_url")
+    @classmethod
+    def _reachable(cls, url: str | None) -> str | None:
+        if url is not None:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+                raise ValueError("is not the address of a web site, such as https://energy.example")
+        return url
+
     @field_validator("mqtt_url")
     @classmethod
     def _reachable_broker(cls, url: str | None) -> str | None:
@@ -210,6 +279,9 @@ def demo_settings(folder: Path) -> Settings:
     defaults = {
         "database_url": f"sqlite:///{folder / 'demo.sqlite3'}",
         "environment": "development",
+        "mail_from": "wattgate demo <alerts@wattgate.example>",
+        "public_url": f"http://{settings.host}:{settings.port}",
+        "link_key": DEMO_LINK_KEY,
         "drain_pause": 0.0,
         "drain_seconds": 0.0,
     }

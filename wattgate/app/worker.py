@@ -21,7 +21,9 @@ async def work(settings: Settings, gateway: Gateway) -> None:
     loop = asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(one, stopping.set)
-    made = Deliveries(gateway.runner, gateway.hub, carriers(settings), lease=settings.delivery_lease, grace=GRACE)
+    made = Deliveries(
+        gateway.runner, gateway.hub, carriers(settings, gateway.runner), lease=settings.delivery_lease, grace=GRACE
+    )
     task = asyncio.create_task(made.run())
     log.info("delivering as %s", made.worker)
     await stopping.wait()

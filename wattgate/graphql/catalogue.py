@@ -23,6 +23,7 @@ from wattgate.graphql.resolvers import (
     identity,
     live,
     lookups,
+    mails,
     metering,
     network_registry,
     oauth,
@@ -45,6 +46,7 @@ from wattgate.graphql.types import alerts as alert_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import identity as identity_types
+from wattgate.graphql.types import mails as mail_types
 from wattgate.graphql.types import prompts as prompt_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.graphql.types import webhooks as webhook_types
@@ -154,6 +156,7 @@ OPERATIONS: tuple[Operation, ...] = (
     alerts.unread_alerts,
     alerts.mark_alerts_read,
     alerts.notification,
+    mails.remove_mail_suppression,
     # Webhook system
     endpoints.add_webhook_endpoint,
     endpoints.update_webhook_endpoint,
@@ -192,6 +195,13 @@ OPERATIONS: tuple[Operation, ...] = (
     # Lists that grow, a page at a time
     paged("account", models.Account, identity_types.Account, needs=Permission.ACCOUNT_READ, called="accounts"),
     paged("alert", models.Alert, alert_types.Alert, needs=Permission.NOTIFICATION_READ, called="alerts"),
+    paged(
+        "mail_suppression",
+        models.MailSuppression,
+        mail_types.MailSuppression,
+        needs=Permission.NOTIFICATION_SEND,
+        called="addresses that get no mail",
+    ),
     paged("webhook", models.Webhook, webhook_types.Webhook, needs=Permission.WEBHOOK_READ, called="webhooks"),
     paged(
         "webhook_error", models.WebhookError, webhook_types.WebhookError, needs=Permission.WEBHOOK_READ, called="errors"
@@ -245,6 +255,13 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     deliveries.settle_notification,
     pushes.prepare_push,
     pushes.settle_push,
+    mails.prepare_mail,
+    mails.settle_mail,
+    mails.unsubscribe,
+    mails.keep_mail,
+    mails.applications_with_mail,
+    mails.kept_mails,
+    mails.kept_mail,
     retention.applications_with_retention,
     retention.forget_readings,
     retention.keep_house,

@@ -10,12 +10,14 @@ from wattgate.graphql.outbox import code_of, enqueue
 from wattgate.graphql.said import say
 from wattgate.graphql.telling import enqueue_event, error_event
 from wattgate.messages import push
+from wattgate.messages.addresses import addresses_among
 from wattgate.messages.channel import Outcome, Sent
 from wattgate.names import DeliveryKind, DeliveryState, NotificationState
 from wattgate.realtime import topics
 from wattgate.realtime.events import AlertSent, Event
 
 ADDED, IN_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox", "User Has No Push Tokens"
+NO_ADDRESS = "User Has No E-mail Address"
 SENT, FAILED_ATTEMPT, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
 WITHOUT_TEMPLATE = "Template Not Used"
 """The stages of a notification's log, in words of the legacy interface's kind."""
@@ -23,7 +25,7 @@ WITHOUT_TEMPLATE = "Template Not Used"
 OK, ERROR = "OK", "ERROR"
 """What the status of a step, and of a notification, is."""
 
-PUSH = "push"
+EMAIL, PUSH = "email", "push"
 INBOX = "inbox"
 """The channel that needs no delivery: the alert is in the user's inbox once it is kept."""
 
@@ -50,6 +52,8 @@ async def notify(call: Call, alert: Alert, channel: str) -> Notification:
         await _arrived(call, alert, made)
     elif channel == PUSH:
         await _push(call, alert, made, following)
+    elif channel == EMAIL:
+        await _mail(call, alert, made, following)
     else:
         await enqueue(call, DeliveryKind(channel), made.notification_id, user_id=alert.user_id)
     return made
@@ -100,6 +104,23 @@ async def _push(call: Call, alert: Alert, sent: Notification, following: int) ->
     if not tokens:
         await _log(call, sent, following, NO_TOKENS, ERROR)
         await fail(call, alert, sent, push.NO_TOKENS)
+
+
+async def _mail(call: Call, alert: Alert, sent: Notification, following: int) -> None:
+    """Have a mail delivered to each address of the user; each is a delivery of its own."""
+    accounts = await call.rows.all(
+        Account,
+        col(Account.user_id) == alert.user_id,
+        col(Account.active).is_(True),
+        col(Account.status) == "active",
+        order_by=[Account.created_at],
+    )
+    addresses = addresses_among([account.email or account.username for account in accounts])
+    for address in addresses:
+        await enqueue(call, DeliveryKind.EMAIL, sent.notification_id, user_id=alert.user_id, address=address)
+    if not addresses:
+        await _log(call, sent, following, NO_ADDRESS, ERROR)
+        await fail(call, alert, sent, "user.address.not_found")
 
 
 async def _arrived(call: Call, alert: Alert, sent: Notification) -> None:

@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from email.headerregistry import Address
 
@@ -61,6 +63,16 @@ def mailbox(text: str) -> Mailbox:
     if len(local.encode()) > LONGEST_LOCAL or len(found.address.encode()) > LONGEST:
         raise NotMailable(f"{shown(text)} is too long for an e-mail address")
     return found
+
+
+def addresses_among(texts: Iterable[str]) -> list[str]:
+    """The addresses among some texts, in their order, each of them once however it is written."""
+    found: dict[str, str] = {}
+    for text in texts:
+        with suppress(NotMailable):
+            address = mailbox(text).address
+            found.setdefault(address.lower(), address)
+    return list(found.values())
 
 
 def check_line(text: str, what: str) -> str:

@@ -12,9 +12,7 @@ from urllib.parse import urlsplit
 
 from wattgate.messages.addresses import Mailbox, NotMailable, check_line, mailbox
 from wattgate.messages.channel import Outgoing
-
-UNSUBSCRIBE = "List-Unsubscribe"
-"""The header by which a mail's channel is given the link that unsubscribes."""
+from wattgate.messages.links import Links
 
 LONGEST_LINK = 900
 """Characters of the link that unsubscribes: it stands on one line, and no line may have more than 998."""
@@ -47,18 +45,27 @@ class Letter:
         return f"<{self.reference}@{self.sender.domain}>"
 
 
-def letter_of(outgoing: Outgoing, sender: Mailbox) -> Letter:
+@dataclass(frozen=True, slots=True)
+class Letterhead:
+    """Who writes, and by which links; without any, mails have none to unsubscribe."""
+
+    sender: Mailbox
+    links: Links | None = None
+
+
+def letter_of(outgoing: Outgoing, head: Letterhead) -> Letter:
     """The letter to the one address of something that goes out. NotMailable where the address is none."""
     (address,) = outgoing.addresses
+    links = head.links
     return Letter(
         reference=outgoing.delivery_id,
-        sender=sender,
+        sender=head.sender,
         recipient=mailbox(address),
         subject=outgoing.content.subject,
         text=outgoing.content.text,
         html=outgoing.content.html,
         written_at=outgoing.created_at,
-        unsubscribe=outgoing.headers.get(UNSUBSCRIBE),
+        unsubscribe=links.unsubscribe(outgoing.application_id, outgoing.delivery_id) if links else None,
     )
 
 

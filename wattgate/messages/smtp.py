@@ -23,9 +23,9 @@ from aiosmtplib import (
     SMTPServerDisconnected,
 )
 
-from wattgate.messages.addresses import Mailbox, NotMailable
+from wattgate.messages.addresses import NotMailable
 from wattgate.messages.channel import Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.messages.mail import Letter, compose, letter_of
+from wattgate.messages.mail import Letter, Letterhead, compose, letter_of
 
 log = logging.getLogger(__name__)
 
@@ -110,14 +110,14 @@ class SmtpChannel:
     def __init__(
         self,
         server: SmtpServer,
-        sender: Mailbox,
+        head: Letterhead,
         *,
         trust: ssl.SSLContext | None = None,
         connections: int = CONNECTIONS,
         time_limit: float = 30.0,
     ) -> None:
         self._server = server
-        self._sender = sender
+        self._head = head
         self._trust = trust or ssl.create_default_context()
         self._time_limit = time_limit
         self._places = asyncio.Semaphore(connections)
@@ -126,7 +126,7 @@ class SmtpChannel:
     async def send(self, outgoing: Outgoing) -> Outcome:
         """Send a mail to the one address of `outgoing`."""
         try:
-            letter = letter_of(outgoing, self._sender)
+            letter = letter_of(outgoing, self._head)
             written = compose(letter)
         except NotMailable as error:
             return Refused("message.not_mailable", str(error))
@@ -204,7 +204,7 @@ class SmtpChannel:
             use_tls=self._server.security is Security.TLS,
             start_tls=self._server.security is Security.STARTTLS,
             tls_context=self._trust,
-            local_hostname=self._sender.domain,
+            local_hostname=self._head.sender.domain,
             timeout=self._time_limit,
         )
         await client.connect()

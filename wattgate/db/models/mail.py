@@ -1,0 +1,43 @@
+"""Mail: the addresses that get none, and what is kept where there is no mail server."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from sqlalchemy import Enum, Index, LargeBinary, UniqueConstraint
+from sqlmodel import Field
+
+from wattgate.db.columns import AssignedId, created_at
+from wattgate.db.models.tenancy import Tenanted
+from wattgate.names import SuppressionCause
+
+
+class MailSuppression(Tenanted, table=True):
+    """An address that gets no more mail of the application, as `wattgate.messages.addresses` writes it, in lower case.
+
+    `reason` is what a mail server said of it, and `delivery_id` the mail that was the last one.
+    """
+
+    __tablename__ = "mail_suppression"
+    __table_args__ = (UniqueConstraint("application_id", "address"),)
+    key: ClassVar[str] = "suppression_id"
+
+    suppression_id: str = AssignedId()
+    address: str
+    cause: SuppressionCause = Field(sa_type=Enum(SuppressionCause, native_enum=False, length=16))
+    reason: str | None = None
+    delivery_id: str | None = None
+    created_at: datetime = created_at()
+
+
+class KeptMail(Tenanted, table=True):
+    """A mail as it would have been sent. Each delivery has one, however often it was attempted."""
+
+    __tablename__ = "kept_mail"
+    __table_args__ = (Index(None, "application_id", "created_at"),)
+    key: ClassVar[str] = "delivery_id"
+
+    delivery_id: str = Field(primary_key=True)
+    recipient: str
+    subject: str
+    content: bytes = Field(sa_type=LargeBinary)
+    created_at: datetime = created_at()
