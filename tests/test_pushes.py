@@ -1,11 +1,14 @@
 """Alerts are pushed to the apps of a user, and whoever sent them is told where there is none."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from gql import Client, gql
+from gql.transport.websockets import WebsocketsTransport
 from sqlmodel import col
 
 from tests.support.browsers import Browser
@@ -273,3 +276,32 @@ async def test_an_account_lists_its_own_tokens_and_nobody_elses(served: House) -
     assert told["data"]["webPush"] == {"publicKey": None}
     refused = await served.graphql(TOKENS, served.other.headers["account"], id=served.one.account_id)
     assert refused["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+
+
+async def test_a_subscriber_is_told_every_step_if_that_is_asked_for(served: House) -> None:
+    account, url = served.one.headers["account"], served.url.replace("http", "ws") + "/graphql"
+    add = 'mutation ($id: ID!) { addMobileAppToken(accountId: $id, newToken: "fcm:steps") { valid } }'
+    await served.graphql(add, account, id=served.one.account_id)
+    transport = WebsocketsTransport(url=url, headers=account, subprotocols=["graphql-transport-ws"])
+    document = gql("subscription { alerts(steps: true) { alertId notifications { state log { stage detail } } } }")
+    stages: list[list[str]] = []
+    async with Client(transport=transport) as session, asyncio.timeout(30):
+        asked = asyncio.create_task(_send_later(served))
+        async for told in session.subscribe(document):
+            (one,) = told["alerts"]["notifications"]
+            stages.append([step["stage"] for step in one["log"]])
+            if one["state"] == "FAILED":
+                break
+        assert told["alerts"]["alertId"] == await asked
+    assert {tuple(seen[:1]) for seen in stages} == {("Added Notification Record",)}
+    assert one["log"][-1] == {
+        "stage": "Given Up",
+        "detail": "the gateway has no push provider (WATTGATE_PUSH_URL)",
+    }
+
+
+async def _send_later(served: House) -> str:
+    await asyncio.sleep(0.5)  # the subscription has to stand first
+    body = {"userId": served.one.user_id, "alertTypeId": "CM01", "send2Push": "yes"}
+    answer = await served.call("POST", "/alert", served.one.headers["application"], json=body)
+    return str(answer.json()["ns_alert_id"])
