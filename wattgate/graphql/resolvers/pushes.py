@@ -31,7 +31,7 @@ class WebPush:
     public_key: str | None
 
 
-@operation(Kind.QUERY, returns=types.WebPush, needs=Permission.ANYONE)
+@operation(Kind.QUERY, returns=types.WebPush, needs=Permission.ACCOUNT_READ)
 async def web_push(call: Call) -> WebPush:
     """How web apps subscribe to pushes."""
     return WebPush(call.web_push_key)
