@@ -270,3 +270,9 @@ def test_the_text_is_made_from_the_html_where_there_is_none() -> None:
         "Hi\n\nYou used 4 kWh. More (https://a.example/x)\n\n- one\n- two\n\na b\n\nChart a@b.example & more"
     )
     assert render(Source("<p>x</p>", "s", text="own {{ v }}"), {"v": "<b>"}).text == "own <b>"
+
+
+@pytest.mark.parametrize("nested", ["<div>", "<b>", "<table><tr><td></b>", "<div></p><p>", "<ul><li>"])
+def test_a_document_that_is_nested_too_deeply_is_refused(nested: str) -> None:
+    with pytest.raises(ValueRefused, match="within each other"):
+        render(Source(nested * 10_000, "s"), {})

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,8 @@ from wattgate.messages.templates.finding import (
     ValueRefused,
     VariablesMissing,
 )
-from wattgate.messages.templates.plain_text import text_of
+from wattgate.messages.templates.places import Reader
+from wattgate.messages.templates.plain_text import VOID, text_of
 from wattgate.messages.templates.sink import LIMITS, Limits
 
 INLINER = css_inline.CSSInliner(load_remote_stylesheets=False, keep_at_rules=True)
@@ -29,6 +31,30 @@ HIDDEN = "display:none;font-size:1px;line-height:1px;max-height:0;max-width:0;op
 
 _SPACES = re.compile(r" {2,}")
 _BODY = re.compile(r"<body\b(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.IGNORECASE)
+
+
+MAX_DEPTH = 300
+"""Elements within each other. The library that inlines styles ends the process where there are some thousands."""
+
+CLOSED_BY_OTHERS = VOID | {"p", "li", "dd", "dt", "td", "th", "tr", "tbody", "thead", "tfoot", "option"}
+"""Elements that do not nest without one that does."""
+
+
+class _Depth(Reader):
+    """How many elements are open within each other, at most."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: Counter[str] = Counter()
+        self.depth = self.deepest = 0
+
+    def on_tag(self) -> None:
+        if self.tag in CLOSED_BY_OTHERS or (self.ends and not self.open[self.tag]):
+            return
+        change = -1 if self.ends else 1
+        self.open[self.tag] += change
+        self.depth += change
+        self.deepest = max(self.deepest, self.depth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +161,11 @@ def _finished(document: str, preheader: str, limits: Limits) -> tuple[str | None
         body = _BODY.search(document)
         at = body.end() if body else 0
         document = document[:at] + hidden + document[at:]
+    nesting = _Depth()
+    nesting.read(document)
+    if nesting.deepest > MAX_DEPTH:
+        message = f"more than {MAX_DEPTH} elements stand within each other"
+        return None, [Finding(Severity.ERROR, "too-much", Part.HTML, message)]
     try:
         inlined = INLINER.inline(document)
     except css_inline.InlineError as error:
