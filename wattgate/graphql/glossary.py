@@ -7,6 +7,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
     {
         "accountId": "The account.",
         "active": "Whether it is in use.",
+        "address": "An e-mail address.",
         "after": "The cursor after which the page begins; the beginning of the list where it is left out.",
         "alertId": "The alert.",
         "alertIds": "The alerts; all of the user's where they are left out.",
@@ -254,6 +255,8 @@ VALUES: Mapping[str, str] = MappingProxyType(
         "CatchUpState.RUNNING": "Readings are being retrieved.",
         "CatchUpState.DONE": "All that the network had is recorded.",
         "CatchUpState.FAILED": "The network could not be asked, or what it had could not be recorded.",
+        "SuppressionCause.REFUSED": "A mail server said that nobody has the address.",
+        "SuppressionCause.UNSUBSCRIBED": "Its owner followed the link in a mail.",
         "NotificationState.WAITING": "It is on its way, or waits for a further attempt.",
         "NotificationState.SENT": "It is in the inbox, or a mail server or push provider has taken it.",
         "NotificationState.FAILED": "It was given up, or there was nobody to send it to.",

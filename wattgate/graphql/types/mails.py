@@ -14,6 +14,6 @@ class MailSuppression:
     suppression_id: strawberry.ID = strawberry.field(description="The entry.")
     application_id: strawberry.ID
     address: str = strawberry.field(description="The e-mail address, in lower case.")
-    cause: SuppressionCause
+    cause: SuppressionCause = strawberry.field(description="Why.")
     reason: str | None = strawberry.field(description="What the mail server said.")
     created_at: datetime
