@@ -1,5 +1,6 @@
 """The pages: plain HTML, CSS and ES modules from `static/`, served under a strict content security policy."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from starlette.responses import FileResponse, Response
@@ -20,6 +21,16 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 
+PREVIEW_HEADERS = {
+    **HEADERS,
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; "
+        "font-src 'self'; connect-src 'self'; frame-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    ),
+}
+"""A mail in a frame of the page inherits its policy: it may have styles and pictures, and no scripts."""
+
 
 class _Assets(StaticFiles):
     """Static files that carry the pages' headers."""
@@ -30,11 +41,11 @@ class _Assets(StaticFiles):
         return response
 
 
-def page(path: str, file: str) -> Route:
+def page(path: str, file: str, headers: Mapping[str, str] = HEADERS) -> Route:
     """A page of `static/` at a path."""
 
     async def serve(request: object) -> FileResponse:
-        return FileResponse(STATIC / file, headers=HEADERS)
+        return FileResponse(STATIC / file, headers=headers)
 
     return Route(path, serve)
 
@@ -45,5 +56,6 @@ def pages(base_path: str) -> list[BaseRoute]:
         page(f"{base_path}/docs", "reference/index.html"),
         page("/", "index.html"),
         page("/display", "display/index.html"),
+        page("/preview", "preview/index.html", PREVIEW_HEADERS),
         Mount("/static", _Assets(directory=STATIC)),
     ]

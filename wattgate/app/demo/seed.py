@@ -11,6 +11,7 @@ from strawberry import ID
 
 from wattgate.app.demo import network
 from wattgate.app.demo import tariffs as demo_tariffs
+from wattgate.app.demo import templates as demo_templates
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, half_hour
 from wattgate.clock import EPOCH
 from wattgate.db.models import Resource
@@ -18,7 +19,7 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.operation import Operation
 from wattgate.graphql.resolvers import alerts as alert_resolvers
-from wattgate.graphql.resolvers import homes, provisioning, recording, resources, tariffs
+from wattgate.graphql.resolvers import homes, provisioning, recording, resources, tariffs, template_records
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import alerts, content
 from wattgate.graphql.types import homes as home_types
@@ -36,6 +37,9 @@ APPLICATION_ID = "b0f1b774-a586-4f72-9edd-27ead8aa7a8d"
 
 APPLICATION_USERNAME, APPLICATION_SECRET = "demo-app", "demo-secret"
 USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
+EDITOR = "editor@wattgate.example"
+"""The administrator who writes the templates; the password is the same."""
+
 SYSTEM = Principal(Role.SYSTEM, application_id=APPLICATION_ID)
 
 HISTORY = timedelta(days=396)
@@ -166,6 +170,7 @@ async def install(runner: Runner) -> None:
         await network.add_meters(runner, SYSTEM, home.habits.seed, home.postal_code, gas=gas)
         await network.add_display(runner, owner, display_type_id, home.habits.seed, gas=gas)
     await _add_content(runner)
+    await _add_templates(runner)
     await send_alert(runner, users[USERNAME])
 
 
@@ -350,6 +355,24 @@ async def _add_content(runner: Runner) -> None:
             )
         },
     )
+
+
+async def _add_templates(runner: Runner) -> None:
+    """Add the mails of the alert type, and the administrator who may change them."""
+    editor = {"username": EDITOR, "password": PASSWORD, "name": "Robin Demo", "administrator": True}
+    await runner.run(provisioning.create_user, SYSTEM, editor)
+    kinds = await runner.run(_named("alert_types"), SYSTEM, {})
+    for one in demo_templates.TEMPLATES:
+        given = alerts.NewTemplate(
+            alert_type_id=kinds[0].alert_type_id,
+            name=one.name,
+            channel_type=alerts.Channel.EMAIL,
+            culture_code=one.culture_code,
+            subject=one.subject,
+            preheader=one.preheader,
+            html_template=one.html,
+        )
+        await runner.run(template_records.add_template, SYSTEM, {"input": given})
 
 
 def _named(name: str) -> Operation:

@@ -73,7 +73,7 @@ export function readHistory(token, resources, { start, end, period, zone }) {
   );
 }
 
-async function call(query, variables, token) {
+export async function call(query, variables, token) {
   const headers = { "Content-Type": "application/json", ...(token && { token }) };
   const { status, answer } = await post(headers, JSON.stringify({ query, variables }));
   const [error] = answer.errors ?? [];

@@ -9,21 +9,23 @@ const YOUNG = 5_000;
 
 export class Session {
   #kept;
+  #key;
   #ended = false;
   #renewing = null;
 
-  constructor(kept) {
+  constructor(kept, key) {
     this.#kept = kept;
+    this.#key = key;
   }
 
-  /** The session of the last visit, or null when there is none that can still be good. */
-  static resume() {
-    const kept = read();
-    return kept?.token && kept.expires > now() ? new Session(kept) : null;
+  /** The session of the last visit, or null when there is none that can still be good. Pages may keep one each. */
+  static resume(key = KEY) {
+    const kept = read(key);
+    return kept?.token && kept.expires > now() ? new Session(kept, key) : null;
   }
 
-  static begin({ token, exp }) {
-    const session = new Session(null);
+  static begin({ token, exp }, key = KEY) {
+    const session = new Session(null, key);
     session.#keep({ token, exp });
     return session;
   }
@@ -40,14 +42,14 @@ export class Session {
 
   /** Get a further token, unless there is one already that is new or that another tab has got. */
   async renew() {
-    const stored = read();
+    const stored = read(this.#key);
     if (stored?.expires > this.#kept.expires) this.#kept = stored;
     else if (now() - this.#kept.since > YOUNG) await this.#renewOnce();
   }
 
   end() {
     this.#ended = true;
-    localStorage.removeItem(KEY);
+    localStorage.removeItem(this.#key);
   }
 
   #renewOnce() {
@@ -61,13 +63,13 @@ export class Session {
     // A renewal that is answered after the log-out must not bring the session back.
     if (this.#ended) return;
     this.#kept = { token, since: now(), expires: exp * 1000 };
-    localStorage.setItem(KEY, JSON.stringify(this.#kept));
+    localStorage.setItem(this.#key, JSON.stringify(this.#kept));
   }
 }
 
-function read() {
+function read(key) {
   try {
-    return JSON.parse(localStorage.getItem(KEY));
+    return JSON.parse(localStorage.getItem(key));
   } catch {
     return null;
   }

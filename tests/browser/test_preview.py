@@ -1,0 +1,218 @@
+"""The templates' page in a real browser: what is written, what comes of it, and that nothing in it runs."""
+
+import re
+from collections.abc import AsyncIterator
+from typing import Literal
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.test_display import barriers, overflow
+from wattgate.app.demo.seed import EDITOR, PASSWORD, USERNAME
+
+pytestmark = pytest.mark.browser
+
+PLAIN = "<!doctype html><html lang='en'><body><p>Hello {{ name }}</p></body></html>"
+HOSTILE = """<!doctype html>
+<html lang="en"><body>
+<script>new Image().src = "https://127.0.0.1:1/ran"; top.ran = "script"</script>
+<img src="https://127.0.0.1:1/none.png" alt="" onerror="this.src = 'https://127.0.0.1:1/ran'">
+<svg onload="top.ran = 'svg'"></svg>
+<iframe srcdoc="<script>top.ran = 'frame'</script>"></iframe>
+<a href="javascript:top.ran='link'">press</a>
+<form action="/graphql"><button>send</button></form>
+<meta http-equiv="refresh" content="0;url=https://127.0.0.1:1/away">
+<p>{{ name }}</p>
+</body></html>"""
+
+
+@pytest.fixture
+async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserContext]:
+    opened = await browser.new_context(base_url=demo_url, viewport={"width": 1280, "height": 800})
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> AsyncIterator[Page]:
+    """A page that must have nothing to complain of: neither the console nor the content security policy."""
+    page = await context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    assert complaints == []
+
+
+async def log_in(page: Page, username: str = EDITOR) -> None:
+    await page.goto("/preview")
+    await page.get_by_test_id("username").fill(username)
+    await page.get_by_test_id("password").fill(PASSWORD)
+    await page.get_by_test_id("login").click()
+
+
+async def open_studio(page: Page) -> None:
+    """Log in, and wait until the first template is rendered."""
+    await log_in(page)
+    await expect(page.get_by_test_id("status")).to_have_text("Up to date")
+
+
+async def test_the_landing_page_leads_to_the_templates(page: Page) -> None:
+    await page.goto("/")
+    await page.get_by_role("link", name="Templates").click()
+    await expect(page.get_by_test_id("login-form")).to_be_visible()
+
+
+async def test_who_may_not_read_templates_is_told_so(context: BrowserContext) -> None:
+    page = await context.new_page()
+    await log_in(page, USERNAME)
+    await expect(page.get_by_test_id("login-error")).to_have_text("This account may not read templates.")
+    assert await page.evaluate("() => localStorage.length") == 0
+
+
+async def test_what_is_written_is_seen_at_once(page: Page) -> None:
+    await open_studio(page)
+    mail = page.frame_locator("iframe")
+    await expect(mail.get_by_role("heading")).to_have_text("More power than usual")
+    await page.get_by_test_id("subject").fill("Hello {{ name }}")
+    await page.get_by_test_id("preheader").fill("A word before")
+    await page.get_by_test_id("html-source").fill(PLAIN)
+    await expect(mail.locator("body > p")).to_have_text("Hello Ada Lovelace")
+    await expect(page.get_by_test_id("shown-subject")).to_have_text("Hello Ada Lovelace")
+    await expect(page.get_by_test_id("shown-preheader")).to_have_text("A word before")
+    await expect(page.get_by_test_id("verdict")).to_have_text("Ready to send")
+    await page.get_by_role("radio", name="Text", exact=True).last.check(force=True)
+    await expect(page.get_by_test_id("plain")).to_contain_text("Hello Ada Lovelace")
+
+
+async def test_sample_data_is_made_or_written_or_an_alerts(page: Page) -> None:
+    await open_studio(page)
+    await page.get_by_test_id("html-source").fill(PLAIN.replace("name", "power"))
+    await page.get_by_role("radio", name="Sample data").check(force=True)
+    data = page.get_by_test_id("data-source")
+    await expect(data).to_have_value(re.compile('"power": "4.2"'))
+    shown = page.frame_locator("iframe").locator("body > p")
+    await data.fill('{"power": 77}')
+    await expect(shown).to_have_text("Hello 77")
+    await expect(page.get_by_test_id("data-from").locator("option:checked")).to_have_text("As written here")
+    await data.fill('{"power": ')
+    await expect(page.get_by_test_id("status")).to_have_text("The sample data is not JSON")
+    await page.get_by_test_id("data-from").select_option(index=2)
+    await expect(shown).to_have_text("Hello 5200")
+    await expect(data).to_have_value(re.compile('"power": 5200'))
+
+
+async def test_a_finding_leads_to_its_line(page: Page) -> None:
+    await open_studio(page)
+    await page.get_by_test_id("subject").fill("A subject")
+    source = page.get_by_test_id("html-source")
+    image = '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">'
+    await source.fill(f'<html lang="en">\n<body>\n{image}\n</body></html>')
+    finding = page.get_by_role("button", name="an image has no alt")
+    await expect(finding).to_contain_text("HTML, line 3")
+    await page.get_by_role("radio", name="Sample data").check(force=True)
+    await finding.press("Enter")
+    await expect(source).to_be_focused()
+    chosen = await source.evaluate("(one) => one.value.slice(one.selectionStart, one.selectionEnd)")
+    assert chosen == image
+    await expect(page.get_by_test_id("verdict")).to_contain_text("1 error")
+
+
+async def test_a_reader_of_another_culture_gets_what_the_chain_finds(page: Page) -> None:
+    await open_studio(page)
+    await page.get_by_test_id("culture").fill("de-AT")
+    await page.get_by_role("radio", name="Cultures").check(force=True)
+    await expect(page.get_by_test_id("tried").locator("li")).to_have_text(["de-AT", "de", "en-GB"])
+    await expect(page.get_by_test_id("chosen")).to_contain_text("in en-GB")
+    await expect(page.get_by_test_id("coverage").locator("li")).to_contain_text(
+        ["en-GB: High consumption", "fr-FR: Forte consommation"]
+    )
+
+
+async def test_the_mail_is_shown_at_widths_and_in_emulated_dark(page: Page) -> None:
+    await open_studio(page)
+    frame = page.get_by_test_id("mail")
+    for width in (320, 375, 600):
+        await page.get_by_role("radio", name=f"{width} pixels").check(force=True)
+        assert await frame.evaluate("(one) => one.getBoundingClientRect().width") == width
+    sheet = page.frame_locator("iframe").locator(".sheet")
+    grounds = set()
+    for dark in ("none", "partial", "full"):
+        await page.get_by_test_id("dark").select_option(dark)
+        await expect(sheet).to_be_visible()
+        grounds.add(await sheet.evaluate("(one) => getComputedStyle(one).backgroundColor"))
+    assert len(grounds) == 2  # a full inversion is a filter of the frame
+
+
+async def test_nothing_in_a_template_runs(context: BrowserContext) -> None:
+    page = await context.new_page()
+    await open_studio(page)
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    await page.get_by_test_id("new").click()
+    await page.get_by_role("radio", name="Sample data").check(force=True)
+    await page.get_by_test_id("data-source").fill('{"name": "<img src=x onerror=top.ran=1>", "home": {"name": "a"}}')
+    await page.get_by_role("radio", name="HTML").check(force=True)
+    for subject in ("<img src=x onerror=top.ran=1>", "<script>top.ran=1</script>"):
+        await page.get_by_test_id("subject").fill(subject)
+        await page.get_by_test_id("html-source").fill(HOSTILE)
+        await expect(page.get_by_test_id("shown-subject")).to_have_text(subject)
+        for dark in ("light", "partial", "full"):
+            await page.get_by_test_id("dark").select_option(dark)
+            await expect(page.frame_locator("iframe").first.locator("p")).to_have_text("<img src=x onerror=top.ran=1>")
+    await page.frame_locator("iframe").first.get_by_text("press").click()
+    await page.frame_locator("iframe").first.get_by_text("send").click()
+    await page.get_by_role("radio", name="Cultures").check(force=True)
+    assert await page.evaluate("() => window.ran") is None
+    assert await page.title() == "Templates · wattgate"
+    assert page.url.endswith("/preview")
+    assert not [url for url in asked if url.endswith(("/away", "/ran"))]
+    assert any("Blocked script execution" in text for text in said)
+    assert await page.get_by_test_id("mail").get_attribute("sandbox") == ""
+
+
+async def test_a_template_is_saved_published_and_rolled_back(page: Page) -> None:
+    await open_studio(page)
+    await page.get_by_test_id("new").click()
+    await page.get_by_test_id("name").fill("Of a test")
+    await page.get_by_test_id("culture").fill("cy")
+    await page.get_by_test_id("html-source").fill(PLAIN)
+    await page.get_by_test_id("save").click()
+    versions = page.get_by_test_id("versions").locator("option")
+    await expect(versions).to_have_text(["Version 1, published"])
+    await page.get_by_test_id("subject").fill("A second subject")
+    await page.get_by_test_id("save").click()
+    await expect(versions).to_have_text(["Version 2, draft", "Version 1, published"])
+    await page.get_by_test_id("publish").click()
+    await expect(versions).to_have_text(["Version 2, published", "Version 1"])
+    await page.get_by_test_id("roll-back").click()
+    await expect(versions).to_have_text(["Version 2", "Version 1, published"])
+    await page.get_by_test_id("versions").select_option(label="Version 1, published")
+    await expect(page.get_by_test_id("subject")).to_have_value("High use at {{ home.name }}")
+
+
+async def test_everything_is_reached_by_keyboard(page: Page) -> None:
+    await open_studio(page)
+    await page.get_by_test_id("templates").focus()
+    focused = "() => document.activeElement.dataset.testid ?? document.activeElement.name"
+    reached = []
+    for _ in range(18):
+        reached.append(await page.evaluate(focused))
+        await page.keyboard.press("Tab")
+    wanted = ["templates", "new", "versions", "save", "publish", "roll-back", "logout", "culture", "subject"]
+    assert reached[: len(wanted)] == wanted
+    assert {"html-source", "view", "width", "dark"} <= set(reached)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_nothing_stands_in_anybodys_way(page: Page, scheme: Literal["light", "dark"]) -> None:
+    await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    await open_studio(page)
+    for width, height in ((1280, 800), (390, 844)):
+        await page.set_viewport_size({"width": width, "height": height})
+        assert (await overflow(page))["across"] == 0
+        for view in ("Text", "Cultures", "Mail"):
+            await page.get_by_role("radio", name=view, exact=True).last.check(force=True)
+            assert await barriers(page) == []

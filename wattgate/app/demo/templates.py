@@ -1,0 +1,81 @@
+"""What alerts of the demonstration say by mail, in two cultures."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DemoTemplate:
+    name: str
+    culture_code: str
+    subject: str
+    preheader: str
+    html: str
+
+
+_PAGE = """\
+<!doctype html>
+<html lang="{language}">
+  <head>
+    <meta charset="utf-8">
+    <title>{title}</title>
+    <style>
+      body {{ margin: 0; padding: 24px 12px; background-color: #f4f1ea; font-family: Arial, sans-serif; }}
+      .sheet {{ max-width: 528px; margin: 0 auto; background-color: #ffffff; }}
+      .top {{ padding: 20px 28px; background-color: #1a2133; color: #ffffff; font-size: 18px; font-weight: bold; }}
+      .body {{ padding: 28px; color: #1a2133; font-size: 16px; line-height: 24px; }}
+      h1 {{ margin: 0 0 12px; font-size: 26px; line-height: 32px; }}
+      .power {{ margin: 20px 0; padding: 20px; background-color: #fdf0df; color: #a34f00; text-align: center; }}
+      .power strong {{ font-size: 40px; line-height: 48px; }}
+      .button {{ padding: 12px 22px; background-color: #a34f00; color: #ffffff; text-decoration: none; }}
+      .foot {{ padding: 18px 28px; background-color: #ebe5d9; color: #595f70; font-size: 13px; line-height: 20px; }}
+    </style>
+  </head>
+  <body>
+    <div class="sheet">
+      <div class="top">wattgate</div>
+      <div class="body">
+        <h1>{title}</h1>
+        <p>{greeting}</p>
+        <div class="power"><strong>{{{{ power }}}} W</strong><br>{now}</div>
+        <p>{advice}</p>
+        <p style="margin: 28px 0 12px"><a class="button" href="https://wattgate.example/display">{link}</a></p>
+      </div>
+      <div class="foot">{foot}</div>
+    </div>
+  </body>
+</html>
+"""
+
+TEMPLATES = (
+    DemoTemplate(
+        "High consumption",
+        "en-GB",
+        "Your home is using {{ power }} W",
+        "That is more than usual at this time of the day.",
+        _PAGE.format(
+            language="en-GB",
+            title="More power than usual",
+            greeting='Hello {{ user.name | default: "there" }}, your home is using more than it usually does now.',
+            now="now",
+            advice="Is the oven, the shower or a heater on? If so, all is well.",
+            link="See it live",
+            foot="You get this mail because you asked to be told of high consumption.",
+        ),
+    ),
+    DemoTemplate(
+        "Forte consommation",
+        "fr-FR",
+        "Votre logement consomme {{ power }} W",
+        "C'est plus que d'habitude à cette heure.",
+        _PAGE.format(
+            language="fr-FR",
+            title="Plus de puissance que d'habitude",
+            greeting="Bonjour {{ user.name | default: '' }}, votre logement consomme plus que d'habitude.",
+            now="en ce moment",
+            advice="Le four, la douche ou un chauffage est allumé ? Alors tout va bien.",
+            link="Voir en direct",
+            foot="Vous recevez ce message car vous avez demandé à être averti.",
+        ),
+    ),
+)
+"""One in the application's culture, and one for French readers."""

@@ -1,0 +1,80 @@
+/** What the page asks of the gateway: templates and their versions, past alerts, and how a template would look. */
+
+import { call } from "../display/gateway.js";
+
+const NEWEST = 20;
+
+/** The application's templates and alert types, and its newest hundred alerts at most. */
+export async function load(token) {
+  const { templates, alertTypes, alertConnection } = await call(
+    `query Templates {
+      templates {
+        templateId alertTypeId name channelType cultureCode active
+        published { version }
+        versions { version subject preheader htmlTemplate text createdAt publishedAt }
+      }
+      alertTypes { alertTypeId name systemAlertTypeId }
+      alertConnection(first: 100) { edges { node { alertId systemAlertTypeId createdAt } } }
+    }`,
+    {},
+    token,
+  );
+  const alerts = alertConnection.edges.map((edge) => edge.node).reverse().slice(0, NEWEST);
+  return { templates, alertTypes, alerts };
+}
+
+export async function preview(token, input) {
+  const data = await call(
+    `query Preview($input: TemplateToPreview!) {
+      previewTemplate(input: $input) {
+        subject preheader html text textMade data dataFrom culturesTried
+        chosen { name cultureCode }
+        coverage { cultureCode template { name active } }
+        report { ok htmlBytes textBytes findings { severity code part line column message hint } }
+      }
+    }`,
+    { input },
+    token,
+  );
+  return data.previewTemplate;
+}
+
+/** Add a template, whose first version is published at once; its id. */
+export async function add(token, input) {
+  const data = await call(
+    "mutation Add($input: NewTemplate!) { addTemplate(input: $input) { templateId } }",
+    { input },
+    token,
+  );
+  return data.addTemplate.templateId;
+}
+
+/** Add a version of a template, which nobody gets until it is published; its number. */
+export async function save(token, templateId, input) {
+  const data = await call(
+    `mutation Save($templateId: ID!, $input: NewTemplateVersion!) {
+      addTemplateVersion(templateId: $templateId, input: $input) { version }
+    }`,
+    { templateId, input },
+    token,
+  );
+  return data.addTemplateVersion.version;
+}
+
+export function publish(token, templateId, version) {
+  return call(
+    `mutation Publish($templateId: ID!, $version: Int!) {
+      publishTemplate(templateId: $templateId, version: $version) { templateId }
+    }`,
+    { templateId, version },
+    token,
+  );
+}
+
+export function rollBack(token, templateId) {
+  return call(
+    "mutation RollBack($templateId: ID!) { rollBackTemplate(templateId: $templateId) { templateId } }",
+    { templateId },
+    token,
+  );
+}
