@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.doors import by_graphql
+from tests.support.examples_areas import own_mail_suppression
 from tests.support.house import House
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.operation import Operation
@@ -56,6 +57,8 @@ CONNECTIONS = [operation for operation in OPERATIONS if operation.name.endswith(
 
 @pytest.mark.parametrize("connection", CONNECTIONS, ids=lambda connection: connection.name)
 async def test_every_connection_is_the_tenants_own(served: House, connection: Operation) -> None:
+    for tenant in (served.one, served.other):
+        await own_mail_suppression(tenant)
     told = [
         await by_graphql(served, connection, {}, tenant.headers["application"]) for tenant in (served.one, served.other)
     ]

@@ -46,7 +46,7 @@ async def test_a_mail_appears_and_can_be_looked_at_as_it_would_have_been_sent(pa
     found = await ask(demo_url, "{ accounts { userId username } alertTypes { alertTypeId } }")
     users = [one["userId"] for one in found["accounts"] if one["username"] == seed.USERNAME]  # type: ignore[attr-defined]
     kind = found["alertTypes"][0]["alertTypeId"]  # type: ignore[index]
-    await ask(demo_url, SEND, userId=users[0], kind=kind, alertTypeId=kind, name="Budget", html=HTML)
+    await ask(demo_url, SEND, userId=users[0], kind=kind, alertTypeId=kind, name="Weekly budget", html=HTML)
     await expect(page.get_by_test_id("mail").first).to_be_visible()
     frame = page.frame_locator("#frame")
     await expect(frame.get_by_role("heading")).to_have_text("80 % of your budget is used")

@@ -38,7 +38,7 @@ async def _suppress(call: Call, *, address: str) -> None:
     await call.rows.add(MailSuppression(address=address, cause=SuppressionCause.REFUSED))
 
 
-async def _own_mail_suppression(tenant: Tenant) -> dict[str, Any]:
+async def own_mail_suppression(tenant: Tenant) -> dict[str, Any]:
     address = f"{uuid4().hex}@example.org"
     await tenant.gateway.runner.run(_suppress, tenant.system, {"address": address})
     return {"address": address}
@@ -154,7 +154,7 @@ EXAMPLES: dict[str, Example] = {
     "unread_alerts": NOTHING,
     "mark_alerts_read": by_id("alert", "alertIds"),
     "notification": by_id("notification", "notificationId"),
-    "remove_mail_suppression": _own_mail_suppression,
+    "remove_mail_suppression": own_mail_suppression,
     "webhook_endpoints": NOTHING,
     "webhook_endpoint": by_id("webhook_endpoint", "endpointId"),
     "add_webhook_endpoint": fixed(lambda tenant: {"input": {"url": "https://hooks.invalid/in", "events": ["dfs.*"]}}),
