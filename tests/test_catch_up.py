@@ -10,15 +10,12 @@ from gql import Client, gql
 from gql.transport.websockets import WebsocketsTransport
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tests.support.house import STORAGE, House, Tenant, operation, settle
+from tests.support.house import STORAGE, House, Tenant, operation, tenant_on
 from tests.support.metering import HALF_HOUR, START, Metered, metered, readings, record
 from tests.support.servers import Databases
 from tests.support.timed import NOW, Clock
 from wattgate.app.catch_ups import run_catch_ups, work_once
-from wattgate.app.factory import assemble
-from wattgate.app.settings import Settings
 from wattgate.clock import iso
-from wattgate.db.migrate import upgrade
 from wattgate.db.network import RegistryNetwork, Value
 from wattgate.errors import Unavailable
 from wattgate.graphql.resolvers import catch_up
@@ -52,11 +49,8 @@ class Bench:
 @pytest.fixture(scope="session")
 async def settled(databases: Databases) -> AsyncIterator[Tenant]:
     """A tenant on a database of each engine that no server works on."""
-    async with databases() as url:
-        gateway = assemble(Settings(_env_file=None, database_url=url))
-        await upgrade(gateway.database)
-        yield await settle(gateway, "bench")
-        await gateway.database.close()
+    async with databases() as url, tenant_on(url) as made:
+        yield made
 
 
 @pytest.fixture

@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 from sqlmodel import col
 
-from tests.support.house import Tenant, settle
+from tests.support.house import Tenant, tenant_on
 from tests.support.outbox import Post, Recorder
 from tests.support.servers import Databases
 from tests.support.timed import NOW
-from wattgate.app.factory import assemble
-from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 from wattgate.db.models import Delivery
 from wattgate.errors import NotFound
 from wattgate.graphql import outbox
@@ -34,11 +31,8 @@ KINDS = [DeliveryKind.WEBHOOK]
 @pytest.fixture(scope="session")
 async def settled(databases: Databases) -> AsyncIterator[Tenant]:
     """A tenant on a database of each engine that no server works on."""
-    async with databases() as url:
-        gateway = assemble(Settings(_env_file=None, database_url=url))
-        await upgrade(gateway.database)
-        yield await settle(gateway, "post")
-        await gateway.database.close()
+    async with databases() as url, tenant_on(url) as made:
+        yield made
 
 
 @pytest.fixture

@@ -9,17 +9,15 @@ import pytest
 from sqlmodel import col
 from starlette.applications import Starlette
 
-from tests.support.house import Tenant, settle
+from tests.support.house import Tenant, tenant_on
 from tests.support.outbox import Post
 from tests.support.servers import Databases
 from tests.support.smtp import MailServer, mail_server
 from tests.support.timed import NOW
 from wattgate.app.carriers import carriers, links
 from wattgate.app.deliveries import Carrier, Deliveries
-from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.app.unsubscribing import unsubscribing
-from wattgate.db.migrate import upgrade
 from wattgate.db.models import Account, KeptMail, MailSuppression, Template
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.operation import Call, Kind, operation
@@ -36,11 +34,8 @@ REFUSED = "550 5.1.1 no such user here"
 @pytest.fixture(scope="session")
 async def settled(databases: Databases) -> AsyncIterator[Tenant]:
     """A tenant on a database of each engine that no server works on."""
-    async with databases() as url:
-        gateway = assemble(Settings(_env_file=None, database_url=url))
-        await upgrade(gateway.database)
-        yield await settle(gateway, "mail")
-        await gateway.database.close()
+    async with databases() as url, tenant_on(url) as made:
+        yield made
 
 
 @pytest.fixture

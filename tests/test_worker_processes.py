@@ -14,16 +14,13 @@ import httpx
 import pytest
 from sqlmodel import col
 
-from tests.support.house import settle
+from tests.support.house import tenant_on
 from tests.support.outbox import Post
 from tests.support.processes import Process, gateway, process
 from tests.support.servers import Databases
 from tests.support.sinks import Received, Sink, answering, hanging, sink
 from tests.test_cli import wattgate
-from wattgate.app.factory import assemble
-from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.db.migrate import upgrade
 from wattgate.db.models import Notification
 from wattgate.graphql.types.alerts import Channel
 from wattgate.names import DeliveryState, NotificationState
@@ -70,14 +67,11 @@ class Depot:
 
 @pytest.fixture
 async def depot(databases: Databases, tmp_path: Path) -> AsyncIterator[Depot]:
-    async with databases() as url, sink() as provider:
-        parts = assemble(Settings(_env_file=None, database_url=url))
-        await upgrade(parts.database)
-        post = Post(await settle(parts, "depot"))
+    async with databases() as url, tenant_on(url) as tenant, sink() as provider:
+        post = Post(tenant)
         post.clock.now = utc_now()
         await post.tokens("fcm:abc")
         yield Depot(post, provider, tmp_path, url)
-        await parts.database.close()
 
 
 def ids(received: list[Received]) -> list[str]:

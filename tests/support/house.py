@@ -169,6 +169,17 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
     return tenant
 
 
+@asynccontextmanager
+async def tenant_on(database_url: str) -> AsyncIterator[Tenant]:
+    """A tenant on an empty database that no server works on, unless a test starts one."""
+    gateway = assemble(Settings(_env_file=None, database_url=database_url))
+    try:
+        await upgrade(gateway.database)
+        yield await settle(gateway, "one")
+    finally:
+        await gateway.database.close()
+
+
 async def _furnish(tenant: Tenant) -> None:
     ids = tenant.ids
     kind = resource_types.NewResourceType(

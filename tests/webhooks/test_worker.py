@@ -5,16 +5,13 @@ import json
 import signal
 from pathlib import Path
 
-from tests.support.house import settle
+from tests.support.house import tenant_on
 from tests.support.outbox import Post
 from tests.support.processes import process
 from tests.support.servers import Databases
 from tests.support.sinks import Received, Sink, answering
 from tests.webhooks.test_deliveries import records, register, tell, told
-from wattgate.app.factory import assemble
-from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.db.migrate import upgrade
 
 SETTINGS = {"CALLOUT_NETWORKS": '["127.0.0.0/8"]', "CALLOUT_HTTP": "true", "DELIVERY_LEASE": "2"}
 EVENTS = 12
@@ -34,10 +31,8 @@ async def test_workers_that_are_killed_in_mid_delivery_lose_nothing_and_keep_ord
             done.set()
 
     there.behave = behave
-    async with databases() as url:
-        gateway = assemble(Settings(_env_file=None, database_url=url))
-        await upgrade(gateway.database)
-        post = Post(await settle(gateway, "killed"))
+    async with databases() as url, tenant_on(url) as tenant:
+        post = Post(tenant)
         post.clock.now = utc_now()
         endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
         await post.run(tell, count=EVENTS)
@@ -50,7 +45,6 @@ async def test_workers_that_are_killed_in_mid_delivery_lose_nothing_and_keep_ord
         async with process("worker", folder=tmp_path, DATABASE_URL=url, **SETTINGS):
             await asyncio.wait_for(done.wait(), 60)
         assert [one.status for one in await records(post, endpoint_id)] == ["complete"] * EVENTS
-        await gateway.database.close()
     assert list(dict.fromkeys(told(there))) == list(range(EVENTS))
     assert len(there.received) == EVENTS + len(deadly)
     ids = {(one.headers["webhook-id"], one.body) for one in there.received}
