@@ -13,14 +13,12 @@ import pytest
 from playwright.async_api import Browser, async_playwright
 
 from tests.support import node
+from tests.support.demonstration import demonstration
 from tests.support.house import House, house
 from tests.support.servers import Databases, database_on, postgresql, serving
 from tests.support.timed import Clock, Timed
-from wattgate.app.demo import live, seed
-from wattgate.app.factory import assemble, create_app
-from wattgate.app.settings import demo_settings
-from wattgate.clock import utc_now
-from wattgate.db.migrate import upgrade
+from wattgate.app.demo import live
+from wattgate.app.factory import create_app
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
     del os.environ[name]  # the tests choose their own settings
@@ -74,12 +72,7 @@ async def timed(databases: Databases) -> AsyncIterator[Timed]:
 @pytest.fixture(scope="session")
 async def demo_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """The base URL of a demonstration with a fortnight of history, whose meters send power every few seconds."""
-    settings = demo_settings(tmp_path_factory.mktemp("demo"))
-    gateway = assemble(settings)
-    await upgrade(gateway.database)
-    await seed.install(gateway.runner)
-    await seed.fill(gateway.runner, await seed.installed(gateway.runner), utc_now(), history=timedelta(days=14))
-    await gateway.database.close()
+    settings, _ = await demonstration(tmp_path_factory.mktemp("demo"), timedelta(days=14))
     async with serving(create_app(settings, background=[live.run_meters])) as url:
         yield url
 

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from strawberry import ID
 
+from tests.support.demonstration import demonstration
 from tests.support.servers import Relay, serving
 from wattgate.app.demo import seed
-from wattgate.app.factory import assemble, create_app
-from wattgate.app.settings import demo_settings
+from wattgate.app.factory import create_app
 from wattgate.clock import utc_now
-from wattgate.db.migrate import upgrade
 from wattgate.graphql.resolvers.recording import record_readings
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import readings as types
@@ -45,13 +44,7 @@ class StillHome:
 @asynccontextmanager
 async def still_home(folder: Path) -> AsyncIterator[StillHome]:
     """Serve the home, with nine days of history."""
-    settings = demo_settings(folder)
-    gateway = assemble(settings)
-    await upgrade(gateway.database)
-    await seed.install(gateway.runner)
-    homes = await seed.installed(gateway.runner)
-    await seed.fill(gateway.runner, homes, utc_now(), history=HISTORY)
-    await gateway.database.close()
+    settings, homes = await demonstration(folder, HISTORY)
     runners: list[Runner] = []
 
     async def take(runner: Runner) -> None:

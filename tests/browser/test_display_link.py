@@ -232,6 +232,9 @@ async def test_months_of_reconnects_leave_nothing_behind(page: Page) -> None:
     await reconnect(10)
     before = await counted()
     await reconnect(RECONNECTS)
-    after = await counted()
-    for kind, count in after.items():  # one that each reconnect left behind would make 200
-        assert count < before[kind] + RECONNECTS / 2
+    async with asyncio.timeout(20):  # what is garbage goes in the end, and what is left behind does not
+        while True:
+            after = await counted()
+            if after["listeners"] <= before["listeners"] and after["nodes"] <= before["nodes"] + 20:
+                return
+            await asyncio.sleep(0.1)
