@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, delete, select, text, update
 from sqlmodel import SQLModel
 
-from tests.support.house import House, settle
+from tests.support.house import House, tenant_on
 from tests.support.tables import put
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
@@ -100,13 +100,10 @@ async def test_a_failed_operation_leaves_nothing_behind(served: House) -> None:
 
 
 async def test_writers_wait_for_each_other(database_url: str) -> None:
-    gateway = assemble(Settings(_env_file=None, database_url=database_url))
-    await upgrade(gateway.database)
-    tenant = await settle(gateway, "one")
     start = utc_now().replace(minute=0, second=0, microsecond=0)
-    resource_id = tenant.ids["resource"]
-    await asyncio.gather(*(tenant.record(resource_id, (start, f"{n}")) for n in range(20)))
-    await gateway.database.close()
+    async with tenant_on(database_url) as tenant:
+        resource_id = tenant.ids["resource"]
+        await asyncio.gather(*(tenant.record(resource_id, (start, f"{n}")) for n in range(20)))
 
 
 @pytest.mark.parametrize("url", ["postgresql://nobody@127.0.0.1:1/nothing", "sqlite:////no/such/folder/db"])

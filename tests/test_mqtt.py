@@ -14,6 +14,8 @@ import aiomqtt
 import pytest
 from gql import Client, gql
 from gql.transport.websockets import WebsocketsTransport
+from sqlalchemy import Pool
+from sqlalchemy.util import greenlet_spawn
 from sqlmodel import col
 from strawberry import ID
 
@@ -306,12 +308,15 @@ class Outage:
     def __init__(self, tenant: Tenant, relay: Relay | None) -> None:
         self._tenant, self._relay = tenant, relay
         self._folder = Path(tenant.gateway.database.url.database or "").parent
+        self._lost: Pool | None = None
 
     async def begin(self) -> None:
         if self._relay is not None:
             await self._relay.cut()
         else:
-            await self._tenant.gateway.database.close()
+            database = self._tenant.gateway.database
+            self._lost = database.engine.pool
+            await database.close()
             self._folder.rename(self._folder.with_name("away"))
 
     async def end(self) -> None:
@@ -319,6 +324,11 @@ class Outage:
             await self._relay.open()
         else:
             self._folder.with_name("away").rename(self._folder)
+
+    async def forget(self) -> None:
+        """Close the connections that were in use when the database was taken away."""
+        if self._lost is not None:
+            await greenlet_spawn(self._lost.dispose)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -338,7 +348,9 @@ async def outage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         stack.push_async_callback(gateway.database.close)
         await upgrade(gateway.database)
         tenant = await settle(gateway, "one")
-        yield await display_of(tenant), Outage(tenant, relay)
+        made = Outage(tenant, relay)
+        stack.push_async_callback(made.forget)
+        yield await display_of(tenant), made
 
 
 async def test_nothing_is_lost_while_the_database_is_away(

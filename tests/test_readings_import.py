@@ -2,6 +2,7 @@
 
 import csv
 import subprocess
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -10,13 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.command import wattgate
-from tests.support.house import Tenant, settle
+from tests.support.house import Tenant, tenant_on
 from wattgate.app.cli import app
-from wattgate.app.factory import assemble
 from wattgate.app.readings_import import Columns
-from wattgate.app.settings import Settings
 from wattgate.clock import TimeRange
-from wattgate.db.migrate import upgrade
 from wattgate.db.reading_series import Bucket
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers import readings
@@ -27,12 +25,9 @@ HALF_HOUR = timedelta(minutes=30)
 
 
 @pytest.fixture
-async def tenant(database_url: str) -> Tenant:
-    gateway = assemble(Settings(_env_file=None, database_url=database_url))
-    await upgrade(gateway.database)
-    made = await settle(gateway, "one")
-    await gateway.database.close()
-    return made
+async def tenant(database_url: str) -> AsyncIterator[Tenant]:
+    async with tenant_on(database_url) as made:
+        yield made
 
 
 async def run_import(tenant: Tenant, database_url: str, file: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -50,7 +45,6 @@ async def days(tenant: Tenant, resource_id: str, start: datetime, end: datetime)
         "time_zone": LONDON,
     }
     series = await tenant.gateway.runner.run(readings.readings, tenant.system, arguments)
-    await tenant.gateway.database.close()
     return list(series.buckets)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -11,11 +12,8 @@ from typing import Any
 import pytest
 
 from tests.support.command import wattgate
-from tests.support.house import Tenant, settle
-from wattgate.app.factory import assemble
-from wattgate.app.settings import Settings
+from tests.support.house import Tenant, tenant_on
 from wattgate.clock import iso
-from wattgate.db.migrate import upgrade
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.types.ranges import TimeRange
 from wattgate.graphql.types.resources import Resource
@@ -29,13 +27,10 @@ NIGHT = {"name": "night", "rate": 7.5, "weekdays": ["MONDAY"], "start": "23:30",
 
 
 @pytest.fixture
-async def tenant(database_url: str) -> Tenant:
-    gateway = assemble(Settings(_env_file=None, database_url=database_url))
-    await upgrade(gateway.database)
-    made = await settle(gateway, "one")
-    made.ids["bare"] = await made.add_resource()
-    await gateway.database.close()
-    return made
+async def tenant(database_url: str) -> AsyncIterator[Tenant]:
+    async with tenant_on(database_url) as made:
+        made.ids["bare"] = await made.add_resource()
+        yield made
 
 
 async def run_import(
@@ -50,14 +45,12 @@ async def run_import(
 async def tariffs_of(tenant: Tenant, resource_id: str) -> list[Any]:
     found = await tenant.run("resource", resource_id=resource_id)
     (tariffs,) = await tenant.edge(Resource, "tariffs", [found])
-    await tenant.gateway.database.close()
     return list(tariffs)
 
 
 async def prices_of(tenant: Tenant, tariff: Any) -> list[Any]:
     span = {"range": TimeRange(start=DAY, end=DAY + timedelta(days=400))}
     (prices,) = await tenant.gateway.runner.load(edge_named(Tariff, "prices"), tenant.system, [tariff], span)
-    await tenant.gateway.database.close()
     return list(prices)
 
 
