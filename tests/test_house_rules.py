@@ -54,6 +54,7 @@ def test_only_background_work_asks_which_applications_there_are() -> None:
         "graphql/resolvers/deliveries.py",
         "graphql/resolvers/mails.py",
         "graphql/resolvers/retention.py",
+        "graphql/resolvers/rules.py",
         "graphql/resolvers/webhooks.py",
     ]
 

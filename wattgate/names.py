@@ -138,6 +138,21 @@ class NotificationState(Enum):
     FAILED = "FAILED"
 
 
+class RuleKind(Enum):
+    """What an alert rule looks for in the readings of a resource."""
+
+    THRESHOLD = "THRESHOLD"
+    NO_DATA = "NO_DATA"
+    PACE = "PACE"
+
+
+class ThresholdSide(Enum):
+    """On which side of its threshold a rule holds."""
+
+    ABOVE = "ABOVE"
+    BELOW = "BELOW"
+
+
 class DeviceActivity(Enum):
     """How a device's last packet compares with how often it is expected to send."""
 

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.support.example import NOTHING, Example, by_id, fixed
+from tests.support.furniture import silence_rule
 from tests.support.house import Tenant
 from wattgate.db.models import MailSuppression
 from wattgate.graphql.operation import Call, Kind, operation
@@ -68,6 +69,10 @@ async def _twice_published(tenant: Tenant) -> dict[str, Any]:
     made = await tenant.run("add_template_for", **kind, input=given)
     await tenant.run("update_template", template_id=made.template_id, input=TemplateChange(subject="Second"))
     return {"templateId": made.template_id}
+
+
+async def _own_rule(tenant: Tenant) -> dict[str, Any]:
+    return {"ruleId": (await tenant.run("add_alert_rule", input=silence_rule(tenant))).rule_id}
 
 
 EXAMPLES: dict[str, Example] = {
@@ -155,6 +160,24 @@ EXAMPLES: dict[str, Example] = {
     "mark_alerts_read": by_id("alert", "alertIds"),
     "notification": by_id("notification", "notificationId"),
     "remove_mail_suppression": own_mail_suppression,
+    "alert_rules": NOTHING,
+    "alert_rule": by_id("alert_rule", "ruleId"),
+    "add_alert_rule": fixed(
+        lambda tenant: {
+            "input": {
+                "name": "Much",
+                "kind": "THRESHOLD",
+                "windowMinutes": 60,
+                "threshold": "2.5",
+                "hysteresis": "0.5",
+                "resourceId": tenant.ids["resource"],
+                "alertTypeId": tenant.ids["alert_type"],
+                "channels": ["INBOX"],
+            }
+        }
+    ),
+    "update_alert_rule": by_id("alert_rule", "ruleId", input={"name": "Silent"}),
+    "remove_alert_rule": _own_rule,
     "webhook_endpoints": NOTHING,
     "webhook_endpoint": by_id("webhook_endpoint", "endpointId"),
     "add_webhook_endpoint": fixed(lambda tenant: {"input": {"url": "https://hooks.invalid/in", "events": ["dfs.*"]}}),

@@ -7,8 +7,9 @@ from typing import Any
 from strawberry import ID
 
 from wattgate.graphql.resolvers import webhooks
-from wattgate.graphql.types import alerts, content, endpoints, flexibility, prompts
+from wattgate.graphql.types import alerts, content, endpoints, flexibility, prompts, rules
 from wattgate.graphql.types.alerts import Channel
+from wattgate.names import RuleKind
 
 
 async def furnish(tenant: Any) -> None:
@@ -43,6 +44,19 @@ async def furnish(tenant: Any) -> None:
     ids["user_action"] = (await run("add_user_action", input=action)).user_action_id
     await _notifications(tenant)
     await _flexibility(tenant)
+
+
+def silence_rule(tenant: Any) -> rules.NewAlertRule:
+    """A rule that watches for silence, and does nothing yet."""
+    return rules.NewAlertRule(
+        name="Silence",
+        kind=RuleKind.NO_DATA,
+        window_minutes=60,
+        alert_type_id=ID(tenant.ids["alert_type"]),
+        channels=[Channel.INBOX],
+        resource_id=ID(tenant.ids["resource"]),
+        enabled=False,
+    )
 
 
 async def _notifications(tenant: Any) -> None:
@@ -95,6 +109,7 @@ async def _notifications(tenant: Any) -> None:
     ids["webhook"] = webhook.webhook_id
     nowhere = endpoints.NewWebhookEndpoint(url="https://hooks.invalid/events", events=["alert.*"], enabled=False)
     ids["webhook_endpoint"] = (await run("add_webhook_endpoint", input=nowhere)).endpoint.endpoint_id
+    ids["alert_rule"] = (await run("add_alert_rule", input=silence_rule(tenant))).rule_id
     ids["webhook_error"] = (await run("webhook_errors"))[0].error_id
 
 

@@ -27,6 +27,7 @@ from wattgate.app.mail_outbox import outbox_pages
 from wattgate.app.measuring import Measured, metrics, on_the_gateways_port
 from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
 from wattgate.app.pages import pages
+from wattgate.app.rules import Rules
 from wattgate.app.settings import Settings
 from wattgate.app.tracing import Tracing, tracing
 from wattgate.app.unsubscribing import unsubscribing
@@ -208,7 +209,14 @@ def create_app(
         lifespan=_lifespan(
             gateway,
             traces,
-            [run_catch_ups, run_upkeep, *_intakes(settings), *_deliveries(settings, gateway, clock), *background],
+            [
+                run_catch_ups,
+                run_upkeep,
+                _rules(gateway),
+                *_intakes(settings),
+                *_deliveries(settings, gateway, clock),
+                *background,
+            ],
         ),
     )
     application.state.gateway = gateway
@@ -249,6 +257,15 @@ def _intakes(settings: Settings) -> list[Background]:
     if settings.mqtt_url is None:
         return []
     return [import_module("wattgate.app.mqtt_intake").intake(settings).run]
+
+
+def _rules(gateway: Gateway) -> Background:
+    """The worker that evaluates alert rules."""
+
+    async def evaluate(runner: Runner) -> None:
+        await Rules(runner, gateway.hub).run()
+
+    return evaluate
 
 
 def _deliveries(settings: Settings, gateway: Gateway, clock: Clock) -> list[Background]:

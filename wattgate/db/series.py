@@ -65,6 +65,13 @@ _RECEIVED = f"""
     WHERE d.at >= :oldest
     ORDER BY r.received_at, r.at, s.number, s.field
     LIMIT :limit"""
+_SINCE = Rowset("since", {"number": "bigint", "field": "int", "start": "bigint"})
+_FROM_ON = """
+    SELECT s.number, s.field, r.at, r.value
+    FROM {since} s CROSS JOIN reading r
+    WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.start AND r.at >= :oldest
+    ORDER BY s.number, s.field, r.at
+    LIMIT :limit"""
 _PLACES = Rowset("places", {"number": "bigint", "field": "int", "at": "bigint"})
 _AT_PLACES = f"""
     SELECT p.number, p.field, {_STORED}
@@ -143,6 +150,22 @@ class Series:
             .limit(limit)
         )
         return [Stored(*row) for row in await self._session.execute(statement)]
+
+    async def from_on(
+        self, series: Mapping[SeriesKey, int], *, limit: int
+    ) -> dict[SeriesKey, list[tuple[int, int]]] | None:
+        """The readings (instant, value) of each series from an instant on, in order; None if more than the limit."""
+        found: dict[SeriesKey, list[tuple[int, int]]] = {key: [] for key in series}
+        if not series:
+            return found
+        wanted = [(*key, start) for key, start in series.items()]
+        # the oldest of all lets PostgreSQL leave out the partitions of earlier months
+        rows = await self._run(_FROM_ON, _SINCE, wanted, oldest=min(series.values()), limit=limit + 1)
+        if len(rows) > limit:
+            return None
+        for number, field, *sample in rows:
+            found[number, field].append((sample[0], sample[1]))
+        return found
 
     async def values_at(self, places: Iterable[tuple[int, int, int]]) -> dict[tuple[int, int, int], int]:
         """The stored values at places (resource number, field, at), by place."""

@@ -9,6 +9,7 @@ from wattgate.graphql.types import endpoints as endpoint_types
 from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import prompts as prompt_types
 from wattgate.graphql.types import resources as resource_types
+from wattgate.graphql.types import rules as rule_types
 from wattgate.graphql.types import webhooks as webhook_types
 from wattgate.principal import Permission, Scheme
 
@@ -36,6 +37,16 @@ ENTITIES: tuple[Entity, ...] = (
         shape=alert_types.Template,
         read=Permission.TEMPLATE_READ,
         write=Permission.TEMPLATE_WRITE,
+    ),
+    Entity(
+        name="alert_rule",
+        plural="alert_rules",
+        called="an alert rule",
+        path="/alertrule",
+        row=models.AlertRule,
+        shape=rule_types.AlertRule,
+        read=Permission.NOTIFICATION_READ,
+        write=Permission.NOTIFICATION_WRITE,
     ),
     Entity(
         name="webhook",

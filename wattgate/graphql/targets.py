@@ -11,7 +11,7 @@ from wattgate.db.recording import Incoming, Readings
 from wattgate.db.storage import QUALITIES, Field, Refused, field_named, fields_of
 from wattgate.graphql.operation import Call
 from wattgate.realtime import topics
-from wattgate.realtime.events import Event, LiveReading
+from wattgate.realtime.events import Event, LiveReading, WatchedRecorded
 
 
 class UnknownTarget(ValueError):
@@ -83,6 +83,10 @@ class Targets:
         target = Target(resource, resource.number, field, oldest, keeps)
         return self._found.setdefault((resource.number, field.index), target)
 
+    def watched(self) -> list[str]:
+        """The resources among them that have alert rules."""
+        return [resource_id for resource_id, one in self._resources.items() if one.watched]
+
     def event(self, one: Incoming) -> Event:
         """What those who watch are told of a reading that is stored."""
         target = self._found[one.number, one.field]
@@ -97,8 +101,16 @@ class Targets:
         return Event(topics.readings(target.resource.resource_id), target.field.name, payload)
 
 
+def tell_rules(call: Call, targets: Targets) -> None:
+    """Wake what evaluates alert rules for those of the resources that have some, once the readings are committed."""
+    for resource_id in targets.watched():
+        told = WatchedRecorded(call.rows.application_id, resource_id)
+        call.emit(Event(topics.watched_readings(), resource_id, told))
+
+
 async def store(call: Call, targets: Targets, readings: Readings) -> None:
     """Store readings, and tell those who watch the newest one of each series."""
     await call.rows.series.record(readings, targets.now_ms)
     for newest in readings.newest():
         call.emit(targets.event(newest))
+    tell_rules(call, targets)

@@ -117,6 +117,13 @@ class DeliveryDue(msgspec.Struct, frozen=True, gc=False):
     kind: DeliveryKind
 
 
+class WatchedRecorded(msgspec.Struct, frozen=True, gc=False):
+    """The payload on the topic of watched readings: some were recorded for a resource that has alert rules."""
+
+    application_id: str
+    resource_id: str
+
+
 class DeviceStateChanged(msgspec.Struct, frozen=True, gc=False):
     """The payload on a topic of device states: what a device has said of itself."""
 

@@ -51,6 +51,11 @@ def deliveries() -> str:
     return "deliveries"
 
 
+def watched_readings() -> str:
+    """Every resource with rules for which readings were recorded, for what evaluates them. No caller may watch it."""
+    return "watched-readings"
+
+
 def alert_steps(user_id: str) -> str:
     """Every alert to a user of which a notification has moved. Watched as `alerts` is."""
     return f"alert-steps:{user_id}"

@@ -43,6 +43,7 @@ from wattgate.db.models.resources import (
     StorageDefinition,
     StorageField,
 )
+from wattgate.db.models.rules import AlertRule
 from wattgate.db.models.tariffs import Tariff, TariffBand, TariffBlock, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
 from wattgate.db.models.users import AccountProfile, AccountSession, MobileAppToken, OneTimeCode
@@ -53,6 +54,7 @@ __all__ = [
     "AccountProfile",
     "AccountSession",
     "Alert",
+    "AlertRule",
     "AlertType",
     "Application",
     "ApplicationCredential",

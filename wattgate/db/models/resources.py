@@ -63,7 +63,8 @@ class Resource(Tenanted, table=True):
 
     `storage` is its type's at the time it was made, so that reading never needs the type. `mpxn` is the number of
     the meter point that it is measured at, where that is known. A resource with `cost_of` tells what the energy of that
-    other resource costs: it is computed, and nothing is recorded for it.
+    other resource costs: it is computed, and nothing is recorded for it. What is recorded for one that is `watched` is
+    told to the alert rules.
     """
 
     key: ClassVar[str] = "resource_id"
@@ -85,6 +86,7 @@ class Resource(Tenanted, table=True):
     data_source_resource_type_info: Any = Field(default=None, sa_type=Json)
     data_source_unit_info: Any = Field(default=None, sa_type=Json)
     active: bool = True
+    watched: bool = False
     created_at: datetime = created_at()
     updated_at: datetime = updated_at()
 

@@ -9,7 +9,7 @@ from wattgate.db.recording import Incoming, Readings
 from wattgate.db.storage import QUALITY_CODES, Refused
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.targets import Target, Targets, UnknownTarget, store
+from wattgate.graphql.targets import Target, Targets, UnknownTarget, store, tell_rules
 from wattgate.graphql.types import readings as types
 from wattgate.names import ReadingQuality
 from wattgate.principal import Permission
@@ -70,6 +70,7 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Rec
     await call.rows.series.record(Readings.of(batch.readings.values()), targets.now_ms)
     for stored in batch.readings.values():
         call.emit(targets.event(stored))
+    tell_rules(call, targets)
     return Recorded(len(batch.readings))
 
 

@@ -24,6 +24,7 @@ from wattgate.realtime.events import (
     Revoked,
     StreamOperation,
     TariffChanged,
+    WatchedRecorded,
 )
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ KINDS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "displaced": Displaced,
         "stream-operation": StreamOperation,
         "tariff": TariffChanged,
+        "watched-recorded": WatchedRecorded,
     }
 )
 """What travels, by its name on the wire. A name is never given to anything else: gateways of two versions may meet."""

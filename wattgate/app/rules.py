@@ -1,0 +1,102 @@
+"""The worker that evaluates alert rules: as readings arrive, and as time passes."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from wattgate.app.rounds import go_round
+from wattgate.errors import GatewayError, Unavailable
+from wattgate.graphql.resolvers import rules
+from wattgate.graphql.runner import Runner
+from wattgate.principal import Principal, Role
+from wattgate.realtime import topics
+from wattgate.realtime.events import Event, WatchedRecorded
+from wattgate.realtime.hub import Hub
+
+log = logging.getLogger(__name__)
+
+LONGEST_REST = 15.0
+"""Seconds until rules are looked for that time alone makes due."""
+
+SHORTEST_REST = 0.2
+"""Seconds between two rounds at least: readings that come meanwhile are judged together."""
+
+PAUSE_AFTER_TROUBLE = 5.0
+
+AT_ONCE = 200
+"""How many rules of an application are taken up by one look."""
+
+MAX_WOKEN = 10_000
+"""How many resources are remembered to have new readings; the rules of further ones wait until they are due."""
+
+
+class Rules:
+    """Evaluates rules for as long as it runs. Several may: each evaluation has its rule to itself."""
+
+    def __init__(self, runner: Runner, hub: Hub) -> None:
+        self._runner = runner
+        self._hub = hub
+        self._recorded: set[tuple[str, str]] = set()
+        self._woken = asyncio.Event()
+
+    async def run(self) -> None:
+        """Evaluate until cancelled."""
+        watched = [topics.watched_readings()]
+        self._hub.listen(self, watched)
+        try:
+            await go_round("alert rules", self._round, pause=SHORTEST_REST, pause_after_trouble=PAUSE_AFTER_TROUBLE)
+        finally:
+            self._hub.leave(self, watched)
+
+    def take(self, event: Event) -> None:
+        """Readings were recorded for a resource that has rules."""
+        told: WatchedRecorded = event.payload
+        if len(self._recorded) < MAX_WOKEN:
+            self._recorded.add((told.application_id, told.resource_id))
+        self._woken.set()
+
+    def lost(self, topic: str, position: str) -> None:
+        """Readings may have been recorded; the rules on them are looked at when they are due."""
+
+    async def work_once(self) -> int:
+        """Evaluate what readings have woken and what is due; how many alerts were sent."""
+        return await self._work_recorded() + await self._work_due()
+
+    async def _round(self) -> None:
+        self._woken.clear()
+        await self.work_once()
+        with suppress(Unavailable):  # without the bus, rules are evaluated when they are due
+            await self._hub.open([topics.watched_readings()])
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_REST):
+                await self._woken.wait()
+
+    async def _work_recorded(self) -> int:
+        recorded, self._recorded = self._recorded, set()
+        by_application: dict[str, list[str]] = {}
+        for application_id, resource_id in sorted(recorded):
+            by_application.setdefault(application_id, []).append(resource_id)
+        sent = 0
+        for application_id, resource_ids in by_application.items():
+            sent += await self._evaluate(application_id, resource_ids)
+        return sent
+
+    async def _work_due(self) -> int:
+        sent = 0
+        for application_id in await self._runner.run(rules.applications_with_due_rules, Principal(Role.SYSTEM), {}):
+            sent += await self._evaluate(application_id, None)
+        return sent
+
+    async def _evaluate(self, application_id: str, resource_ids: list[str] | None) -> int:
+        """Evaluate the rules on these resources, or those that are due. What fails waits for its next time."""
+        system = Principal(Role.SYSTEM, application_id=application_id)
+        limit = AT_ONCE if resource_ids is None else MAX_WOKEN
+        wanted = {"resource_ids": resource_ids, "limit": limit}
+        found: rules.DueRules = await self._runner.run(rules.due_rules, system, wanted)
+        sent = 0
+        for rule_id in found.rule_ids:
+            try:
+                sent += await self._runner.run(rules.evaluate_rule, system, {"rule_id": rule_id})
+            except GatewayError as error:
+                log.warning("alert rule %s was not evaluated: %s", rule_id, error.message)
+        return sent
