@@ -13,7 +13,7 @@ from strawberry import ID
 from tests.support.house import House, Tenant, settle
 from tests.support.outbox import Post
 from tests.support.servers import Databases
-from tests.support.timed import NOW
+from tests.support.timed import NOW, RECORD
 from wattgate.app.factory import assemble
 from wattgate.app.rules import Rules
 from wattgate.app.settings import Settings
@@ -88,7 +88,9 @@ class Meter:
 @pytest.fixture
 async def meter(settled: Tenant) -> Meter:
     post = Post(settled)
-    return Meter(post, await settled.add_resource("a meter"))
+    made = Meter(post, await settled.add_resource("a meter"))
+    await post.hub.open([topics.watched_readings()])
+    return made
 
 
 async def test_a_threshold_is_told_once_until_it_has_come_back_by_the_hysteresis(meter: Meter) -> None:
@@ -308,16 +310,9 @@ async def test_a_served_gateway_alerts_when_readings_come(served: House) -> None
     )
     rule_id = made["data"]["addAlertRule"]["ruleId"]
     at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=5)
-    await served.call(
-        "POST",
-        f"/resource/{resource_id}/readings",
-        served.one.headers["account"],
-        json={
-            "series": [
-                {"resourceId": resource_id, "field": "POWER", "readings": [{"at": at.isoformat(), "value": 4000}]}
-            ]
-        },
-    )
+    series = [{"resourceId": resource_id, "field": "POWER", "readings": [{"at": at.isoformat(), "value": 4000}]}]
+    recorded = await served.graphql(RECORD, served.one.headers["account"], series=series)
+    assert "errors" not in recorded
     async with asyncio.timeout(30):
         while True:
             told = await served.graphql(

@@ -123,9 +123,9 @@ def test_quiet_hours_are_those_of_the_homes_clock(at: str, quiet: bool) -> None:
 def test_a_budget_is_told_once_a_period_when_it_will_be_exceeded() -> None:
     day = Rule(window=6 * HOUR, threshold=240)
     edges = list(range(0, 2 * DAY + 1, HOUR))
-    amounts = [5] * 12 + [20] * 12 + [11] * 24  # the first day will exceed it from the 15th hour on, the second at once
+    amounts = [5] * 12 + [20] * 12 + [11] * 24  # the first day will exceed it from the 19th hour on, the second at once
     firings = rules.paces(day, edges, amounts, [0, DAY, 2 * DAY], moments=edges)
-    assert [one.at // HOUR for one in firings] == [15, 30]
+    assert [one.at // HOUR for one in firings] == [19, 30]
 
 
 def test_a_sum_that_is_to_stay_above_a_threshold_is_not_judged_while_samples_are_missing() -> None:

@@ -168,8 +168,7 @@ async def _judge_threshold(rows: Rows, one: Watched) -> Judged:
 async def _judge_silence(rows: Rows, one: Watched) -> Judged:
     now, state = to_ms(rows.now), State(one.row.active, one.row.told)
     newest = (await rows.series.latest([one.key])).get(one.key)
-    last = to_ms(one.row.created_at) if newest is None else newest.at
-    last = max(last, one.row.judged_to)
+    last = one.row.judged_to if newest is None else max(newest.at, one.row.judged_to)
     state, firing = rules.silence(one.rule, state, last, now)
     due = rows.now + AGAIN if state.active else from_ms(last + one.rule.window)
     return Judged(state, one.row.judged_to, due, [one.told(firing)] if firing else [])
