@@ -209,18 +209,16 @@ def create_app(
         lifespan=_lifespan(
             gateway,
             traces,
-            [
-                run_catch_ups,
-                run_upkeep,
-                _rules(gateway),
-                *_intakes(settings),
-                *_deliveries(settings, gateway, clock),
-                *background,
-            ],
+            [run_catch_ups, run_upkeep, *_intakes(settings), *_workers(settings, gateway, clock), *background],
         ),
     )
     application.state.gateway = gateway
     return application
+
+
+def _workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[Background]:
+    """What is woken by the bus: the rules, and the deliveries unless others do these."""
+    return [_rules(gateway), *_deliveries(settings, gateway, clock)]
 
 
 def _lifespan(gateway: Gateway, traces: Tracing, background: Sequence[Background]) -> Lifespan[Starlette]:
