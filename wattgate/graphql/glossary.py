@@ -49,6 +49,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
         "dataSourceType": "Where its readings come from.",
         "dataSourceUnitInfo": "What its source says of the unit.",
         "datatype": "fixedpoint(n) with n decimal places, or integer.",
+        "days": "How many days back from now.",
         "description": "What it is, for people.",
         "deviceId": "The device.",
         "deviceIds": "The devices to watch.",
