@@ -10,14 +10,11 @@ import pytest
 from sqlmodel import col
 from strawberry import ID
 
-from tests.support.house import House, Tenant, settle
+from tests.support.house import House, Tenant, tenant_on
 from tests.support.outbox import Post
 from tests.support.servers import Databases
 from tests.support.timed import NOW, RECORD
-from wattgate.app.factory import assemble
 from wattgate.app.rules import Rules
-from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 from wattgate.db.models import Alert, AlertRule, Resource
 from wattgate.db.queries.rules import BackTest
 from wattgate.errors import BadInput, ConsentRevoked
@@ -36,11 +33,8 @@ MINUTE, HALF_HOUR, HOUR, DAY = (timedelta(minutes=minutes) for minutes in (1, 30
 @pytest.fixture(scope="session")
 async def settled(databases: Databases) -> AsyncIterator[Tenant]:
     """A tenant on a database of each engine that no server works on."""
-    async with databases() as url:
-        gateway = assemble(Settings(_env_file=None, database_url=url))
-        await upgrade(gateway.database)
-        yield await settle(gateway, "rules")
-        await gateway.database.close()
+    async with databases() as url, tenant_on(url) as made:
+        yield made
 
 
 class Meter:

@@ -92,9 +92,8 @@ class Rules:
         system = Principal(Role.SYSTEM, application_id=application_id)
         limit = AT_ONCE if resource_ids is None else MAX_WOKEN
         wanted = {"resource_ids": resource_ids, "limit": limit}
-        found: rules.DueRules = await self._runner.run(rules.due_rules, system, wanted)
         sent = 0
-        for rule_id in found.rule_ids:
+        for rule_id in await self._runner.run(rules.due_rules, system, wanted):
             try:
                 sent += await self._runner.run(rules.evaluate_rule, system, {"rule_id": rule_id})
             except GatewayError as error:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -111,13 +110,6 @@ async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.Ale
     return rule
 
 
-@dataclass(frozen=True, slots=True)
-class DueRules:
-    """The ids of rules that are to be looked at."""
-
-    rule_ids: list[str]
-
-
 @operation(Kind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_due_rules(call: Call) -> list[str]:
     """The applications that have rules which time alone says are to be looked at."""
@@ -126,9 +118,9 @@ async def applications_with_due_rules(call: Call) -> list[str]:
     )
 
 
-@operation(Kind.QUERY, returns=DueRules, needs=Permission.SYSTEM)
-async def due_rules(call: Call, *, resource_ids: Sequence[str] | None, limit: int) -> DueRules:
-    """The rules on readings of these resources, or those that time alone says are to be looked at, at most so many."""
+@operation(Kind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+async def due_rules(call: Call, *, resource_ids: Sequence[str] | None, limit: int) -> list[str]:
+    """The ids of at most so many rules: those on readings of these resources, or those that time alone makes due."""
     due = (
         col(models.AlertRule.due_at) <= call.rows.now
         if resource_ids is None
@@ -141,7 +133,7 @@ async def due_rules(call: Call, *, resource_ids: Sequence[str] | None, limit: in
         order_by=[models.AlertRule.due_at, models.AlertRule.rule_id],
         limit=limit,
     )
-    return DueRules([one.rule_id for one in found])
+    return [one.rule_id for one in found]
 
 
 @operation(Kind.MUTATION, returns=int, needs=Permission.SYSTEM)
