@@ -99,8 +99,8 @@ async def test_an_event_stream_is_steered_by_requests_to_another_gateway(
             assert (await begin(here, token, operation_id, READINGS, ids=[resource_id])).status_code == 202
         await elsewhere.until(lambda: elsewhere.listening(resource_id) == 2)
         await here.tell(resource_id, 1)
-        told = [await one.told() for _ in range(2)]
-        assert [(each["id"], each["payload"]["data"]["readings"]["value"]) for each in told] == [("a", 1), ("b", 1)]
+        told = [await one.told() for _ in range(2)]  # which of them began first, nobody has said
+        assert {(each["id"], each["payload"]["data"]["readings"]["value"]) for each in told} == {("a", 1), ("b", 1)}
         stopped = await here.http.delete("/graphql", params={"operationId": "a"}, headers={TOKEN: token})
         assert stopped.status_code == 200
         await elsewhere.until(lambda: elsewhere.listening(resource_id) == 1)
