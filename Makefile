@@ -15,7 +15,8 @@ test: .venv/installed-dev
 
 faults: .venv/installed-dev
 	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"
-	@WATTGATE_TEST_FAULTS=long $(BIN)/python -m pytest --timeout 1800 tests/faults
+	@WATTGATE_TEST_FAULTS=long $(BIN)/python -m pytest --timeout 1800 tests/faults \
+		tests/browser/test_display_link.py
 
 check: .venv/installed-dev
 	@echo "wattgate: format, lint, types, layers"

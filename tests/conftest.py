@@ -1,5 +1,6 @@
 """What every test may ask for: databases, a served gateway on each, a demonstration, a browser."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -25,6 +26,12 @@ for name in [name for name in os.environ if name.startswith("WATTGATE_") and not
 
 ENGINES = ["sqlite", "postgresql"]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of later searches for garbage: it is much, and all of it is used."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from tests.support.servers import broker
+from wattgate.app.cli import main
 from wattgate.graphql.catalogue import OPERATIONS
 
 
@@ -29,6 +30,25 @@ def wattgate(*arguments: str, folder: Path, **settings: str) -> subprocess.Compl
         timeout=60,
         check=False,
     )
+
+
+Doctor = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Doctor:
+    """`wattgate doctor` with settings, within this process: its exit status, and what it says on stderr in one line."""
+
+    def run(**settings: str) -> tuple[int, str]:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["wattgate", "doctor"])
+        for name, value in settings.items():
+            monkeypatch.setenv(f"WATTGATE_{name}", value)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), " ".join(capsys.readouterr().err.split())
+
+    return run
 
 
 @asynccontextmanager
@@ -103,18 +123,18 @@ async def _from_an_empty_folder(folder: Path, port: int) -> None:
         ("MQTT_CLIENT_ID", "", "at least 1 character"),
     ],
 )
-def test_a_bad_setting_stops_the_boot_with_a_sentence(tmp_path: Path, setting: str, value: str, told: str) -> None:
-    done = wattgate("doctor", folder=tmp_path, **{setting: value})
-    assert done.returncode == 2
-    assert f"WATTGATE_{setting}" in done.stderr
-    assert told in " ".join(done.stderr.split())
-    assert "Traceback" not in done.stderr
+def test_a_bad_setting_stops_the_boot_with_a_sentence(doctor: Doctor, setting: str, value: str, told: str) -> None:
+    status, stderr = doctor(**{setting: value})
+    assert status == 2
+    assert f"WATTGATE_{setting}" in stderr
+    assert told in stderr
+    assert "Traceback" not in stderr
 
 
-def test_displays_are_some_applications(tmp_path: Path) -> None:
-    done = wattgate("doctor", folder=tmp_path, MQTT_URL="mqtt://localhost")
-    assert done.returncode == 2
-    assert "WATTGATE_MQTT_APPLICATION_ID: Value error, is needed with WATTGATE_MQTT_URL" in done.stderr
+def test_displays_are_some_applications(doctor: Doctor) -> None:
+    status, stderr = doctor(MQTT_URL="mqtt://localhost")
+    assert status == 2
+    assert "WATTGATE_MQTT_APPLICATION_ID: Value error, is needed with WATTGATE_MQTT_URL" in stderr
 
 
 def test_a_broker_without_what_the_intake_needs_stops_the_boot_with_a_sentence(tmp_path: Path) -> None:

@@ -5,13 +5,14 @@ from datetime import UTC, datetime, timedelta
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlmodel import SQLModel
 
 from tests.support.tables import check_rollups, put
 from wattgate.clock import to_ms
 from wattgate.db.engine import Database
-from wattgate.db.migrate import _config, is_current, upgrade
+from wattgate.db.migrate import NEWEST, _config, is_current, upgrade
 
 HALF_HOUR = timedelta(minutes=30)
 STORAGE = [
@@ -41,6 +42,10 @@ def rows() -> list[Row]:
     power = [(1, 1, to_ms(turns[0] + timedelta(seconds=7 * n)), 500 - 3 * n) for n in range(700)]
     edges = [(2, 0, to_ms(datetime(2025, 1, 1, tzinfo=UTC)) - 1, 10**15 - 1), (2, 1, 1735689600000, -(10**15) + 1)]
     return sorted([*energy, *power, *edges])
+
+
+def test_the_newest_migration_is_where_all_others_lead() -> None:
+    assert ScriptDirectory.from_config(_config()).get_heads() == [NEWEST]
 
 
 def migrate(connection: Connection, to: str, *, down: bool = False) -> None:

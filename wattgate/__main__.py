@@ -1,5 +1,17 @@
-"""`python -m wattgate` is the same as the `wattgate` command."""
+"""The `wattgate` command, and `python -m wattgate`."""
 
-from wattgate.app.cli import main
+import gc
+from importlib import import_module
 
-main()
+
+def main() -> None:
+    """Run the command line. What is made while it loads is never garbage, so no search for garbage goes over it."""
+    gc.disable()
+    command_line = import_module("wattgate.app.cli")
+    gc.freeze()
+    gc.enable()
+    command_line.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -12,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Page, WebSocket, WebSo
 
 from tests.browser.displays import NOTHING, SEVERAL_READINGS, open_display
 from tests.browser.still_home import SECOND, StillHome, still_home
+from tests.faults.scale import scale
 from wattgate.app.demo.seed import send_alert
 from wattgate.clock import utc_now
 from wattgate.graphql.login import TOKEN_LIFETIME
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.browser
 PAST_HALF_A_LIFE = round((TOKEN_LIFETIME / 2 + timedelta(hours=1)) / timedelta(milliseconds=1))
 SOCKET = re.compile(r"/graphql$")
 LAST_READING = re.compile(r"^Last reading \d\d:\d\d:\d\d, \d+ (s|min) ago\. ")
-RECONNECTS = 200
+RECONNECTS = 1000 if scale().long else 50
 STALE_SOON = timedelta(seconds=115)
 """The age of a reading that is STALE five seconds later: at two minutes."""
 
@@ -210,6 +211,7 @@ async def test_a_token_that_was_revoked_ends_in_the_log_in(page: Page, home: Sti
     await expect(page.get_by_test_id("login-error")).to_contain_text("Please log in again")
 
 
+@pytest.mark.timeout(900)
 async def test_months_of_reconnects_leave_nothing_behind(page: Page) -> None:
     sockets = Sockets()
     await sockets.intercept(page)

@@ -1,14 +1,23 @@
-"""Bringing a database to the schema that this version of the code expects."""
+"""Bringing a database to the schema that this version of the code expects.
 
+Alembic is loaded only where a migration is to run: a gateway that serves has no need of it.
+"""
+
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 
 from wattgate.db.engine import Database
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+NEWEST = max(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+"""The newest migration."""
+
+_RECORD = "alembic_version"
 
 
 async def upgrade(database: Database) -> None:
@@ -20,22 +29,23 @@ async def upgrade(database: Database) -> None:
 async def is_current(database: Database) -> bool:
     """Whether the database has seen every migration, and no unknown one."""
     async with database.engine.connect() as connection:
-        seen = await connection.run_sync(_heads)
-    return seen == set(ScriptDirectory.from_config(_config()).get_heads())
+        return await connection.run_sync(_seen) == {NEWEST}
 
 
-def _heads(connection: Connection) -> set[str]:
-    return set(MigrationContext.configure(connection).get_current_heads())
+def _seen(connection: Connection) -> set[str]:
+    if not inspect(connection).has_table(_RECORD):
+        return set()
+    return set(connection.execute(text(f"SELECT version_num FROM {_RECORD}")).scalars())
 
 
 def _upgrade(connection: Connection) -> None:
     config = _config()
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    import_module("alembic.command").upgrade(config, "head")
 
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+def _config() -> Any:
+    config = import_module("alembic.config").Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
     config.set_main_option("path_separator", "os")
     return config
