@@ -135,7 +135,7 @@ async def test_a_value_that_cannot_be_kept_as_it_is_written_is_refused(
     served: House, resource_id: str, value: str, reason: str | None
 ) -> None:
     told = await load(
-        served, resource_id, f"at;value\n2026-02-01T00:00:00Z;{value}\n2026-02-01T00:30:00Z;0.250000000000000000000"
+        served.one, resource_id, f"at;value\n2026-02-01T00:00:00Z;{value}\n2026-02-01T00:30:00Z;0.250000000000000000000"
     )
     assert list(told.refused) == [2]
     assert told.refused[2].startswith(reason or "'1,5' is not a number")

@@ -15,7 +15,7 @@ from tests.support.servers import Databases
 from tests.support.smtp import MailServer, mail_server
 from tests.support.timed import NOW
 from wattgate.app.carriers import carriers, links
-from wattgate.app.deliveries import Carrier, Deliveries
+from wattgate.app.deliveries import Deliveries
 from wattgate.app.settings import Settings
 from wattgate.app.unsubscribing import unsubscribing
 from wattgate.db.models import Account, KeptMail, MailSuppression, Template
@@ -75,10 +75,6 @@ def settings(there: MailServer | None = None, **more: Any) -> Settings:
     return Settings(_env_file=None, smtp_url=url, **given)
 
 
-def by_mail(post: Post, given: Settings) -> Carrier:
-    return carriers(given, post.runner)[DeliveryKind.EMAIL]
-
-
 async def write_template(post: Post, html: str) -> None:
     """Put a template to use for the alerts of the tests."""
     kinds = await post.tenant.run("alert_types")
@@ -99,11 +95,13 @@ def visitor(post: Post, given: Settings) -> httpx.AsyncClient:
 
 async def work(post: Post, given: Settings) -> int:
     """Deliver what is due; how much it was."""
-    carrier = by_mail(post, given)
-    worker: Deliveries = post.worker_with({DeliveryKind.EMAIL: carrier})
+    known = carriers(given, post.runner)
+    by_mail = {kind: known[kind] for kind in (DeliveryKind.EMAIL, DeliveryKind.TEST_MAIL)}
+    worker: Deliveries = post.worker_with(by_mail)
     count = await worker.work_once()
-    if carrier.close is not None:
-        await carrier.close()
+    for carrier in by_mail.values():
+        if carrier.close is not None:
+            await carrier.close()
     return count
 
 

@@ -112,6 +112,7 @@ class DeliveryKind(Enum):
     EMAIL = "email"
     PUSH = "push"
     WEBHOOK = "webhook"
+    TEST_MAIL = "test-mail"
 
 
 class DeliveryState(Enum):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Literal
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, expect
+from playwright.async_api import Browser, BrowserContext, Dialog, Page, expect
 
 from tests.browser.test_display import barriers, overflow
 from wattgate.app.demo.seed import EDITOR, PASSWORD, USERNAME
@@ -193,15 +193,70 @@ async def test_a_template_is_saved_published_and_rolled_back(page: Page) -> None
     await expect(page.get_by_test_id("subject")).to_have_value("High use at {{ home.name }}")
 
 
+async def test_a_test_is_sent_and_found_in_the_outbox(page: Page) -> None:
+    await open_studio(page)
+    await page.get_by_test_id("subject").fill("Hello {{ name }}")
+    await page.get_by_test_id("try").click()
+    dialog = page.get_by_role("dialog", name="Send a test")
+    await dialog.get_by_label("To").fill("somebody@elsewhere.example")
+    await dialog.get_by_role("button", name="Send").click()
+    told = page.get_by_test_id("test-status")
+    await expect(told).to_have_text("somebody@elsewhere.example may not get test mails")
+    await dialog.get_by_label("To").fill("tester@wattgate.example")
+    await page.keyboard.press("Enter")
+    await expect(told).to_have_text("Sent to tester@wattgate.example")
+    assert await barriers(page) == []
+    await page.keyboard.press("Escape")
+    await expect(dialog).to_be_hidden()
+    await page.get_by_test_id("try").click()
+    await expect(dialog.get_by_label("To")).to_have_value("tester@wattgate.example")
+    outbox = await page.context.new_page()
+    await outbox.goto("/outbox")
+    await expect(outbox.get_by_test_id("mail").first).to_contain_text("[TEST] Hello Ada Lovelace")
+
+
+async def test_what_is_not_saved_is_not_left_without_a_word(page: Page) -> None:
+    await open_studio(page)
+    opened = await page.get_by_test_id("templates").input_value()
+    await page.get_by_test_id("subject").fill("Not saved")
+    asked: list[str] = []
+
+    async def stay(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        await dialog.dismiss()
+
+    page.once("dialog", stay)
+    await page.get_by_test_id("templates").select_option(index=1)
+    await expect(page.get_by_test_id("subject")).to_have_value("Not saved")
+    assert await page.get_by_test_id("templates").input_value() == opened
+    assert asked == ["What you have written is not saved. Leave it?"]
+    page.once("dialog", lambda dialog: dialog.accept())
+    await page.get_by_test_id("new").click()
+    await expect(page.get_by_test_id("subject")).not_to_have_value("Not saved")
+    await expect(page.get_by_test_id("status")).to_have_text("Up to date")
+    await page.get_by_test_id("templates").select_option(index=1)
+    assert len(asked) == 1  # nothing was written, so nothing is asked
+
+
+async def test_a_text_that_is_taken_away_is_made_from_the_html(page: Page) -> None:
+    await open_studio(page)
+    await page.get_by_role("radio", name="Text", exact=True).first.check(force=True)
+    await page.get_by_test_id("text-source").fill("A text for {{ name }}")
+    await page.get_by_role("radio", name="Text", exact=True).last.check(force=True)
+    await expect(page.get_by_test_id("plain")).to_have_text("A text for Ada Lovelace")
+    await page.get_by_test_id("text-source").fill("")
+    await expect(page.get_by_test_id("plain")).to_contain_text("More power than usual")
+
+
 async def test_everything_is_reached_by_keyboard(page: Page) -> None:
     await open_studio(page)
     await page.get_by_test_id("templates").focus()
     focused = "() => document.activeElement.dataset.testid ?? document.activeElement.name"
     reached = []
-    for _ in range(18):
+    for _ in range(19):
         reached.append(await page.evaluate(focused))
         await page.keyboard.press("Tab")
-    wanted = ["templates", "new", "versions", "save", "publish", "roll-back", "logout", "culture", "subject"]
+    wanted = ["templates", "new", "versions", "save", "publish", "roll-back", "try", "logout", "culture", "subject"]
     assert reached[: len(wanted)] == wanted
     assert {"html-source", "view", "width", "dark"} <= set(reached)
 

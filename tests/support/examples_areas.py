@@ -6,6 +6,8 @@ from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
+from strawberry import ID
+
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.furniture import silence_rule
 from tests.support.house import Tenant
@@ -14,6 +16,7 @@ from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
 from wattgate.graphql.types.endpoints import NewWebhookEndpoint
 from wattgate.graphql.types.flexibility import NewDfsEvent
+from wattgate.graphql.types.templates import TemplateToPreview
 from wattgate.names import SuppressionCause
 from wattgate.principal import Permission
 
@@ -73,6 +76,16 @@ async def _twice_published(tenant: Tenant) -> dict[str, Any]:
 
 async def _own_rule(tenant: Tenant) -> dict[str, Any]:
     return {"ruleId": (await tenant.run("add_alert_rule", input=silence_rule(tenant))).rule_id}
+
+
+def _mail_to_try(tenant: Tenant) -> dict[str, Any]:
+    return {"address": "any@testers.example", "input": {"templateId": tenant.ids["template"]}}
+
+
+async def _own_test_mail(tenant: Tenant) -> dict[str, Any]:
+    template = TemplateToPreview(template_id=ID(tenant.ids["template"]))
+    sent = await tenant.run("send_test_mail", address="any@testers.example", input=template)
+    return {"testMailId": sent.test_mail.test_mail_id}
 
 
 EXAMPLES: dict[str, Example] = {
@@ -142,6 +155,8 @@ EXAMPLES: dict[str, Example] = {
     "add_template_version": by_id("template", "templateId", input={"subject": MARK, "text": None}),
     "publish_template": by_id("template", "templateId", version=1),
     "roll_back_template": _twice_published,
+    "send_test_mail": fixed(_mail_to_try),
+    "test_mail": _own_test_mail,
     "preview_template": fixed(lambda tenant: {"input": {"templateId": tenant.ids["template"], "data": {"name": "A"}}}),
     "send_alert": fixed(
         lambda tenant: {

@@ -19,11 +19,16 @@ from wattgate.graphql.outbox import settle
 from wattgate.graphql.resolvers import deliveries
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import alerts as types
+from wattgate.messages.addresses import AllowList
 from wattgate.messages.channel import Content, Outcome, Outgoing, Sent
+from wattgate.messages.outside import Outside
 from wattgate.names import DeliveryKind
 from wattgate.principal import Permission
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.hub import Hub
+
+TESTERS = ["Tester@Energy.example", "@testers.example"]
+"""Who may get test mails."""
 
 
 @declare(Kind.QUERY, returns=Outgoing, needs=Permission.SYSTEM)
@@ -57,7 +62,10 @@ class Post:
     def __init__(self, tenant: Tenant, bus: MemoryBus | None = None) -> None:
         self.tenant, self.clock, self.bus = tenant, Clock(), bus or MemoryBus()
         self.hub = Hub(self.bus)
-        self.runner = Runner(tenant.gateway.database, self.bus, network=RegistryNetwork, clock=self.clock, reach=HERE)
+        outside = Outside(HERE, test_addresses=AllowList.of(TESTERS))
+        self.runner = Runner(
+            tenant.gateway.database, self.bus, network=RegistryNetwork, clock=self.clock, outside=outside
+        )
 
     def pass_time(self, span: timedelta) -> None:
         self.clock.now += span

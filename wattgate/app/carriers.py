@@ -11,6 +11,7 @@ from wattgate.graphql.resolvers import mails, pushes, webhooks
 from wattgate.graphql.runner import Runner
 from wattgate.messages.addresses import mailbox
 from wattgate.messages.callout import Callout
+from wattgate.messages.channel import Channel
 from wattgate.messages.destination import ANYWHERE
 from wattgate.messages.links import Links
 from wattgate.messages.mail import Letterhead
@@ -28,9 +29,8 @@ def carriers(settings: Settings, runner: Runner, clock: Clock = utc_now) -> Mapp
     """The carriers by kind; what has none waits in the outbox."""
     callout = Callout(settings.reach)
     push = Push(callout, Callout(ANYWHERE), vapid=sender(settings), provider=_provider(settings), clock=clock)
-    mail = _mail(settings, runner)
     return {
-        **({DeliveryKind.EMAIL: mail} if mail else {}),
+        **_mail(settings, runner),
         DeliveryKind.PUSH: Carrier(pushes.prepare_push, push, pushes.settle_push),
         DeliveryKind.WEBHOOK: Carrier(
             webhooks.prepare_webhook, WebhookChannel(callout, clock), webhooks.settle_webhook
@@ -73,14 +73,20 @@ def mail_channel(settings: Settings) -> SmtpChannel | None:
     return SmtpChannel(server, _letterhead(settings), trust=trust, time_limit=settings.smtp_timeout)
 
 
-def _mail(settings: Settings, runner: Runner) -> Carrier | None:
+def _mail(settings: Settings, runner: Runner) -> Mapping[DeliveryKind, Carrier]:
     """Mail is sent where there is a server, and kept in development; else it waits until there is one."""
     smtp = mail_channel(settings)
+    channel: Channel
     if smtp is not None:
-        return Carrier(mails.prepare_mail, smtp, mails.settle_mail, smtp.close)
-    if keeps_mail(settings):
-        return Carrier(mails.prepare_mail, OutboxChannel(runner, _letterhead(settings)), mails.settle_mail)
-    return None
+        channel, close = smtp, smtp.close
+    elif keeps_mail(settings):
+        channel, close = OutboxChannel(runner, _letterhead(settings)), None
+    else:
+        return {}
+    return {
+        DeliveryKind.EMAIL: Carrier(mails.prepare_mail, channel, mails.settle_mail, close),
+        DeliveryKind.TEST_MAIL: Carrier(mails.prepare_test_mail, channel, mails.settle_test_mail),
+    }
 
 
 def _letterhead(settings: Settings) -> Letterhead:

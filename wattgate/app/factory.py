@@ -45,6 +45,8 @@ from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
 from wattgate.graphql.socket_endpoint import SocketEndpoint
 from wattgate.graphql.stream_endpoint import StreamEndpoint
+from wattgate.messages.addresses import AllowList
+from wattgate.messages.outside import Outside
 from wattgate.realtime.address import Address
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.bus.memory import MemoryBus
@@ -123,15 +125,13 @@ def assemble(
     """
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
     bus, seats = _bus(settings, clock)
-    vapid = sender(settings)
     runner = Runner(
         database,
         bus,
         network=network,
         clock=clock,
         spans=spans,
-        reach=settings.reach,
-        web_push_key=vapid.public_key if vapid else None,
+        outside=_outside(settings),
     )
     schema = build(OPERATIONS, traced=not isinstance(spans, NoSpans))
     identity = Identity(database)
@@ -156,6 +156,11 @@ def _bus(settings: Settings, clock: Clock) -> tuple[Bus, Seats]:
         return MemoryBus(), LocalSeats()
     bus = RedisBus(Address.at(settings.redis_url))
     return bus, RedisSeats(bus.commands, clock)
+
+
+def _outside(settings: Settings) -> Outside:
+    vapid = sender(settings)
+    return Outside(settings.reach, vapid.public_key if vapid else None, AllowList.of(settings.test_addresses))
 
 
 def _limits(settings: Settings) -> Limits:

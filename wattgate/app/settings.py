@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError
 
 from wattgate.app.topic_filter import is_topic_filter
 from wattgate.messages import destination
-from wattgate.messages.addresses import mailbox
+from wattgate.messages.addresses import AllowList, mailbox
 from wattgate.messages.destination import Reach
 from wattgate.messages.smtp import SmtpServer
 from wattgate.messages.web_push import Vapid
@@ -128,6 +128,11 @@ class Settings(BaseSettings):
         description="Signs the links in mails: at least 32 random characters, the same in every process.",
     )
 
+    test_addresses: list[str] = Field(
+        default=[],
+        description="Who may get test mails (JSON list): addresses, or @energy.example for all of a domain.",
+    )
+
     mqtt_url: str | None = Field(
         default=None, description="Broker of in-home displays, mqtt:// or mqtts://user:password@host:port."
     )
@@ -218,6 +223,12 @@ class Settings(BaseSettings):
             raise ValueError("is an address that not every mail server takes; before the @ use ASCII")
         return written
 
+    @field_validator("test_addresses")
+    @classmethod
+    def _testers(cls, written: list[str]) -> list[str]:
+        AllowList.of(written)
+        return written
+
     @field_validator("public_url")
     @classmethod
     def _reachable(cls, url: str | None) -> str | None:
@@ -282,6 +293,7 @@ def demo_settings(folder: Path) -> Settings:
         "mail_from": "wattgate demo <alerts@wattgate.example>",
         "public_url": f"http://{settings.host}:{settings.port}",
         "link_key": DEMO_LINK_KEY,
+        "test_addresses": ["@wattgate.example"],
         "drain_pause": 0.0,
         "drain_seconds": 0.0,
     }

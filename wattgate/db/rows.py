@@ -194,6 +194,12 @@ class Rows:
         result = await self._session.execute(statement, execution_options=SCOPED)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
 
+    async def keep_newest(self, model: type[M], most: int) -> None:
+        """Delete the oldest of the visible records, so that at most so many are left."""
+        key = self.key_of(model)
+        newest = select(key).where(*self._scope(model, ())).order_by(columns_of(model)["created_at"].desc()).limit(most)
+        await self.delete(model, key.not_in(newest))
+
     async def count(self, model: type[M], *where: Condition) -> int:
         """How many visible records meet the conditions."""
         statement = select(func.count()).select_from(_table(model))

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from wattgate.db.network import MeterNetwork
 from wattgate.db.rows import Rows
-from wattgate.messages.destination import PUBLIC, Reach
+from wattgate.messages.outside import ALONE, Outside
 from wattgate.principal import Permission, Principal, Scheme
 from wattgate.realtime.events import Event
 
@@ -64,15 +64,14 @@ class Argument:
 @dataclass(frozen=True, slots=True)
 class Call:
     """What a resolver gets of the world: who calls, the rows they may see (and when), a place for events,
-    the meter network, how far requests to named addresses may reach, and the public key of Web Push.
+    the meter network, and how the gateway stands to the world outside.
     """
 
     principal: Principal
     rows: Rows
     emit: Callable[[Event], None]
     network: MeterNetwork
-    reach: Reach = PUBLIC
-    web_push_key: str | None = None
+    outside: Outside = ALONE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from wattgate.db.rows import Rows
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.operation import Call, Kind, Operation
-from wattgate.messages.destination import PUBLIC, Reach
+from wattgate.messages.outside import ALONE, Outside
 from wattgate.names import camel
 from wattgate.principal import Permission, Principal, Role, Scope
 from wattgate.realtime.bus import Bus
@@ -34,16 +34,14 @@ class Runner:
         network: Networks = RegistryNetwork,
         clock: Clock = utc_now,
         spans: Spans = NO_SPANS,
-        reach: Reach = PUBLIC,
-        web_push_key: str | None = None,
+        outside: Outside = ALONE,
     ) -> None:
         self.spans = spans
         self._database = database
         self._bus = bus
         self._network = network
         self._clock = clock
-        self._reach = reach
-        self._web_push_key = web_push_key
+        self._outside = outside
 
     async def run(self, operation: Operation, principal: Principal, arguments: Mapping[str, Any]) -> Any:
         """The operation's result. Mutations are committed, and their events published, before it is returned."""
@@ -56,9 +54,7 @@ class Runner:
         events: list[Event] = []
         async with self._database.session(write=write) as session:
             rows, network = self._rows(session, principal, scope), self._network(session)
-            call = Call(
-                principal, rows, events.append, network=network, reach=self._reach, web_push_key=self._web_push_key
-            )
+            call = Call(principal, rows, events.append, network=network, outside=self._outside)
             try:
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:

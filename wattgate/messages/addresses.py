@@ -65,6 +65,31 @@ def mailbox(text: str) -> Mailbox:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """The addresses that may be written to, in lower case; @energy.example stands for all of a domain."""
+
+    entries: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "AllowList":
+        """The list of some texts. NotMailable where one is neither an address nor a domain."""
+        return cls(frozenset(map(_entry, texts)))
+
+    def allows(self, box: Mailbox) -> bool:
+        """Whether a mailbox may be written to."""
+        return not self.entries.isdisjoint({box.address.lower(), f"@{box.domain}".lower()})
+
+
+NOBODY = AllowList()
+
+
+def _entry(text: str) -> str:
+    if text.startswith("@"):
+        return f"@{mailbox(f'anybody{text}').domain}".lower()
+    return mailbox(text).address.lower()
+
+
 def addresses_among(texts: Iterable[str]) -> list[str]:
     """The addresses among some texts, in their order, each of them once however it is written."""
     found: dict[str, str] = {}

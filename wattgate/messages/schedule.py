@@ -50,6 +50,14 @@ WEBHOOK = Schedule(
 )
 """The schedule of Standard Webhooks: ten attempts in about 75 hours."""
 
+TEST = Schedule((10 * _SECOND, _MINUTE, 5 * _MINUTE))
+"""Somebody waits for a test mail, and presses the button once more."""
+
 SCHEDULES: Mapping[DeliveryKind, Schedule] = MappingProxyType(
-    {DeliveryKind.EMAIL: MAIL, DeliveryKind.PUSH: PUSH, DeliveryKind.WEBHOOK: WEBHOOK}
+    {
+        DeliveryKind.EMAIL: MAIL,
+        DeliveryKind.PUSH: PUSH,
+        DeliveryKind.WEBHOOK: WEBHOOK,
+        DeliveryKind.TEST_MAIL: TEST,
+    }
 )

@@ -31,7 +31,7 @@ from wattgate.db.models.devices import (
 from wattgate.db.models.flexibility import DfsEvent, DfsParticipation, DfsUser
 from wattgate.db.models.homes import VirtualEntity, VirtualEntityResource, VirtualEntityType, WantedResource
 from wattgate.db.models.identity import Account, Token, User
-from wattgate.db.models.mail import KeptMail, MailSuppression
+from wattgate.db.models.mail import KeptMail, MailSuppression, TestMail
 from wattgate.db.models.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
 from wattgate.db.models.oauth import AuthorizationCode, OAuthClient, RefreshToken
 from wattgate.db.models.resources import (
@@ -108,6 +108,7 @@ __all__ = [
     "Tenanted",
     "TermsConditions",
     "TermsConditionsUser",
+    "TestMail",
     "Token",
     "TypeProtocol",
     "TypeSensor",

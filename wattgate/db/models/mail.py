@@ -1,4 +1,4 @@
-"""Mail: the addresses that get none, and what is kept where there is no mail server."""
+"""Mail: the addresses that get none, mails that try a template out, and those kept where there is no mail server."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -26,6 +26,22 @@ class MailSuppression(Tenanted, table=True):
     cause: SuppressionCause = Field(sa_type=Enum(SuppressionCause, native_enum=False, length=16))
     reason: str | None = None
     delivery_id: str | None = None
+    created_at: datetime = created_at()
+
+
+class TestMail(Tenanted, table=True):
+    """A template as somebody tried it out: rendered, and on its way to an address; `created_by` is their account."""
+
+    __tablename__ = "test_mail"
+    __table_args__ = (Index(None, "application_id", "created_at"),)
+    key: ClassVar[str] = "test_mail_id"
+
+    test_mail_id: str = AssignedId()
+    address: str
+    subject: str
+    html: str
+    text: str
+    created_by: str | None = None
     created_at: datetime = created_at()
 
 

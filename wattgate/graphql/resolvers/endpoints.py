@@ -192,7 +192,7 @@ async def _known(
 
 def _problems_of_url(call: Call, url: str) -> list[Problem]:
     try:
-        destination.parse(url, call.reach)
+        destination.parse(url, call.outside.reach)
     except destination.Refused as refused:
         return [Problem(("input", "url"), str(refused))]
     return []

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from sqlmodel import col
 
-from wattgate.db.models import Alert, AlertType, Delivery, KeptMail, MailSuppression, Notification
+from wattgate.db.models import Alert, AlertType, Delivery, KeptMail, MailSuppression, Notification, TestMail
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql import notifications, outbox
 from wattgate.graphql.operation import Call, Kind, operation
@@ -49,15 +49,9 @@ async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppressio
 async def prepare_mail(call: Call, *, delivery_id: str) -> Outgoing | Refused:
     """What is written to one address; Refused where nothing is to be."""
     delivery = await call.rows.get(Delivery, delivery_id)
-    address = delivery.address or ""
-    if call.rows.now - delivery.created_at > LONGEST_WAIT:
-        return Refused(outbox.GIVEN_UP, f"it waited for more than {LONGEST_WAIT.days} days")
-    try:
-        suppression = await _suppression(call, suppressed_as(address))
-    except NotMailable as error:
-        return Refused("message.not_mailable", str(error))
-    if suppression is not None:
-        return Refused(SUPPRESSED, f"the address gets no mail: {suppression.reason or suppression.cause.value.lower()}")
+    refusal = await _refusal(call, delivery)
+    if refusal is not None:
+        return refusal
     sent = await call.rows.get(Notification, delivery.target_id)
     alert = await call.rows.get(Alert, sent.alert_id)
     return Outgoing(
@@ -65,7 +59,7 @@ async def prepare_mail(call: Call, *, delivery_id: str) -> Outgoing | Refused:
         application_id=call.rows.application_id,
         attempt=delivery.attempts,
         created_at=delivery.created_at,
-        addresses=(address,),
+        addresses=(delivery.address or "",),
         content=await _content(call, alert, sent),
         user_id=sent.user_id,
         notification_id=sent.notification_id,
@@ -73,16 +67,38 @@ async def prepare_mail(call: Call, *, delivery_id: str) -> Outgoing | Refused:
     )
 
 
+@operation(Kind.QUERY, returns=Outgoing, needs=Permission.SYSTEM)
+async def prepare_test_mail(call: Call, *, delivery_id: str) -> Outgoing | Refused:
+    """What is written to somebody who tries a template out; Refused where nothing is to be."""
+    delivery = await call.rows.get(Delivery, delivery_id)
+    refusal = await _refusal(call, delivery)
+    if refusal is not None:
+        return refusal
+    test = await call.rows.get(TestMail, delivery.target_id)
+    return Outgoing(
+        delivery_id=delivery_id,
+        application_id=call.rows.application_id,
+        attempt=delivery.attempts,
+        created_at=delivery.created_at,
+        addresses=(test.address,),
+        content=Content(test.subject, test.text, test.html),
+    )
+
+
 @operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def settle_mail(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
     """Keep what became of a mail; an address that nobody has gets no more. False where somebody else has it."""
-    delivery = await outbox.settle(call, delivery_id, worker, attempt, outcome)
+    delivery = await _settle(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False
-    if isinstance(outcome, Refused) and outcome.facts.get(SUPPRESS):
-        await _suppress(call, delivery, SuppressionCause.REFUSED, outcome.reason)
     await notifications.step(call, delivery, outcome)
     return True
+
+
+@operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def settle_test_mail(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
+    """The same of a mail that tries a template out."""
+    return await _settle(call, delivery_id, worker, attempt, outcome) is not None
 
 
 @operation(Kind.MUTATION, returns=str, needs=Permission.SYSTEM)
@@ -106,10 +122,7 @@ async def keep_mail(call: Call, *, delivery_id: str, recipient: str, subject: st
                 created_at=call.rows.now,
             )
         )
-    more = await call.rows.count(KeptMail) - KEPT
-    if more > 0:
-        oldest = await call.rows.all(KeptMail, order_by=[KeptMail.created_at], limit=more)
-        await call.rows.delete(KeptMail, col(KeptMail.delivery_id).in_([one.delivery_id for one in oldest]))
+    await call.rows.keep_newest(KeptMail, KEPT)
 
 
 @operation(Kind.QUERY, returns=list[str], needs=Permission.SYSTEM)
@@ -133,6 +146,26 @@ async def kept_mail(call: Call, *, delivery_id: str) -> KeptMail:
 def suppressed_as(address: str) -> str:
     """An address as the list has it, however it is written. NotMailable where it is none."""
     return mailbox(address).address.lower()
+
+
+async def _refusal(call: Call, delivery: Delivery) -> Refused | None:
+    """Why nothing is to be written to the address of a delivery, where that is so."""
+    if call.rows.now - delivery.created_at > LONGEST_WAIT:
+        return Refused(outbox.GIVEN_UP, f"it waited for more than {LONGEST_WAIT.days} days")
+    try:
+        suppression = await _suppression(call, suppressed_as(delivery.address or ""))
+    except NotMailable as error:
+        return Refused("message.not_mailable", str(error))
+    if suppression is not None:
+        return Refused(SUPPRESSED, f"the address gets no mail: {suppression.reason or suppression.cause.value.lower()}")
+    return None
+
+
+async def _settle(call: Call, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> Delivery | None:
+    delivery = await outbox.settle(call, delivery_id, worker, attempt, outcome)
+    if delivery is not None and isinstance(outcome, Refused) and outcome.facts.get(SUPPRESS):
+        await _suppress(call, delivery, SuppressionCause.REFUSED, outcome.reason)
+    return delivery
 
 
 async def _suppression(call: Call, address: str) -> MailSuppression | None:

@@ -34,7 +34,7 @@ class WebPush:
 @operation(Kind.QUERY, returns=types.WebPush, needs=Permission.ACCOUNT_READ)
 async def web_push(call: Call) -> WebPush:
     """How web apps subscribe to pushes."""
-    return WebPush(call.web_push_key)
+    return WebPush(call.outside.web_push_key)
 
 
 # What workers do: `app/deliveries.py` runs these.

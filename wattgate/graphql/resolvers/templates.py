@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import strawberry
+
 from wattgate.db import models
 from wattgate.db.queries.templates import Choice, choose, culture_of, published, source_of, templates_for
 from wattgate.errors import BadInput, Problem
@@ -12,7 +14,7 @@ from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types import templates as types
 from wattgate.messages.templates.cultures import is_culture
 from wattgate.messages.templates.rendering import Source
-from wattgate.messages.templates.report import Report, preview
+from wattgate.messages.templates.report import Preview, Report, preview
 from wattgate.principal import Permission
 
 
@@ -38,29 +40,48 @@ class Previewed:
     report: Report
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A template as it is written, rendered: which one it is, who else there is, and what came of it."""
+
+    template: models.Template | None
+    others: list[models.Template]
+    choice: Choice
+    source: Source
+    data_from: types.PreviewData
+    made: Preview
+
+
 @operation(Kind.QUERY, returns=types.TemplatePreview, needs=Permission.TEMPLATE_READ)
 async def preview_template(call: Call, *, input: types.TemplateToPreview) -> Previewed:
     """A template rendered with data, and a report on it. Nothing is saved, and nothing is sent."""
+    tried = await try_out(call, input)
+    drafted = tried.made.draft
+    return Previewed(
+        drafted.subject,
+        drafted.preheader,
+        drafted.html,
+        drafted.text,
+        tried.source.text is None,
+        tried.made.data,
+        tried.data_from,
+        tried.template,
+        tried.choice.template,
+        tried.choice.tried,
+        _coverage(tried.others),
+        tried.made.report,
+    )
+
+
+async def try_out(call: Call, input: types.TemplateToPreview) -> Tried:
+    """What comes of a template as it is written."""
     named = None if input.template_id is None else await call.rows.get(models.Template, input.template_id)
     others, choice = await _chosen(call, input, named)
     template = named or choice.template
     source = _source(input, None if template is None else (await published(call.rows, [template]))[0])
     data, data_from = await _data(call, input)
     made = await asyncio.to_thread(preview, source, data)
-    return Previewed(
-        made.draft.subject,
-        made.draft.preheader,
-        made.draft.html,
-        made.draft.text,
-        source.text is None,
-        made.data,
-        data_from,
-        template,
-        choice.template,
-        choice.tried,
-        _coverage(others),
-        made.report,
-    )
+    return Tried(template, others, choice, source, data_from, made)
 
 
 async def _chosen(
@@ -87,8 +108,11 @@ def _source(input: types.TemplateToPreview, version: models.TemplateVersion | No
         problem = Problem(("input", "html"), "is missing, and no template is found to take it from", missing=True)
         raise BadInput("there is nothing to preview", problems=[problem])
     saved = Source("") if version is None else source_of(version)
-    given = {part: getattr(input, part) for part in ("subject", "preheader", "html", "text")}
-    return replace(saved, **{part: source for part, source in given.items() if source is not None})
+    given = {part: getattr(input, part) for part in ("subject", "preheader", "html")}
+    replaced = {part: source for part, source in given.items() if source is not None}
+    if input.text is not strawberry.UNSET:
+        replaced["text"] = input.text
+    return replace(saved, **replaced)
 
 
 async def _data(call: Call, input: types.TemplateToPreview) -> tuple[dict[str, Any] | None, types.PreviewData]:

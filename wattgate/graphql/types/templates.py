@@ -88,7 +88,9 @@ class TemplateToPreview:
     subject: str | None = strawberry.field(default=None, description="The source of the subject.")
     preheader: str | None = strawberry.field(default=None, description="The source of the preheader.")
     html: str | None = strawberry.field(default=None, description="The source of the HTML.")
-    text: str | None = strawberry.field(default=None, description="The source of the text.")
+    text: str | None = strawberry.field(
+        default=strawberry.UNSET, description="The source of the text; null where it is to be made from the HTML."
+    )
     data: Json | None = strawberry.field(default=None, description="What fills the markers: an object.")
     alert_id: strawberry.ID | None = strawberry.field(
         default=None, description="An alert whose data fills the markers. Without it and data, some is made up."

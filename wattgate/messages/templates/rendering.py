@@ -103,6 +103,11 @@ class Draft:
     def errors(self) -> list[Finding]:
         return [one for one in self.findings if one.severity is Severity.ERROR]
 
+    @property
+    def whole(self) -> Rendered:
+        """The message of a draft without errors."""
+        return Rendered(self.subject or "", self.preheader or "", self.html or "", self.text or "")
+
 
 def render(source: Source, data: Mapping[str, Any], limits: Limits = LIMITS) -> Rendered:
     """The message that a template makes of some data. DoesNotParse, TooMuch, VariablesMissing or ValueRefused."""
@@ -112,7 +117,7 @@ def render(source: Source, data: Mapping[str, Any], limits: Limits = LIMITS) -> 
         raise VariablesMissing(errors)
     if errors:
         raise ValueRefused(errors)
-    return Rendered(drafted.subject or "", drafted.preheader or "", drafted.html or "", drafted.text or "")
+    return drafted.whole
 
 
 def draft(source: Source, data: Mapping[str, Any], limits: Limits = LIMITS, *, strict: bool = False) -> Draft:

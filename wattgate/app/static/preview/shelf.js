@@ -12,13 +12,16 @@ export class Shelf {
   #template = null;
   #version = null;
 
-  /** `open` is called with a template, or null for a new one, and with what it says. */
-  constructor(root, open) {
+  /**
+   * `open` is called with a template, or null for a new one, and with what it says; before that, `leave` says whether
+   * what is open may be left.
+   */
+  constructor(root, { open, leave }) {
     this.#root = root;
     this.#open = open;
-    this.#one("select.template").addEventListener("change", (event) => this.choose(event.target.value));
-    this.#one("select.version").addEventListener("change", (event) => this.#turnTo(Number(event.target.value)));
-    this.#one(".new").addEventListener("click", () => this.choose(NEW));
+    this.#when("select.template", "change", leave, (chosen) => this.choose(chosen));
+    this.#when("select.version", "change", leave, (chosen) => this.#turnTo(Number(chosen)));
+    this.#when(".new", "click", leave, () => this.choose(NEW));
   }
 
   get template() {
@@ -39,7 +42,6 @@ export class Shelf {
 
   choose(templateId) {
     this.#template = this.#templates.find((one) => one.templateId === templateId) ?? null;
-    this.#one("select.template").value = this.#template?.templateId ?? NEW;
     const versions = this.#template?.versions ?? [];
     options(this.#one("select.version"), versions.map((one) => [one.version, this.#named(one)]));
     this.#one("select.version").hidden = !this.#template;
@@ -71,8 +73,23 @@ export class Shelf {
 
   #turnTo(number) {
     this.#version = this.#template?.versions.find((one) => one.version === number) ?? null;
-    this.#one("select.version").value = number;
+    this.#show();
     this.#open(this.#template, this.#version ?? STARTER);
+  }
+
+  /** Go elsewhere if what is open may be left; else the choice is taken back. */
+  #when(selector, event, leave, go) {
+    const control = this.#one(selector);
+    control.addEventListener(event, () => {
+      if (leave()) go(control.value);
+      else this.#show();
+    });
+  }
+
+  /** Let the controls tell what is open. */
+  #show() {
+    this.#one("select.template").value = this.#template?.templateId ?? NEW;
+    this.#one("select.version").value = this.#version?.version;
   }
 
   #named({ version, publishedAt }) {

@@ -6,6 +6,7 @@ import { Result } from "./result.js";
 import { Shelf, options } from "./shelf.js";
 import { Source } from "./source.js";
 import { preview } from "./templates.js";
+import { TestMail } from "./test-mail.js";
 
 /** So long after the last stroke of a key the template is rendered. */
 const PAUSE = 250;
@@ -23,19 +24,25 @@ export class Studio {
   #frame;
   #sources = {};
   #shelf;
+  #test;
   #session = null;
   #alertTypes = [];
   #timer = 0;
   #asked = 0;
+  #opened = "";
 
   /** `refused` is called with what to tell when the gateway does not let this log-in in. */
   constructor(root, { refused }) {
     this.#root = root;
     this.#refused = refused;
     this.#report = new Report(root.querySelector(".report"), (finding) => this.#goTo(finding));
-    this.#shelf = new Shelf(root.querySelector("header"), (template, said) => this.#open(template, said));
+    this.#shelf = new Shelf(root.querySelector("header"), {
+      open: (template, said) => this.#open(template, said),
+      leave: () => !this.#changed() || confirm("What you have written is not saved. Leave it?"),
+    });
     this.#result = new Result(root.querySelector(".result"));
     this.#frame = new Frame(root.querySelector("iframe"));
+    this.#test = new TestMail(root.querySelector("dialog.test-mail"), () => this.#toTry());
     for (const one of root.querySelectorAll(".source")) this.#sources[one.dataset.part] = new Source(one);
     this.#listen();
   }
@@ -54,12 +61,14 @@ export class Studio {
     this.#session = null;
     this.#asked += 1;
     clearTimeout(this.#timer);
+    this.#test.close();
   }
 
   #listen() {
     this.#do(".save", (token) => this.#shelf.save(token, this.#belonging(), this.#said()));
     this.#do(".publish", (token) => this.#shelf.publish(token, this.#said()));
     this.#do(".roll-back", (token) => this.#shelf.rollBack(token));
+    this.#root.querySelector(".try").addEventListener("click", () => this.#test.open());
     this.#root.querySelector(".editor").addEventListener("input", (event) => this.#edited(event.target));
     for (const name of ["view", "width"]) {
       for (const radio of this.#root.querySelectorAll(`[name=${name}]`)) {
@@ -67,6 +76,9 @@ export class Studio {
       }
     }
     this.#field("dark").addEventListener("change", () => this.#look());
+    addEventListener("beforeunload", (event) => {
+      if (this.#changed()) event.preventDefault();
+    });
     if (NARROW.matches) this.#root.querySelector("[name=width]").checked = true;
     this.#look();
   }
@@ -122,6 +134,7 @@ export class Studio {
     this.#field("dataFrom").value = MADE;
     this.#sources.html.value = said.htmlTemplate;
     this.#sources.text.value = said.text ?? "";
+    this.#opened = JSON.stringify(this.#said());
     this.#show("html");
     this.#render();
   }
@@ -157,6 +170,7 @@ export class Studio {
     clearTimeout(this.#timer);
     const mine = ++this.#asked;
     const data = this.#data();
+    this.#root.querySelector(".try").hidden = this.#field("channel").value !== "EMAIL";
     this.#root.querySelector("[data-part=data] textarea").toggleAttribute("aria-invalid", data === null);
     if (!data) {
       this.#tell("The sample data is not JSON", "bad");
@@ -180,6 +194,17 @@ export class Studio {
       html: htmlTemplate,
       ...said,
     };
+  }
+
+  /** Whether there is something that only this page knows. */
+  #changed() {
+    return this.#session !== null && JSON.stringify(this.#said()) !== this.#opened;
+  }
+
+  /** What a test mail is made of. */
+  #toTry() {
+    const data = this.#data();
+    return { token: this.#session.token, input: data && { ...this.#input(), ...data } };
   }
 
   /** What a new template belongs to. */

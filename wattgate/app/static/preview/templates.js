@@ -78,3 +78,25 @@ export function rollBack(token, templateId) {
     token,
   );
 }
+
+/** Send what a preview shows to an address, as a mail that says that it is a test. */
+export async function sendTest(token, address, input) {
+  const data = await call(
+    `mutation SendTest($address: String!, $input: TemplateToPreview!) {
+      sendTestMail(address: $address, input: $input) { testMail { testMailId } }
+    }`,
+    { address, input },
+    token,
+  );
+  return data.sendTestMail;
+}
+
+/** How far a test mail is. */
+export async function testMail(token, testMailId) {
+  const data = await call(
+    "query TestMail($id: ID!) { testMail(testMailId: $id) { state reason testMail { address } } }",
+    { id: testMailId },
+    token,
+  );
+  return data.testMail;
+}
