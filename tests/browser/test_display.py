@@ -23,17 +23,6 @@ async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserConte
     await opened.close()
 
 
-@pytest.fixture
-async def page(context: BrowserContext) -> AsyncIterator[Page]:
-    """A page that must have nothing to complain of: neither the console nor the content security policy."""
-    page = await context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    assert complaints == []
-
-
 async def overflow(page: Page) -> dict[str, Any]:
     """By how many pixels the page is larger than what is seen of it."""
     return dict(

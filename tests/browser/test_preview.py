@@ -33,17 +33,6 @@ async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserConte
     await opened.close()
 
 
-@pytest.fixture
-async def page(context: BrowserContext) -> AsyncIterator[Page]:
-    """A page that must have nothing to complain of: neither the console nor the content security policy."""
-    page = await context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    assert complaints == []
-
-
 async def log_in(page: Page, username: str = EDITOR) -> None:
     await page.goto("/preview")
     await page.get_by_test_id("username").fill(username)

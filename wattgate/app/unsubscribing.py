@@ -1,8 +1,7 @@
 """What the link in every mail leads to: a page that asks, and the one click that mail programs do by themselves."""
 
-from pathlib import Path
+from string import Template
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -15,6 +14,10 @@ from wattgate.messages.links import UNSUBSCRIBE_PATH, Links
 from wattgate.principal import Principal, Role
 
 PAGES = STATIC / "unsubscribe"
+FRAME = Template((PAGES / "frame.html").read_text())
+ASK, DONE, UNKNOWN = (
+    FRAME.substitute(content=(PAGES / f"{one}.html").read_text()) for one in ("ask", "done", "unknown")
+)
 
 
 def unsubscribing(runner: Runner, links: Links) -> Route:
@@ -23,19 +26,15 @@ def unsubscribing(runner: Runner, links: Links) -> Route:
     async def serve(request: Request) -> Response:
         known = links.unsubscribed(request.path_params["token"])
         if known is None:
-            return await _page("unknown.html", 404)
+            return HTMLResponse(UNKNOWN, 404, HEADERS)
         if request.method != "POST":
-            return await _page("ask.html")
+            return HTMLResponse(ASK, headers=HEADERS)
         application_id, delivery_id = known
         try:
             system = Principal(Role.SYSTEM, application_id=application_id)
             await runner.run(mails.unsubscribe, system, {"delivery_id": delivery_id})
         except NotFound:
-            return await _page("unknown.html", 404)
-        return await _page("done.html")
+            return HTMLResponse(UNKNOWN, 404, HEADERS)
+        return HTMLResponse(DONE, headers=HEADERS)
 
     return Route(f"{UNSUBSCRIBE_PATH}/{{token}}", serve, methods=["GET", "POST"])
-
-
-async def _page(file: str, status: int = 200) -> Response:
-    return HTMLResponse(await run_in_threadpool(Path.read_text, PAGES / file), status, HEADERS)

@@ -1,0 +1,17 @@
+"""What the tests of a page in a browser share."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import BrowserContext, Page
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> AsyncIterator[Page]:
+    """A page that must have nothing to complain of: neither the console nor the content security policy."""
+    page = await context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    assert complaints == []
