@@ -43,7 +43,7 @@ class Meter:
     def __init__(self, post: Post, resource_id: str) -> None:
         self.post, self.resource_id = post, resource_id
         self.worker = Rules(post.runner, post.hub)
-        post.hub.listen(self.worker, [topics.watched_readings()])
+        post.hub.listen(self.worker.bell, [topics.watched_readings()])
 
     async def add(self, kind: RuleKind = RuleKind.THRESHOLD, **more: Any) -> Any:
         values: dict[str, Any] = {
@@ -107,7 +107,7 @@ async def test_several_workers_tell_it_once(meter: Meter) -> None:
     rule = await meter.add()
     workers = [Rules(meter.post.runner, meter.post.hub) for _ in range(4)]
     for worker in workers:
-        meter.post.hub.listen(worker, [topics.watched_readings()])
+        meter.post.hub.listen(worker.bell, [topics.watched_readings()])
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE, "5")
     await asyncio.gather(*(worker.work_once() for worker in workers))

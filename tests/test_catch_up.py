@@ -23,6 +23,7 @@ from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import resources as resource_types
 from wattgate.names import CatchUpState
 from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.realtime.hub import Hub
 
 
 class Bench:
@@ -270,7 +271,7 @@ async def test_a_fault_is_logged_and_does_not_end_the_work(
 
     await bench.start(point.resource_id)
     await bench.start(good.resource_id)
-    worker = asyncio.ensure_future(run_catch_ups(bench.with_network(Faulty)))
+    worker = asyncio.ensure_future(run_catch_ups(bench.with_network(Faulty), Hub(MemoryBus())))
     async with asyncio.timeout(20):
         await until_done(bench, good.resource_id)
     worker.cancel()

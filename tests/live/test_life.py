@@ -271,7 +271,7 @@ async def test_nothing_is_left_of_connections_that_have_gone(open_house: OpenHou
                     await leave(one, number)
         await house.quiet()
         await house.until(lambda: house.traces() == before)
-        assert before["channels"] == 4  # revocations, displacements, what there is to deliver, and to judge by rules
+        assert before["channels"] == 5  # revocations, displacements; what there is to deliver, to retrieve and to judge
 
 
 async def follow(house: LiveHouse, sockets: Sequence[Socket], resource_ids: Sequence[str]) -> None:

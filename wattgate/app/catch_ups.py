@@ -1,6 +1,6 @@
 """The worker that retrieves readings from the meter network for the catch-ups that are asked for."""
 
-from wattgate.app.rounds import go_round
+from wattgate.app.rounds import Bell, go_round
 from wattgate.db.models import CatchUp
 from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers import catch_up
@@ -8,22 +8,29 @@ from wattgate.graphql.resolvers.recording import record_readings
 from wattgate.graphql.runner import Runner
 from wattgate.names import CatchUpState
 from wattgate.principal import Principal, Role
+from wattgate.realtime import topics
+from wattgate.realtime.hub import Hub
 
-PAUSE = 0.5
-"""Seconds between two looks for work."""
+LONGEST_REST = 5.0
+"""Seconds until retrievals are looked for of which nothing was told: those of workers that have died."""
 
 PAUSE_AFTER_TROUBLE = 5.0
 
 
-async def run_catch_ups(runner: Runner) -> None:
+async def run_catch_ups(runner: Runner, hub: Hub) -> None:
     """Work on catch-ups for as long as the gateway runs."""
-    await go_round("catch-ups", lambda: _work(runner), pause=PAUSE, pause_after_trouble=PAUSE_AFTER_TROUBLE)
+    bell = Bell(hub, topics.queued_catch_ups())
+    with bell.listening():
+        await go_round("catch-ups", lambda: _work(runner, bell), pause=0.0, pause_after_trouble=PAUSE_AFTER_TROUBLE)
 
 
-async def _work(runner: Runner) -> None:
-    """Do what waits, until nothing does."""
+async def _work(runner: Runner, bell: Bell) -> None:
+    """Do what waits until nothing does, and rest."""
+    await bell.open()
+    bell.silence()
     while await work_once(runner):
         pass
+    await bell.rung(LONGEST_REST)
 
 
 async def work_once(runner: Runner) -> bool:

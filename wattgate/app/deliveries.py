@@ -5,11 +5,10 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from uuid import uuid4
 
-from wattgate.app.rounds import go_round
+from wattgate.app.rounds import Bell, go_round
 from wattgate.clock import Clock, utc_now
 from wattgate.db.models import Delivery
 from wattgate.errors import GatewayError, Unavailable
@@ -21,7 +20,6 @@ from wattgate.metrics import DELIVERIES
 from wattgate.names import DeliveryKind
 from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
-from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
 
 log = logging.getLogger(__name__)
@@ -77,22 +75,19 @@ class Deliveries:
     ) -> None:
         self.worker = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         self._runner = runner
-        self._hub = hub
+        self._bell = Bell(hub, topics.deliveries())
         self._carriers = carriers
         self._clock = clock
         self._lease = lease
         self._grace = grace
         self._under_way: set[asyncio.Task[None]] = set()
-        self._woken = asyncio.Event()
 
     async def run(self) -> None:
         """Deliver until cancelled; then give back what cannot be finished soon."""
-        watched = [topics.deliveries()]
-        self._hub.listen(self, watched)
         try:
-            await go_round("deliveries", self._round, pause=0.0, pause_after_trouble=PAUSE_AFTER_TROUBLE)
+            with self._bell.listening():
+                await go_round("deliveries", self._round, pause=0.0, pause_after_trouble=PAUSE_AFTER_TROUBLE)
         finally:
-            self._hub.leave(self, watched)
             await self._finish()
             for carrier in self._carriers.values():
                 if carrier.close is not None:
@@ -106,19 +101,12 @@ class Deliveries:
             await asyncio.gather(*begun)
         return count
 
-    def take(self, event: Event) -> None:
-        """Something was put into the outbox."""
-        self._woken.set()
-
-    def lost(self, topic: str, position: str) -> None:
-        """Something may have been put into the outbox."""
-        self._woken.set()
-
     async def _round(self) -> None:
         """Take what is due, so far as there is room; with nothing to take, rest until there may be something."""
-        self._woken.clear()
+        self._bell.silence()
         if len(self._under_way) >= AT_ONCE or not await self._begin():
-            await self._rest()
+            await self._bell.open()
+            await self._bell.rung(await self._rest())
 
     async def _begin(self) -> list[asyncio.Task[None]]:
         """Begin deliveries of all applications that have some, as many as there is room for."""
@@ -143,23 +131,19 @@ class Deliveries:
         found: deliveries.Due = await self._runner.run(deliveries.due_deliveries, Principal(Role.SYSTEM), kinds)
         return found
 
-    async def _rest(self) -> None:
-        """Wait until something is due, is put into the outbox, or makes room; not for very long."""
-        with suppress(Unavailable):  # without the bus it is found a little later
-            await self._hub.open([topics.deliveries()])
+    async def _rest(self) -> float:
+        """For how many seconds there is nothing to begin; not for very long."""
         due = await self._due()
         rest = LONGEST_REST
         if due.next_at is not None:
             rest = min(rest, (due.next_at - self._clock()).total_seconds())
         if due.applications and len(self._under_way) < AT_ONCE:
             rest = 0.0
-        with suppress(TimeoutError):
-            async with asyncio.timeout(max(rest, SHORTEST_REST)):
-                await self._woken.wait()
+        return max(rest, SHORTEST_REST)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._under_way.discard(task)
-        self._woken.set()
+        self._bell.ring()
         if not task.cancelled() and (error := task.exception()):
             log.error("a delivery ended by a fault; another attempt comes after its lease", exc_info=error)
 

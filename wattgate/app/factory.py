@@ -214,7 +214,7 @@ def create_app(
         lifespan=_lifespan(
             gateway,
             traces,
-            [run_catch_ups, run_upkeep, *_intakes(settings), *_workers(settings, gateway, clock), *background],
+            [run_upkeep, *_intakes(settings), *_workers(settings, gateway, clock), *background],
         ),
     )
     application.state.gateway = gateway
@@ -222,8 +222,12 @@ def create_app(
 
 
 def _workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[Background]:
-    """What is woken by the bus: the rules, and the deliveries unless others do these."""
-    return [_rules(gateway), *_deliveries(settings, gateway, clock)]
+    """What is woken by the bus: catch-ups and rules, and the deliveries unless others do these."""
+    return [
+        lambda runner: run_catch_ups(runner, gateway.hub),
+        lambda runner: Rules(runner, gateway.hub).run(),
+        *_deliveries(settings, gateway, clock),
+    ]
 
 
 def _lifespan(gateway: Gateway, traces: Tracing, background: Sequence[Background]) -> Lifespan[Starlette]:
@@ -260,15 +264,6 @@ def _intakes(settings: Settings) -> list[Background]:
     if settings.mqtt_url is None:
         return []
     return [import_module("wattgate.app.mqtt_intake").intake(settings).run]
-
-
-def _rules(gateway: Gateway) -> Background:
-    """The worker that evaluates alert rules."""
-
-    async def evaluate(runner: Runner) -> None:
-        await Rules(runner, gateway.hub).run()
-
-    return evaluate
 
 
 def _deliveries(settings: Settings, gateway: Gateway, clock: Clock) -> list[Background]:

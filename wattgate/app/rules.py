@@ -1,11 +1,9 @@
 """The worker that evaluates alert rules: as readings arrive, and as time passes."""
 
-import asyncio
 import logging
-from contextlib import suppress
 
-from wattgate.app.rounds import go_round
-from wattgate.errors import GatewayError, Unavailable
+from wattgate.app.rounds import Bell, go_round
+from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers import rules
 from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal, Role
@@ -35,41 +33,29 @@ class Rules:
 
     def __init__(self, runner: Runner, hub: Hub) -> None:
         self._runner = runner
-        self._hub = hub
         self._recorded: set[tuple[str, str]] = set()
-        self._woken = asyncio.Event()
+        self.bell = Bell(hub, topics.watched_readings(), self._take)
 
     async def run(self) -> None:
         """Evaluate until cancelled."""
-        watched = [topics.watched_readings()]
-        self._hub.listen(self, watched)
-        try:
+        with self.bell.listening():
             await go_round("alert rules", self._round, pause=SHORTEST_REST, pause_after_trouble=PAUSE_AFTER_TROUBLE)
-        finally:
-            self._hub.leave(self, watched)
-
-    def take(self, event: Event) -> None:
-        """Readings were recorded for a resource that has rules."""
-        told: WatchedRecorded = event.payload
-        if len(self._recorded) < MAX_WOKEN:
-            self._recorded.add((told.application_id, told.resource_id))
-        self._woken.set()
-
-    def lost(self, topic: str, position: str) -> None:
-        """Readings may have been recorded; the rules on them are looked at when they are due."""
 
     async def work_once(self) -> int:
         """Evaluate what readings have woken and what is due; how many alerts were sent."""
         return await self._work_recorded() + await self._work_due()
 
+    def _take(self, event: Event) -> None:
+        """Readings were recorded for a resource that has rules."""
+        told: WatchedRecorded = event.payload
+        if len(self._recorded) < MAX_WOKEN:
+            self._recorded.add((told.application_id, told.resource_id))
+
     async def _round(self) -> None:
-        self._woken.clear()
+        self.bell.silence()
         await self.work_once()
-        with suppress(Unavailable):  # without the bus, rules are evaluated when they are due
-            await self._hub.open([topics.watched_readings()])
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LONGEST_REST):
-                await self._woken.wait()
+        await self.bell.open()
+        await self.bell.rung(LONGEST_REST)
 
     async def _work_recorded(self) -> int:
         recorded, self._recorded = self._recorded, set()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 import orjson
 from graphql import (
+    DirectiveNode,
     DocumentNode,
     FieldNode,
     GraphQLError,
@@ -28,7 +29,7 @@ from wattgate.graphql.executor import Executor
 from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.runner import Runner, permit
 from wattgate.graphql.schema import Schema, tell
-from wattgate.graphql.selection import compiled, root_field, selection_of
+from wattgate.graphql.selection import RootField, compiled, root_field, selection_of
 from wattgate.graphql.traced import named
 from wattgate.names import camel
 from wattgate.principal import Authenticate, Principal, Scope
@@ -42,6 +43,9 @@ SINCE = "since"
 
 MAX_PREPARED = 1_024
 """How many subscriptions, by document and variables, are kept as they were prepared; the least recent gives way."""
+
+MAX_COMPILED = 512
+"""How many compiled selections are kept; of more, all are made anew."""
 
 Ended = Callable[[Collection[Principal], datetime], Awaitable[set[Principal]]]
 """Answers those callers whose token or account is good no longer."""
@@ -77,6 +81,7 @@ class LiveService:
         self._ended = ended
         self._clock = clock
         self._prepared = lru_cache(MAX_PREPARED)(self._prepare)
+        self._compiled: dict[Hashable, Callable[[Any], bytes] | None] = {}
 
     def now(self) -> datetime:
         return self._clock()
@@ -172,8 +177,20 @@ class LiveService:
             any(argument.name.value == SINCE for argument in node.arguments or ()),
             since,
             root.key,
-            compiled(executor, root),
+            self._compile(
+                (text, operation_name, variables if _is_conditional(known(self._schema._schema, text)) else b""),
+                executor,
+                root,
+            ),
         )
+
+    def _compile(self, key: Hashable, executor: Executor, root: RootField) -> Callable[[Any], bytes] | None:
+        """The compiled selection of a root field. Those of equal keys are one: homes differ in variables alone."""
+        if key not in self._compiled:
+            if len(self._compiled) >= MAX_COMPILED:
+                self._compiled.clear()
+            self._compiled[key] = compiled(executor, root)
+        return self._compiled[key]
 
     def _executor(
         self, text: str, operation_name: str | None, variables: bytes, principal: Principal | None = None
@@ -217,6 +234,22 @@ def _since_variable(document: DocumentNode, node: OperationDefinitionNode) -> st
     found = _Variables(names[0])
     visit(document, found)
     return names[0] if found.count == 2 else None  # where it is declared, and where it is used
+
+
+def _is_conditional(document: DocumentNode) -> bool:
+    """Whether what is selected depends on variables, which only directives can make it do."""
+    found = _Conditions()
+    visit(document, found)
+    return found.any
+
+
+class _Conditions(Visitor):
+    """Looks for directives that name a variable."""
+
+    any = False
+
+    def enter_directive(self, node: DirectiveNode, *place: Any) -> None:
+        self.any = self.any or any(isinstance(one.value, VariableNode) for one in node.arguments or ())
 
 
 class _Variables(Visitor):

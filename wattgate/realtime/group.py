@@ -84,7 +84,8 @@ class Group(ABC):
             subscriber.next(message)
 
     def _tell(self, message: Message) -> None:
-        begun, overrun = perf_counter(), []
+        told, overrun = len(self._subscribers), []
+        begun = perf_counter() if told >= BROADCAST else 0.0
         for subscriber in tuple(self._subscribers):  # one that is cut because it does not read leaves at once
             if subscriber.buffer is None:
                 subscriber.next(message)
@@ -92,9 +93,9 @@ class Group(ABC):
                 subscriber.buffer.append(message)
             else:
                 overrun.append(subscriber)
-        MESSAGES_SENT.inc(len(self._subscribers))
-        MESSAGES_SENT_BYTES.inc(len(self._subscribers) * len(message.payload))
-        if len(self._subscribers) >= BROADCAST:
+        MESSAGES_SENT.inc(told)
+        MESSAGES_SENT_BYTES.inc(told * len(message.payload))
+        if told >= BROADCAST:
             BROADCAST_SECONDS.observe(perf_counter() - begun)
         if overrun:
             self._fail(Unavailable("more came than could be caught up with; ask again", retry_after=1), overrun)

@@ -51,6 +51,11 @@ def deliveries() -> str:
     return "deliveries"
 
 
+def queued_catch_ups() -> str:
+    """Every catch-up that waits for a worker, for the workers. No caller may watch it."""
+    return "queued-catch-ups"
+
+
 def watched_readings() -> str:
     """Every resource with rules for which readings were recorded, for what evaluates them. No caller may watch it."""
     return "watched-readings"

@@ -49,6 +49,7 @@ class DirectWire(WebSocketsSansIOProtocol):
         self.stop_keepalive()
         # uvicorn closes the transport when the application returns, but not while this timer is set
         self.close_timer = self.loop.call_later(0, _nothing)
+        self.request.headers.clear()  # the parser keeps the request for as long as the connection lasts
         del self.scope, self.request, self.response, self.queue, self.writable
 
     # from the peer

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 import strawberry
+from msgspec.structs import replace
 from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import col
 from strawberry import ID
@@ -67,7 +68,9 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> Started:
         return Started(resource, False, last)
     queued = models.CatchUp(resource_id=resource_id, owner_id=resource.owner_id, created_at=call.rows.now)
     added = await call.rows.add(queued)
-    call.emit(_moved(added))
+    moved = _moved(added)
+    call.emit(moved)
+    call.emit(replace(moved, topic=topics.queued_catch_ups()))
     return Started(resource, True, added)
 
 
