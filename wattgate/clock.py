@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+import orjson
+
 Clock = Callable[[], datetime]
 """Anything that answers the present instant, aware and in UTC."""
 
@@ -40,7 +42,10 @@ def from_ms(ms: int) -> datetime:
 
 def iso(instant: datetime) -> str:
     """SPEC.md's timestamp: ISO 8601 in UTC with milliseconds and Z, such as 2026-11-20T10:00:00.000Z."""
-    return instant.astimezone(UTC).isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
+    if instant.tzinfo is not UTC:
+        instant = instant.astimezone(UTC)
+    text = orjson.dumps(instant).decode()  # in quotes; without a fraction where that is 0
+    return f"{text[1:24]}Z" if instant.microsecond else f"{text[1:20]}.000Z"
 
 
 def iso_ms(ms: int) -> str:

@@ -1,5 +1,7 @@
 """What is asked for over a socket, and how it is answered, on both wires."""
 
+import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from tests.live.conftest import OpenHouse
 from tests.support.live import READINGS, RESUMING, LiveHouse
 from tests.support.socket import Socket
+from wattgate.metrics import MESSAGES_SENT, MESSAGES_SENT_BYTES, TALLY_SECONDS, Tally
 from wattgate.realtime.limits import Limits
 
 TYPENAME = "{ __typename }"
@@ -182,3 +185,44 @@ async def test_a_connection_has_no_more_than_its_number_of_operations(open_house
         await answer(one, TYPENAME, "c")
         await house.tell(resource_id, 5)
         assert (await one.hear())["id"] == "b"
+
+
+async def test_subscriptions_that_leave_parts_out_by_variables_are_told_each_what_they_asked_for(
+    live: LiveHouse, resource_id: str
+) -> None:
+    query = """subscription ($ids: [ID!]!, $value: Boolean!) {
+      readings(resourceIds: $ids) { field value @include(if: $value) } }"""
+    other_id = await live.one.add_resource()
+    async with live.socket() as one:
+        await one.subscribe(query, "with", ids=[resource_id], value=True)
+        await one.subscribe(query, "without", ids=[resource_id], value=False)
+        await one.subscribe(query, "other", ids=[other_id], value=True)
+        await live.until(lambda: live.listening(resource_id) == 2 and live.listening(other_id) == 1)
+        await live.tell(resource_id, 1)
+        await live.tell(other_id, 2)
+        told = {message["id"]: message["payload"]["data"]["readings"] for message in [await one.hear() for _ in "abc"]}
+    assert told == {
+        "with": {"field": "POWER", "value": 1},
+        "without": {"field": "POWER"},
+        "other": {"field": "POWER", "value": 2},
+    }
+
+
+async def test_what_is_told_is_counted_a_moment_later(open_house: OpenHouse) -> None:
+    def counted(tally: Tally) -> float:
+        (found,) = tally.counter.collect()
+        return found.samples[0].value
+
+    async with open_house() as house:
+        resource_id = await house.one.add_resource()
+        async with house.socket() as one, house.socket() as other:
+            for each in (one, other):
+                await each.subscribe(READINGS, ids=[resource_id])
+            await house.until(lambda: house.listening(resource_id) == 2)
+            await asyncio.sleep(TALLY_SECONDS + 0.1)  # what others were told is counted
+            messages, size = counted(MESSAGES_SENT), counted(MESSAGES_SENT_BYTES)
+            await house.tell(resource_id, 1, 2)
+            payloads = [await each.payload() for each in (one, other) for _ in range(2)]
+            await house.until(lambda: counted(MESSAGES_SENT) == messages + 4)
+            sent = sum(len(json.dumps(one, separators=(",", ":"))) for one in payloads)
+            assert counted(MESSAGES_SENT_BYTES) == size + sent

@@ -93,8 +93,8 @@ class Group(ABC):
                 subscriber.buffer.append(message)
             else:
                 overrun.append(subscriber)
-        MESSAGES_SENT.inc(told)
-        MESSAGES_SENT_BYTES.inc(told * len(message.payload))
+        MESSAGES_SENT.add(told)
+        MESSAGES_SENT_BYTES.add(told * len(message.payload))
         if told >= BROADCAST:
             BROADCAST_SECONDS.observe(perf_counter() - begun)
         if overrun:

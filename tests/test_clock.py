@@ -1,0 +1,32 @@
+"""Instants as texts: the same by both ways, and as SPEC.md writes them."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wattgate.clock import iso, iso_ms, to_ms
+
+ZONES = [UTC, ZoneInfo("Europe/London"), ZoneInfo("Pacific/Auckland"), timezone(timedelta(hours=5, minutes=45))]
+
+
+@given(st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=st.sampled_from(ZONES)))
+def test_an_instant_is_told_in_utc_to_the_millisecond(instant: datetime) -> None:
+    assert iso(instant) == instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    assert iso_ms(to_ms(instant)) == iso(instant)
+
+
+@pytest.mark.parametrize(
+    ("instant", "text"),
+    [
+        (datetime(2026, 11, 20, 10, tzinfo=UTC), "2026-11-20T10:00:00.000Z"),
+        (datetime(2026, 11, 20, 10, 0, 0, 999, tzinfo=UTC), "2026-11-20T10:00:00.000Z"),
+        (datetime(2026, 7, 1, 10, 30, 0, 1_000, tzinfo=ZoneInfo("Europe/London")), "2026-07-01T09:30:00.001Z"),
+        (datetime.max.replace(tzinfo=UTC), "9999-12-31T23:59:59.999Z"),
+        (datetime.min.replace(tzinfo=UTC), "0001-01-01T00:00:00.000Z"),
+    ],
+)
+def test_texts_of_instants(instant: datetime, text: str) -> None:
+    assert iso(instant) == text
