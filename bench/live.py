@@ -22,9 +22,10 @@ from typing import Any, Protocol
 import httpx
 import uvloop
 
+from bench import bare_send
 from bench.gateway import Owner, owner
 from bench.pinned import Pinned, cores, pinned
-from bench.subscribers import Crowd
+from bench.subscribers import SETTLED_WITHIN, Crowd
 from bench.table import console, show
 from tests.support.node import Node, NoNode, node
 from tests.support.redis_server import redis_server
@@ -142,12 +143,14 @@ async def bench_live() -> None:
         made, gateway = await stack.enter_async_context(gateway_on(folder, size))
         contenders = [gateway, strawberry_alone(), *_of_node(stack)]
         homes = await made.add_homes(made.resource_ids[1:])
-        frames = []
+        frames, sends = [], []
         for _ in range(ROUNDS):
+            sends.append(await bare_sends(size))
             for contender in contenders:
                 told[contender.name].append(await measured(contender, made.resource_ids, size))
             frames.append(await displays(gateway, made.resource_ids[1:], homes))
     _show(told)
+    console.print(f"A bare send to each of {size.crowd:,} sockets: {statistics.median(sends):.1f} µs")
     console.print(f"{len(homes):,} homes with a display each: {statistics.median(frames):.1f} µs for each reading")
 
 
@@ -239,6 +242,30 @@ async def displays(contender: Contender, resource_ids: Sequence[str], homes: Seq
         await stage.fire(resource_ids, load.events, load.every)
         await crowd.settled()
         return (stage.server.cpu - begun) / (load.events * len(homes)) * 1e6
+
+
+async def bare_sends(size: Size, events: int = 200) -> float:
+    """Microseconds of the processor for each message that is only sent."""
+    awaited, heard, loop = events * size.crowd * len(bare_send.MESSAGE), 0, asyncio.get_running_loop()
+    whole = asyncio.Event()
+
+    class Peer(asyncio.Protocol):
+        def connection_made(self, transport: Any) -> None:
+            transport.write(b"!")
+
+        def data_received(self, data: bytes) -> None:
+            nonlocal heard
+            heard += len(data)
+            if heard == awaited:
+                whole.set()
+
+    async with pinned(sys.executable, "-m", "bench.bare_send", str(size.crowd), str(events)) as server:
+        for _ in range(size.crowd):
+            await loop.create_connection(Peer, "127.0.0.1", server.port)
+        begun = server.cpu
+        async with asyncio.timeout(SETTLED_WITHIN):
+            await whole.wait()
+        return (server.cpu - begun) / (events * size.crowd) * 1e6
 
 
 def _query(resource_id: str) -> tuple[str, dict[str, Any]]:

@@ -2,7 +2,17 @@
 
 from pathlib import Path
 
-from bench.live import Contender, Load, Size, displays, gateway_on, measured, servers_of_node, strawberry_alone
+from bench.live import (
+    Contender,
+    Load,
+    Size,
+    bare_sends,
+    displays,
+    gateway_on,
+    measured,
+    servers_of_node,
+    strawberry_alone,
+)
 from tests.support.node import Node, node
 
 FEW = Size(crowd=5, homes=4, warm=2, idle=0)
@@ -27,3 +37,7 @@ async def test_the_servers_of_node_deliver_what_is_measured(node_scripts: Node) 
     with node(Path("bench/node")) as found:
         for contender in servers_of_node(found):
             assert (await measured(little(contender), resource_ids, FEW)).rate > 0
+
+
+async def test_bare_sends_arrive() -> None:
+    assert await bare_sends(FEW, events=2) >= 0

@@ -14,9 +14,8 @@ from wattgate.db.models import KeptMail
 from wattgate.errors import NotFound
 from wattgate.graphql.resolvers import mails
 from wattgate.graphql.runner import Runner
-from wattgate.messages.addresses import NotMailable
 from wattgate.messages.channel import Outcome, Outgoing, Refused, Sent
-from wattgate.messages.mail import Letterhead, compose, letter_of, read
+from wattgate.messages.mail import Letterhead, read, write
 from wattgate.principal import Principal, Role
 
 MAIL_HEADERS = {
@@ -38,11 +37,10 @@ class OutboxChannel:
 
     async def send(self, outgoing: Outgoing) -> Outcome:
         """Keep a mail as it would have been sent."""
-        try:
-            letter = letter_of(outgoing, self._head)
-            written = compose(letter)
-        except NotMailable as error:
-            return Refused("message.not_mailable", str(error))
+        made = write(outgoing, self._head)
+        if isinstance(made, Refused):
+            return made
+        letter, written = made
         kept = {
             "delivery_id": outgoing.delivery_id,
             "recipient": letter.recipient.address,

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from string import Template
 
-from starlette.responses import FileResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -41,13 +42,19 @@ class _Assets(StaticFiles):
         return response
 
 
-def page(path: str, file: str, headers: Mapping[str, str] = HEADERS) -> Route:
-    """A page of `static/` at a path."""
+def page(path: str, file: str, headers: Mapping[str, str] = HEADERS, *, welcome: str = "") -> Route:
+    """A page of `static/` at a path. `welcome` is what its log-in form says, where it has one."""
+    login = _read("display/login.html").substitute(welcome=welcome)
+    content = _read(file).substitute(login=login)
 
-    async def serve(request: object) -> FileResponse:
-        return FileResponse(STATIC / file, headers=headers)
+    async def serve(request: object) -> HTMLResponse:
+        return HTMLResponse(content, headers=headers)
 
     return Route(path, serve)
+
+
+def _read(file: str) -> Template:
+    return Template((STATIC / file).read_text())
 
 
 def pages(base_path: str) -> list[BaseRoute]:
@@ -55,7 +62,12 @@ def pages(base_path: str) -> list[BaseRoute]:
     return [
         page(f"{base_path}/docs", "reference/index.html"),
         page("/", "index.html"),
-        page("/display", "display/index.html"),
-        page("/preview", "preview/index.html", PREVIEW_HEADERS),
+        page("/display", "display/index.html", welcome="Log in to see what your home is using."),
+        page(
+            "/preview",
+            "preview/index.html",
+            PREVIEW_HEADERS,
+            welcome="Log in as an administrator to write what alerts say.",
+        ),
         Mount("/static", _Assets(directory=STATIC)),
     ]

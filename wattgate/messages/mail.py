@@ -11,7 +11,7 @@ from email.policy import Policy
 from urllib.parse import urlsplit
 
 from wattgate.messages.addresses import Mailbox, NotMailable, check_line, mailbox
-from wattgate.messages.channel import Outgoing
+from wattgate.messages.channel import Outgoing, Refused
 from wattgate.messages.links import Links
 
 LONGEST_LINK = 900
@@ -67,6 +67,15 @@ def letter_of(outgoing: Outgoing, head: Letterhead) -> Letter:
         written_at=outgoing.created_at,
         unsubscribe=links.unsubscribe(outgoing.application_id, outgoing.delivery_id) if links else None,
     )
+
+
+def write(outgoing: Outgoing, head: Letterhead) -> tuple[Letter, bytes] | Refused:
+    """The letter to the one address of something that goes out, and its bytes; Refused where it can be none."""
+    try:
+        letter = letter_of(outgoing, head)
+        return letter, compose(letter)
+    except NotMailable as error:
+        return Refused("message.not_mailable", str(error))
 
 
 class _OnOneLine(UnstructuredHeader, BaseHeader):

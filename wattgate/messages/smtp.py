@@ -23,9 +23,8 @@ from aiosmtplib import (
     SMTPServerDisconnected,
 )
 
-from wattgate.messages.addresses import NotMailable
 from wattgate.messages.channel import Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.messages.mail import Letter, Letterhead, compose, letter_of
+from wattgate.messages.mail import Letter, Letterhead, write
 
 log = logging.getLogger(__name__)
 
@@ -125,11 +124,10 @@ class SmtpChannel:
 
     async def send(self, outgoing: Outgoing) -> Outcome:
         """Send a mail to the one address of `outgoing`."""
-        try:
-            letter = letter_of(outgoing, self._head)
-            written = compose(letter)
-        except NotMailable as error:
-            return Refused("message.not_mailable", str(error))
+        made = write(outgoing, self._head)
+        if isinstance(made, Refused):
+            return made
+        letter, written = made
         try:
             async with asyncio.timeout(self._time_limit), self._places:
                 return await self._hand_over(letter, written)

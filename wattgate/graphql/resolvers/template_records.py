@@ -44,16 +44,8 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
         problems.append(Problem(("input", "applicationId"), "is not the caller's application"))
     if problems:
         raise BadInput("the template refers to what does not exist", problems=problems)
-    template = models.Template(
-        alert_type_id=input.alert_type_id,
-        name=input.name,
-        system_alert_type_id=input.system_alert_type_id or kinds[input.alert_type_id].system_alert_type_id,
-        description=input.description,
-        channel_type=input.channel_type.value,
-        culture_code=input.culture_code,
-        html_template=input.html_template,
-        active=input.active,
-    )
+    template = _new(kinds[input.alert_type_id], input.channel_type, input.culture_code, input)
+    template.system_alert_type_id = input.system_alert_type_id or template.system_alert_type_id
     return await _added(call, template, input)
 
 
@@ -95,17 +87,7 @@ async def add_template_for(
 ) -> models.Template:
     """Add a template for an alert type, channel and culture. It is published at once."""
     kind = await call.rows.get(models.AlertType, alert_type_id)
-    template = models.Template(
-        alert_type_id=kind.alert_type_id,
-        name=input.name,
-        system_alert_type_id=kind.system_alert_type_id,
-        description=input.description,
-        channel_type=channel_type.value,
-        culture_code=culture_code,
-        html_template=input.html_template,
-        active=input.active,
-    )
-    return await _added(call, template, input)
+    return await _added(call, _new(kind, channel_type, culture_code, input), input)
 
 
 @operation(
@@ -163,6 +145,24 @@ async def roll_back_template(call: Call, *, template_id: strawberry.ID) -> model
         raise Conflict(f"no version of the template was published before version {template.version}")
     await _publish(call, template, await _version(call, template, before[0].version))
     return template
+
+
+def _new(
+    kind: models.AlertType,
+    channel_type: types.Channel,
+    culture_code: str,
+    input: types.NewTemplate | types.NewTemplateText,
+) -> models.Template:
+    return models.Template(
+        alert_type_id=kind.alert_type_id,
+        name=input.name,
+        system_alert_type_id=kind.system_alert_type_id,
+        description=input.description,
+        channel_type=channel_type.value,
+        culture_code=culture_code,
+        html_template=input.html_template,
+        active=input.active,
+    )
 
 
 async def _added(

@@ -1,38 +1,8 @@
-/** Shows the log-in form or the display, whichever is due. */
+/** The home display, behind its log-in. */
 
 import { Display } from "./display.js";
-import { logOut } from "./gateway.js";
-import { LoginForm } from "./login.js";
-import { Session } from "./session.js";
+import { Gate } from "./gate.js";
 
-const loginView = document.querySelector(".login-view");
-const displayView = document.querySelector(".display-view");
-
-const form = new LoginForm(document.querySelector(".login-form"), (login) => enter(Session.begin(login)));
-const display = new Display(displayView, { denied: () => leave("Your log-in has ended. Please log in again.") });
-let session = Session.resume();
-
-document.querySelector(".logout").addEventListener("click", () => {
-  // Whether or not the gateway can be told, the browser forgets the token.
-  logOut(session.token).catch(() => {});
-  leave();
-});
-
-if (session) enter(session);
-else leave();
-
-function enter(begun) {
-  session = begun;
-  loginView.hidden = true;
-  displayView.hidden = false;
-  display.start(session);
-}
-
-function leave(message) {
-  display.stop();
-  session?.end();
-  session = null;
-  displayView.hidden = true;
-  loginView.hidden = false;
-  form.show(message);
-}
+const view = document.querySelector(".display-view");
+const gate = new Gate(view);
+gate.open(new Display(view, { denied: () => gate.leave("Your log-in has ended. Please log in again.") }));
