@@ -15,7 +15,7 @@ from playwright.async_api import Browser, async_playwright
 
 from tests.support import node
 from tests.support.demonstration import demonstration
-from tests.support.house import House, house
+from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.servers import Databases, database_on, postgresql, serving
 from tests.support.timed import Clock, Timed
 from wattgate.app.demo import live
@@ -59,6 +59,13 @@ async def database_url(databases: Databases) -> AsyncIterator[str]:
     """An empty database on each engine."""
     async with databases() as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+async def settled(databases: Databases) -> AsyncIterator[Tenant]:
+    """A tenant on a database of each engine that no server works on."""
+    async with databases() as url, tenant_on(url) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """Alert rules over recorded readings: added, evaluated by one and by several workers, and tried on the past."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,9 +9,8 @@ import pytest
 from sqlmodel import col
 from strawberry import ID
 
-from tests.support.house import House, Tenant, tenant_on
+from tests.support.house import House, Tenant
 from tests.support.outbox import Post
-from tests.support.servers import Databases
 from tests.support.timed import NOW, RECORD
 from wattgate.app.rules import Rules
 from wattgate.db.models import Alert, AlertRule, Resource
@@ -28,13 +26,6 @@ from wattgate.names import Function, Period, RuleKind, ThresholdSide
 from wattgate.realtime import topics
 
 MINUTE, HALF_HOUR, HOUR, DAY = (timedelta(minutes=minutes) for minutes in (1, 30, 60, 1440))
-
-
-@pytest.fixture(scope="session")
-async def settled(databases: Databases) -> AsyncIterator[Tenant]:
-    """A tenant on a database of each engine that no server works on."""
-    async with databases() as url, tenant_on(url) as made:
-        yield made
 
 
 class Meter:

@@ -10,9 +10,8 @@ from gql import Client, gql
 from gql.transport.websockets import WebsocketsTransport
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tests.support.house import STORAGE, House, Tenant, operation, tenant_on
+from tests.support.house import STORAGE, House, Tenant, operation
 from tests.support.metering import HALF_HOUR, START, Metered, metered, readings, record
-from tests.support.servers import Databases
 from tests.support.timed import NOW, Clock
 from wattgate.app.catch_ups import run_catch_ups, work_once
 from wattgate.clock import iso
@@ -45,13 +44,6 @@ class Bench:
     async def stored(self, resource_id: str) -> list[float]:
         found = await self.runner.run(operation("raw_readings"), self.tenant.account, {"resource_id": resource_id})
         return list(found.value)
-
-
-@pytest.fixture(scope="session")
-async def settled(databases: Databases) -> AsyncIterator[Tenant]:
-    """A tenant on a database of each engine that no server works on."""
-    async with databases() as url, tenant_on(url) as made:
-        yield made
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from sqlmodel import col
 
-from tests.support.house import Tenant, tenant_on
+from tests.support.house import Tenant
 from tests.support.outbox import Post, Recorder
-from tests.support.servers import Databases
 from tests.support.timed import NOW
 from wattgate.db.models import Delivery
 from wattgate.errors import NotFound
@@ -26,13 +25,6 @@ from wattgate.realtime import topics
 
 MINUTE = timedelta(minutes=1)
 KINDS = [DeliveryKind.WEBHOOK]
-
-
-@pytest.fixture(scope="session")
-async def settled(databases: Databases) -> AsyncIterator[Tenant]:
-    """A tenant on a database of each engine that no server works on."""
-    async with databases() as url, tenant_on(url) as made:
-        yield made
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.support.browsers import Browser
 from tests.support.house import House, operation
 from tests.support.outbox import Post
 from tests.support.sinks import Sink, answering, closing, sink
-from tests.test_deliveries import post, settled
+from tests.test_deliveries import post
 from tests.test_web_push import CONTACT, KEY, NOW
 from wattgate.app.deliveries import Carrier, Deliveries
 from wattgate.db.models import Account, Delivery
@@ -33,7 +33,7 @@ from wattgate.messages.web_push import MAX_PLAINTEXT, Vapid
 from wattgate.names import DeliveryKind, NotificationState
 from wattgate.principal import Permission
 
-__all__ = ["post", "settled"]
+__all__ = ["post"]
 
 CALLBACK = "https://hooks.example.org/alerts"
 

@@ -4,20 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.house import Tenant, tenant_on
+from tests.support.house import Tenant
 from tests.support.outbox import Post
-from tests.support.servers import Databases
 from tests.support.sinks import Sink, sink
 from tests.support.timed import NOW
 from wattgate.db import models
 from wattgate.graphql.resolvers import endpoints, webhooks
-
-
-@pytest.fixture(scope="session")
-async def settled(databases: Databases) -> AsyncIterator[Tenant]:
-    """A tenant on a database of each engine that no server works on."""
-    async with databases() as url, tenant_on(url) as made:
-        yield made
 
 
 @pytest.fixture

@@ -1,17 +1,14 @@
 """Templates tried out in a real mail program: who may get them, what arrives, and what becomes of it."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.support.house import House, Tenant, tenant_on
+from tests.mails.test_alerts import REFUSED, settings, work
+from tests.support.house import House
 from tests.support.outbox import Post
-from tests.support.servers import Databases
-from tests.support.smtp import MailServer, mail_server
-from tests.support.timed import NOW
-from tests.test_mails import REFUSED, address_of, settings, work
+from tests.support.smtp import MailServer
 from wattgate.app.carriers import carriers
 from wattgate.db.models import KeptMail, MailSuppression
 from wattgate.errors import BadInput, Unavailable
@@ -24,30 +21,6 @@ from wattgate.names import DeliveryKind, DeliveryState
 
 HTML = "<style>p { color: #0a5 }</style><p>Dear {{ name }}, {{ used }} % is used.</p>"
 TESTER = "tester@energy.example"
-
-
-@pytest.fixture(scope="session")
-async def settled(databases: Databases) -> AsyncIterator[Tenant]:
-    """A tenant on a database of each engine that no server works on."""
-    async with databases() as url, tenant_on(url) as made:
-        yield made
-
-
-@pytest.fixture
-async def post(settled: Tenant) -> AsyncIterator[Post]:
-    """An outbox with nothing in it, and nobody who gets no mail."""
-    made = Post(settled)
-    await made.clear()
-    made.clock.now = NOW
-    await made.run(address_of, email="user@example.org")
-    yield made
-    await made.clear()
-
-
-@pytest.fixture
-async def there() -> AsyncIterator[MailServer]:
-    async with mail_server() as made:
-        yield made
 
 
 async def try_out(post: Post, address: str = TESTER, **input: Any) -> Any:

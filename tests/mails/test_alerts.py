@@ -1,6 +1,5 @@
 """Alerts by mail: from the alert to a mail server, with what stops them on the way."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -9,59 +8,22 @@ import pytest
 from sqlmodel import col
 from starlette.applications import Starlette
 
-from tests.support.house import Tenant, tenant_on
+from tests.mails.conftest import address_of
 from tests.support.outbox import Post
-from tests.support.servers import Databases
-from tests.support.smtp import MailServer, mail_server
-from tests.support.timed import NOW
+from tests.support.smtp import MailServer
 from wattgate.app.carriers import carriers, links
 from wattgate.app.deliveries import Deliveries
 from wattgate.app.settings import Settings
 from wattgate.app.unsubscribing import unsubscribing
-from wattgate.db.models import Account, KeptMail, MailSuppression, Template
+from wattgate.db.models import KeptMail, MailSuppression
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.resolvers import mails
 from wattgate.graphql.types.alerts import Channel, NewTemplateText
 from wattgate.messages.mail import read
 from wattgate.names import DeliveryKind, DeliveryState, NotificationState, SuppressionCause
-from wattgate.principal import Permission
 
 KEY = "k" * 40
 REFUSED = "550 5.1.1 no such user here"
-
-
-@pytest.fixture(scope="session")
-async def settled(databases: Databases) -> AsyncIterator[Tenant]:
-    """A tenant on a database of each engine that no server works on."""
-    async with databases() as url, tenant_on(url) as made:
-        yield made
-
-
-@pytest.fixture
-async def post(settled: Tenant) -> AsyncIterator[Post]:
-    """An outbox with nothing in it, and a user with one address who gets mail."""
-    made = Post(settled)
-    await made.clear()
-    made.clock.now = NOW
-    await made.run(address_of, email="user@example.org")
-    yield made
-    await made.clear()
-
-
-@pytest.fixture
-async def there() -> AsyncIterator[MailServer]:
-    async with mail_server() as made:
-        yield made
-
-
-@operation(Kind.MUTATION, returns=None, needs=Permission.SYSTEM)
-async def address_of(call: Call, *, email: str) -> None:
-    """Give every account an address, forget which ones get no mail, and put no template to use."""
-    await call.rows.update(Account, email=email)
-    await call.rows.update(Template, active=False)
-    await call.rows.delete(MailSuppression)
-    await call.rows.delete(KeptMail)
 
 
 def settings(there: MailServer | None = None, **more: Any) -> Settings:
