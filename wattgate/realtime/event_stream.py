@@ -197,9 +197,9 @@ class EventStream:
         if code is Close.FORBIDDEN:
             for operation_id in tuple(self.operations):
                 self.operations.end(operation_id, told(Unauthenticated(reason)))
-        if code is Close.TOO_SLOW:
+        if code is Close.TOO_SLOW:  # who takes nothing may never do so again, and holds nothing any more
             self._waiting.clear()
-            self._let_go()
+            self.leave()
         self._end()
 
     def _end(self) -> None:
