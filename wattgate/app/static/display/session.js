@@ -4,7 +4,7 @@ import { now } from "./clock.js";
 import { renew } from "./gateway.js";
 
 const KEY = "wattgate.session";
-/** A token that was refused so soon after it was made is not mended by another one. */
+/** A token that is refused as soon as it was made may not be mended by another one: they are made no faster. */
 const YOUNG = 5_000;
 
 export class Session {
@@ -40,11 +40,16 @@ export class Session {
     return Math.max(0, (since + expires) / 2 - now());
   }
 
-  /** Get a further token, unless there is one already that is new or that another tab has got. */
+  /** Get a further token, unless another tab has got one already. */
   async renew() {
     const stored = read(this.#key);
-    if (stored?.expires > this.#kept.expires) this.#kept = stored;
-    else if (now() - this.#kept.since > YOUNG) await this.#renewOnce();
+    if (stored?.expires > this.#kept.expires) {
+      this.#kept = stored;
+      return;
+    }
+    const early = this.#kept.since + YOUNG - now();
+    if (early > 0) await new Promise((resolve) => { setTimeout(resolve, early); });
+    await this.#renewOnce();
   }
 
   end() {
