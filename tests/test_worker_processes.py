@@ -78,7 +78,9 @@ def ids(received: list[Received]) -> list[str]:
     return [json.loads(one.body)["id"] for one in received]
 
 
-async def test_what_a_worker_had_when_it_was_killed_another_delivers_under_the_same_id(depot: Depot) -> None:
+async def test_what_a_worker_had_when_it_was_killed_another_delivers_under_the_same_id(
+    depot: Depot, unused_tcp_port: int
+) -> None:
     depot.provider.behave = hanging
     alert_id = await depot.post.send(Channel.PUSH)
     async with depot.worker() as first:
@@ -88,8 +90,10 @@ async def test_what_a_worker_had_when_it_was_killed_another_delivers_under_the_s
     (delivery,) = await depot.post.deliveries(alert_id)
     assert delivery.state is DeliveryState.LEASED
     depot.provider.behave = answering(204)
-    async with depot.worker():
+    async with depot.worker(METRICS_PORT=str(unused_tcp_port)), httpx.AsyncClient() as inside:
         await depot.all_sent([alert_id])
+        told = (await inside.get(f"http://127.0.0.1:{unused_tcp_port}/metrics")).text
+    assert 'wattgate_deliveries_total{kind="push",outcome="sent"} 1.0' in told
     (delivery,) = await depot.post.deliveries(alert_id)
     assert (delivery.state, delivery.attempts) == (DeliveryState.SENT, 2)
     assert ids(depot.provider.received) == [delivery.delivery_id] * 2

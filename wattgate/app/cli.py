@@ -118,6 +118,7 @@ def worker() -> None:
         err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
     logs.set_up(settings)
+    open_metrics_port(settings)
     run(with_gateway(settings, lambda gateway: work(settings, gateway)))
 
 
