@@ -22,11 +22,12 @@ from wattgate.db.engine import Database
 from wattgate.db.guard import UnscopedStatement
 from wattgate.db.migrate import _config, is_current, upgrade
 from wattgate.db.models import AlertType, Resource, Tariff
+from wattgate.db.queries.templates import culture_of
 from wattgate.db.rows import Rows
-from wattgate.errors import Conflict, NotFound, Unavailable
+from wattgate.errors import BadInput, Conflict, NotFound, Unavailable
 from wattgate.graphql.resolvers import homes, provisioning
 from wattgate.names import TariffKind
-from wattgate.principal import Principal, Role
+from wattgate.principal import Permission, Principal, Role
 
 
 async def test_migrations_lead_to_what_the_models_say_and_may_run_again(database_url: str) -> None:
@@ -97,6 +98,15 @@ async def test_a_failed_operation_leaves_nothing_behind(served: House) -> None:
     answer = await served.call("POST", "/virtualentity", served.one.headers["account"], json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -resources")
     assert len(await served.gateway.runner.run(homes.virtual_entities, served.one.system, {})) == before
+
+
+async def test_an_application_has_a_culture_in_which_its_users_are_written_to(served: House) -> None:
+    runner, asked = served.gateway.runner, {"name": "Welsh", "username": "welsh", "culture_code": "cy"}
+    made = await runner.run(provisioning.create_application, Principal(Role.SYSTEM), asked)
+    system = Principal(Role.SYSTEM, application_id=made.application_id)
+    assert await runner.read(system, Permission.SYSTEM, culture_of) == "cy"
+    with pytest.raises(BadInput, match="is not a culture"):
+        await runner.run(provisioning.create_application, Principal(Role.SYSTEM), asked | {"culture_code": "c y"})
 
 
 async def test_writers_wait_for_each_other(database_url: str) -> None:

@@ -35,6 +35,7 @@ from wattgate.errors import GatewayError, Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.graphql.schema import build
+from wattgate.messages.templates.cultures import DEFAULT_CULTURE
 from wattgate.principal import Principal, Role
 
 DEMO_FOLDER = Path(".wattgate")
@@ -158,9 +159,10 @@ def db_upgrade() -> None:
 def app_create(
     name: Annotated[str, typer.Argument(help="What the application is called.")],
     username: Annotated[str, typer.Option(help="The name of its first credential.")],
+    culture: Annotated[str, typer.Option(help="In which culture people are written to by default.")] = DEFAULT_CULTURE,
 ) -> None:
     """Add an application and print its credential, which can be seen at no other time."""
-    arguments = {"name": name, "username": username}
+    arguments = {"name": name, "username": username, "culture_code": culture}
     made = run(
         with_gateway(
             Settings(),

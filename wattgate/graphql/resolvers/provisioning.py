@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from wattgate.db import models
 from wattgate.db.columns import new_id
 from wattgate.db.identity import digest, new_secret
-from wattgate.errors import NotFound
+from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.login import hash_of_new, username_of
 from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.messages.templates.cultures import DEFAULT_CULTURE, is_culture
 from wattgate.principal import Permission
 
 
@@ -28,11 +29,20 @@ async def create_application(
     username: str,
     secret: str | None = None,
     application_id: str | None = None,
+    culture_code: str = DEFAULT_CULTURE,
 ) -> Founded:
     """Add an application with a credential of this username; the secret is made where none is given."""
+    if not is_culture(culture_code):
+        problem = Problem(("cultureCode",), "is not a language tag such as en-GB")
+        raise BadInput(f"{culture_code} is not a culture", problems=[problem])
     chosen = secret or new_secret()
     application = await call.rows.found(
-        models.Application(name=name, application_id=application_id or new_id(), directory_id=new_id()),
+        models.Application(
+            application_id=application_id or new_id(),
+            directory_id=new_id(),
+            name=name,
+            culture_code=culture_code,
+        ),
         models.ApplicationCredential(username=username, secret_digest=digest(chosen), application_id=""),
     )
     return Founded(application.application_id, username, chosen)
