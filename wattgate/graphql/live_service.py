@@ -12,6 +12,7 @@ from graphql import (
     DocumentNode,
     FieldNode,
     GraphQLError,
+    GraphQLSchema,
     OperationDefinitionNode,
     OperationType,
     VariableNode,
@@ -177,15 +178,14 @@ class LiveService:
             any(argument.name.value == SINCE for argument in node.arguments or ()),
             since,
             root.key,
-            self._compile(
-                (text, operation_name, variables if _is_conditional(known(self._schema._schema, text)) else b""),
-                executor,
-                root,
-            ),
+            self._compile(text, operation_name, variables, executor, root),
         )
 
-    def _compile(self, key: Hashable, executor: Executor, root: RootField) -> Callable[[Any], bytes] | None:
-        """The compiled selection of a root field. Those of equal keys are one: homes differ in variables alone."""
+    def _compile(
+        self, text: str, operation_name: str | None, variables: bytes, executor: Executor, root: RootField
+    ) -> Callable[[Any], bytes] | None:
+        """The compiled selection of a root field. Variables make no difference unless a directive names one."""
+        key = (text, operation_name, variables if _is_conditional(self._schema._schema, text) else b"")
         if key not in self._compiled:
             if len(self._compiled) >= MAX_COMPILED:
                 self._compiled.clear()
@@ -236,10 +236,11 @@ def _since_variable(document: DocumentNode, node: OperationDefinitionNode) -> st
     return names[0] if found.count == 2 else None  # where it is declared, and where it is used
 
 
-def _is_conditional(document: DocumentNode) -> bool:
+@lru_cache(MAX_COMPILED)
+def _is_conditional(schema: GraphQLSchema, text: str) -> bool:
     """Whether what is selected depends on variables, which only directives can make it do."""
     found = _Conditions()
-    visit(document, found)
+    visit(known(schema, text), found)
     return found.any
 
 
