@@ -94,6 +94,26 @@ async def test_an_alert_that_cannot_be_is_refused(served: House, change: dict[st
     assert (answer.status_code, answer.json()["error"]) == (400, error)
 
 
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"userId": "unknown"}, "userId"),
+        ({"alertTypeId": "XX99"}, "alertTypeId"),
+        ({"cultureCode": "not a culture"}, "cultureCode"),
+        ({"cultureCode": ""}, "cultureCode"),
+    ],
+)
+async def test_an_alert_for_nobody_of_no_kind_or_in_no_culture_is_refused_with_the_place(
+    served: House, change: dict[str, Any], place: str
+) -> None:
+    query = "mutation ($input: NewAlert!) { sendAlert(input: $input) { alertId } }"
+    given = {"userId": served.one.user_id, "alertTypeId": "CM01", "channels": ["EMAIL"]} | change
+    told = await served.graphql(query, served.one.headers["application"], input=given)
+    (error,) = told["errors"]
+    assert error["extensions"]["code"] == "BAD_INPUT"
+    assert [one["path"] for one in error["extensions"]["problems"]] == [["input", place]]
+
+
 async def test_the_notification_system_stands_under_ns_too(served: House) -> None:
     headers = served.one.headers["application"]
     for path in ("/alerttype", "/template", f"/alert/{served.one.ids['alert']}"):
