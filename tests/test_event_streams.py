@@ -57,16 +57,15 @@ async def stream(house: House, method: str = "POST", **request: Any) -> AsyncIte
         yield Stream(response)
 
 
-def asking(house: House, query: str, **more: str) -> dict[str, Any]:
-    """What a request for a stream of the tenant's account has."""
+def asking(house: House, query: str, resource_id: str, **more: str) -> dict[str, Any]:
+    """What a request of the tenant's account for a stream of a resource has."""
     headers = {**house.one.headers["account"], **ASKED, **more}
-    return {"headers": headers, "json": {"query": query, "variables": {"ids": [house.one.ids["power"]]}}}
+    return {"headers": headers, "json": {"query": query, "variables": {"ids": [resource_id]}}}
 
 
 @pytest.fixture
 async def resource_id(served: House) -> str:
-    served.one.ids["power"] = await served.one.add_resource()
-    return served.one.ids["power"]
+    return await served.one.add_resource()
 
 
 async def post(house: House, resource_id: str, *values: int) -> None:
@@ -81,7 +80,7 @@ async def post(house: House, resource_id: str, *values: int) -> None:
 async def test_a_stream_tells_readings_by_positions_and_goes_on_from_the_last_event_id(
     served: House, resource_id: str
 ) -> None:
-    async with stream(served, **asking(served, RESUMING)) as one:
+    async with stream(served, **asking(served, RESUMING, resource_id)) as one:
         assert one.response.headers["content-type"].startswith("text/event-stream")
         first = await one.event()
         assert json.loads(first["data"])["data"] == {"readings": None}
@@ -91,7 +90,7 @@ async def test_a_stream_tells_readings_by_positions_and_goes_on_from_the_last_ev
         assert payload["data"] == {"readings": {"value": 1}}
         assert payload["extensions"]["position"] == event["id"] != first["id"]
     await post(served, resource_id, 2, 3)
-    async with stream(served, **asking(served, READINGS, **{"Last-Event-ID": event["id"]})) as again:
+    async with stream(served, **asking(served, READINGS, resource_id, **{"Last-Event-ID": event["id"]})) as again:
         assert (await again.told())["extensions"] == {"position": event["id"], "recovered": True}
         assert [(await again.told())["data"]["readings"]["value"] for _ in range(2)] == [2, 3]
 
@@ -109,7 +108,7 @@ async def test_a_query_is_answered_and_the_stream_ends(served: House) -> None:
 
 @pytest.mark.parametrize("query", ["{", "{ nothing }", "subscription { readings(resourceIds: {}) { value } }"])
 async def test_what_is_wrong_with_a_document_is_told_on_the_stream(served: House, query: str) -> None:
-    async with stream(served, **asking(served, query)) as one:
+    async with stream(served, **asking(served, query, served.one.ids["resource"])) as one:
         assert one.response.status_code == 200
         (error, *_) = (await one.told())["errors"]
         assert error["extensions"]["code"] == "BAD_INPUT"
@@ -117,9 +116,7 @@ async def test_what_is_wrong_with_a_document_is_told_on_the_stream(served: House
 
 
 async def test_a_resource_that_is_not_the_callers_is_refused_on_the_stream(served: House) -> None:
-    asked = asking(served, READINGS) | {
-        "json": {"query": READINGS, "variables": {"ids": [served.other.ids["resource"]]}}
-    }
+    asked = asking(served, READINGS, served.other.ids["resource"])
     async with stream(served, **asked) as one:
         assert (await one.told())["errors"][0]["extensions"]["code"] == "NOT_FOUND"
         assert (await one.event())["event"] == "complete"

@@ -91,8 +91,7 @@ async def test_every_operation_on_a_socket_has_a_trace_id_of_its_own_or_of_its_t
 
 
 async def test_an_event_stream_and_its_operation_have_the_trace_id_of_their_request(served: House) -> None:
-    served.one.ids["power"] = "unknown"
-    asked = asking(served, REFUSED, traceparent=TRACEPARENT)
+    asked = asking(served, REFUSED, "unknown", traceparent=TRACEPARENT)
     async with stream(served, **asked) as one:
         assert one.response.headers["x-trace-id"] == TRACE
         assert trace_of(await one.told()) == TRACE
