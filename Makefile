@@ -9,9 +9,10 @@ TESTS ?= tests
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
 
+# Three at once on two cores: many tests wait for processes, leases and browsers.
 test: .venv/installed-dev
 	@echo "wattgate: running the tests (SQLite, PostgreSQL, sockets, browser)"
-	@$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
+	@$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
 
 faults: .venv/installed-dev
 	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"
