@@ -1,11 +1,13 @@
 """CSV files of readings, line by line: hours that come twice, qualities, digits, files that end anyhow, memory."""
 
-import gc
+import asyncio
 import io
-import tracemalloc
-from collections.abc import Callable
+import json
+import sys
+from asyncio.subprocess import PIPE
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, tzinfo
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -15,6 +17,7 @@ from tests.support.servers import Databases
 from wattgate.app.readings_import import import_csv
 from wattgate.graphql import bulk
 
+ROOT = Path(__file__).parents[1]
 LONDON = ZoneInfo("Europe/London")
 TWICE = "the same instant is given twice with different values"
 
@@ -34,15 +37,8 @@ async def load(
     resource_id: str,
     content: str | bytes,
     zone: tzinfo = UTC,
-    *,
-    each_batch: Callable[[], object] = lambda: None,
 ) -> Told:
     told = Told()
-
-    def progress(done: int) -> None:
-        told.progress.append(done)
-        each_batch()
-
     report = await import_csv(
         io.BytesIO(content.encode() if isinstance(content, str) else content),
         runner=tenant.gateway.runner,
@@ -50,7 +46,7 @@ async def load(
         resource_id=resource_id,
         zone=zone,
         refuse=told.refused.__setitem__,
-        progress=progress,
+        progress=told.progress.append,
     )
     assert report.refused == len(told.refused)
     told.lines, told.recorded = report.lines, report.recorded
@@ -199,24 +195,12 @@ async def test_a_time_beyond_every_calendar_is_refused_by_line(
     assert (told.recorded, told.refused) == (1, {2: f"{text} is beyond every calendar"})
 
 
-async def test_memory_does_not_grow_with_the_file(databases: Databases, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "BATCH", 1_000)
-    start = datetime(2025, 1, 1, tzinfo=UTC)
-
-    async def peak(count: int) -> int:
-        lines = [f"{(start + timedelta(seconds=n)).isoformat()},{n % 500},POWER" for n in range(count)]
-        content = "\n".join(["at,value,field", *lines]).encode()
-        del lines
-        tracemalloc.start()
-        told = await load(tenant, resource_id, content, each_batch=gc.collect)  # what is held, without its garbage
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert (told.recorded, told.refused) == (count, {})
-        return most
-
-    async with databases() as url, tenant_on(url) as tenant:  # nobody else works in this process meanwhile
-        resource_id = await tenant.add_resource()
-        await peak(1_000)  # what is made once and kept
-        gc.freeze()  # what other tests hold is not looked through again and again
-        few, many = await peak(3_000), await peak(15_000)
+async def test_memory_does_not_grow_with_the_file(databases: Databases) -> None:
+    async with databases() as url, tenant_on(url) as tenant:
+        words = (url, tenant.application_id, await tenant.add_resource(), "1000", "3000", "15000")
+        weighing = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.support.weighing", *words), cwd=ROOT, stdout=PIPE
+        )
+        told, _ = await weighing.communicate()
+    _, few, many = json.loads(told)  # the first one has made what is made once and kept
     assert many < 1.5 * few

@@ -1,0 +1,55 @@
+"""How much memory an import of readings holds at most, told by a process that does nothing else.
+
+python -m tests.support.weighing DATABASE_URL APPLICATION RESOURCE LINES... prints the bytes for each number of lines.
+"""
+
+import asyncio
+import gc
+import io
+import json
+import sys
+import tracemalloc
+from datetime import UTC, datetime, timedelta
+
+from wattgate.app.factory import assemble
+from wattgate.app.readings_import import import_csv
+from wattgate.app.settings import Settings
+from wattgate.graphql import bulk
+from wattgate.principal import Principal, Role
+
+START = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def collect(place: int) -> None:
+    """Let what is weighed be what is held, without its garbage."""
+    gc.collect()
+
+
+async def main(url: str, application_id: str, resource_id: str, *counts: str) -> None:
+    """Import files of so many lines, and print the peaks."""
+    bulk.BATCH = 1_000
+    gateway = assemble(Settings(_env_file=None, database_url=url))
+    peaks = []
+    for count in map(int, counts):
+        lines = [f"{(START + timedelta(seconds=n)).isoformat()},{n % 500},POWER" for n in range(count)]
+        content = "\n".join(["at,value,field", *lines]).encode()
+        del lines
+        tracemalloc.start()
+        report = await import_csv(
+            io.BytesIO(content),
+            runner=gateway.runner,
+            principal=Principal(Role.SYSTEM, application_id=application_id),
+            resource_id=resource_id,
+            zone=UTC,
+            refuse=lambda line, reason: None,
+            progress=collect,
+        )
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert report.recorded == count
+    await gateway.database.close()
+    sys.stdout.write(json.dumps(peaks))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
