@@ -13,7 +13,9 @@ from tests.support.house import House, Tenant
 from tests.support.outbox import Post
 from tests.support.timed import NOW, RECORD
 from wattgate.app.rules import Rules
+from wattgate.clock import to_ms
 from wattgate.db.models import Alert, AlertRule, Resource
+from wattgate.db.queries import rules as judging
 from wattgate.db.queries.rules import BackTest
 from wattgate.errors import BadInput, ConsentRevoked
 from wattgate.graphql.fields import edge_named
@@ -172,6 +174,61 @@ async def test_a_budget_is_told_when_the_day_will_exceed_it(meter: Meter) -> Non
     assert (told["at"], told["value"]) == ("2026-06-02T07:00:00.000Z", pytest.approx(6 * 24 / 7))
 
 
+async def test_a_budget_is_told_with_the_reading_that_exceeds_it(meter: Meter) -> None:
+    rule = await meter.add(RuleKind.PACE, threshold=Decimal(20), period=Period.P1D, time_zone="UTC", window_minutes=60)
+    midnight = NOW.replace(hour=0, minute=0) + DAY
+    meter.post.clock.now = midnight + 2 * HOUR
+    await meter.worker.work_once()
+    meter.post.pass_time(10 * MINUTE)
+    await meter.record(midnight + HOUR, "21")
+    await meter.worker.work_once()
+    assert [one["at"] for one in await meter.told(rule)] == ["2026-06-02T02:10:00.000Z"]
+
+
+async def test_silence_of_quiet_hours_is_told_at_their_end(meter: Meter) -> None:
+    rule = await meter.add(RuleKind.NO_DATA, window_minutes=60, quiet_from="12:00", quiet_to="15:10", time_zone="UTC")
+    meter.post.pass_time(2 * HOUR)
+    await meter.worker.work_once()
+    assert await meter.told(rule) == []
+    meter.post.clock.now = NOW.replace(hour=15, minute=9)
+    await meter.worker.work_once()
+    assert await meter.told(rule) == []
+    meter.post.clock.now = NOW.replace(hour=15, minute=10)
+    await meter.worker.work_once()
+    assert [one["at"] for one in await meter.told(rule)] == ["2026-06-01T15:10:00.000Z"]
+
+
+async def test_readings_wake_the_rules_on_their_own_field(meter: Meter) -> None:
+    energy, power = await meter.add(), await meter.add(field="POWER", function=Function.AVG, threshold=Decimal(3000))
+    meter.post.pass_time(HOUR)
+    await meter.worker.work_once()
+    since = meter.post.clock.now
+    meter.post.pass_time(MINUTE)
+    await meter.record(since, "100", field="POWER")
+    await meter.worker.work_once()
+    judged = {one.rule_id: one.judged_to for one in await meter.post.rows(AlertRule)}
+    assert judged[power.rule_id] == to_ms(since)
+    due = {one.rule_id: one.due_at for one in await meter.post.rows(AlertRule)}
+    assert due[energy.rule_id] == since + 30 * MINUTE
+    assert due[power.rule_id] == since + 31 * MINUTE
+
+
+async def test_more_readings_than_can_be_judged_are_passed_over_and_logged(
+    meter: Meter, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rule = await meter.add()
+    monkeypatch.setattr(judging, "MAX_SAMPLES", 10)
+    meter.post.pass_time(10 * HOUR)
+    await meter.record(NOW + 20 * MINUTE, *["5"] * 11)
+    await meter.worker.work_once()
+    assert await meter.told(rule) == []
+    assert f"alert rule {rule.rule_id}; it passes them over" in caplog.text
+    meter.post.pass_time(HOUR)
+    await meter.record(NOW + 20 * MINUTE + 10 * HOUR, "5")
+    await meter.worker.work_once()
+    assert len(await meter.told(rule)) == 1
+
+
 async def test_nothing_is_told_of_resources_without_rules(meter: Meter) -> None:
     async def watched() -> bool:
         (found,) = await meter.post.rows(Resource, col(Resource.resource_id) == meter.resource_id)
@@ -239,6 +296,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"channels": []}, "channels"),
     ({"windowMinutes": 0}, "windowMinutes"),
     ({"windowMinutes": 44641}, "windowMinutes"),
+    ({"windowMinutes": 1441, "field": "POWER"}, "windowMinutes"),
     ({"hysteresis": "2.1"}, "hysteresis"),
     ({"hysteresis": "-1"}, "hysteresis"),
     ({"threshold": None}, "threshold"),

@@ -1,9 +1,11 @@
 """The worker that evaluates alert rules: as readings arrive, and as time passes."""
 
 import logging
+from collections.abc import Mapping
 
 from wattgate.app.rounds import Bell, go_round
 from wattgate.errors import GatewayError
+from wattgate.graphql.operation import Operation
 from wattgate.graphql.resolvers import rules
 from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal, Role
@@ -22,10 +24,10 @@ SHORTEST_REST = 0.2
 PAUSE_AFTER_TROUBLE = 5.0
 
 AT_ONCE = 200
-"""How many rules of an application are taken up by one look."""
+"""How many rules of an application that are due are taken up by one look."""
 
 MAX_WOKEN = 10_000
-"""How many resources are remembered to have new readings; the rules of further ones wait until they are due."""
+"""How many fields are remembered to have new readings; the rules on further ones wait until they are due."""
 
 
 class Rules:
@@ -33,7 +35,7 @@ class Rules:
 
     def __init__(self, runner: Runner, hub: Hub) -> None:
         self._runner = runner
-        self._recorded: set[tuple[str, str]] = set()
+        self._recorded: set[WatchedRecorded] = set()
         self.bell = Bell(hub, topics.watched_readings(), self._take)
 
     async def run(self) -> None:
@@ -43,13 +45,21 @@ class Rules:
 
     async def work_once(self) -> int:
         """Evaluate what readings have woken and what is due; how many alerts were sent."""
-        return await self._work_recorded() + await self._work_due()
+        recorded, self._recorded = self._recorded, set()
+        places: dict[str, list[tuple[str, str]]] = {}
+        for one in recorded:
+            places.setdefault(one.application_id, []).append((one.resource_id, one.field))
+        sent = 0
+        for application_id, some in places.items():
+            sent += await self._evaluate(application_id, rules.woken_rules, {"places": some})
+        for application_id in await self._runner.run(rules.applications_with_due_rules, Principal(Role.SYSTEM), {}):
+            sent += await self._evaluate(application_id, rules.due_rules, {"limit": AT_ONCE})
+        return sent
 
     def _take(self, event: Event) -> None:
         """Readings were recorded for a resource that has rules."""
-        told: WatchedRecorded = event.payload
         if len(self._recorded) < MAX_WOKEN:
-            self._recorded.add((told.application_id, told.resource_id))
+            self._recorded.add(event.payload)
 
     async def _round(self) -> None:
         self.bell.silence()
@@ -57,29 +67,11 @@ class Rules:
         await self.bell.open()
         await self.bell.rung(LONGEST_REST)
 
-    async def _work_recorded(self) -> int:
-        recorded, self._recorded = self._recorded, set()
-        by_application: dict[str, list[str]] = {}
-        for application_id, resource_id in sorted(recorded):
-            by_application.setdefault(application_id, []).append(resource_id)
-        sent = 0
-        for application_id, resource_ids in by_application.items():
-            sent += await self._evaluate(application_id, resource_ids)
-        return sent
-
-    async def _work_due(self) -> int:
-        sent = 0
-        for application_id in await self._runner.run(rules.applications_with_due_rules, Principal(Role.SYSTEM), {}):
-            sent += await self._evaluate(application_id, None)
-        return sent
-
-    async def _evaluate(self, application_id: str, resource_ids: list[str] | None) -> int:
-        """Evaluate the rules on these resources, or those that are due. What fails waits for its next time."""
+    async def _evaluate(self, application_id: str, which: Operation, wanted: Mapping[str, object]) -> int:
+        """Evaluate rules of an application, one by one. What fails waits for its next time."""
         system = Principal(Role.SYSTEM, application_id=application_id)
-        limit = AT_ONCE if resource_ids is None else MAX_WOKEN
-        wanted = {"resource_ids": resource_ids, "limit": limit}
         sent = 0
-        for rule_id in await self._runner.run(rules.due_rules, system, wanted):
+        for rule_id in await self._runner.run(which, system, wanted):
             try:
                 sent += await self._runner.run(rules.evaluate_rule, system, {"rule_id": rule_id})
             except GatewayError as error:

@@ -276,6 +276,7 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     retention.keep_house,
     rules.applications_with_due_rules,
     rules.due_rules,
+    rules.woken_rules,
     rules.evaluate_rule,
     bulk_recording.record_reading_arrays,
     metering.record_meter_messages,

@@ -83,9 +83,10 @@ class Targets:
         target = Target(resource, resource.number, field, oldest, keeps)
         return self._found.setdefault((resource.number, field.index), target)
 
-    def watched(self) -> list[str]:
-        """The resources among them that have alert rules."""
-        return [resource_id for resource_id, one in self._resources.items() if one.watched]
+    def watched(self) -> list[tuple[str, str]]:
+        """The ids of those resources that have alert rules, and the names of the fields that are recorded for them."""
+        found = self._found.values()
+        return [(one.resource.resource_id, one.field.name) for one in found if one.resource.watched]
 
     def event(self, one: Incoming) -> Event:
         """What those who watch are told of a reading that is stored."""
@@ -103,9 +104,9 @@ class Targets:
 
 def tell_rules(call: Call, targets: Targets) -> None:
     """Wake what evaluates alert rules for those of the resources that have some, once the readings are committed."""
-    for resource_id in targets.watched():
-        told = WatchedRecorded(call.rows.application_id, resource_id)
-        call.emit(Event(topics.watched_readings(), resource_id, told))
+    for resource_id, field in targets.watched():
+        told = WatchedRecorded(call.rows.application_id, resource_id, field)
+        call.emit(Event(topics.watched_readings(), f"{resource_id}:{field}", told))
 
 
 async def store(call: Call, targets: Targets, readings: Readings) -> None:

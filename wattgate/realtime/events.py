@@ -118,10 +118,11 @@ class DeliveryDue(msgspec.Struct, frozen=True, gc=False):
 
 
 class WatchedRecorded(msgspec.Struct, frozen=True, gc=False):
-    """The payload on the topic of watched readings: some were recorded for a resource that has alert rules."""
+    """The payload on the topic of watched readings: some were recorded for a field of a resource with alert rules."""
 
     application_id: str
     resource_id: str
+    field: str
 
 
 class DeviceStateChanged(msgspec.Struct, frozen=True, gc=False):

@@ -57,7 +57,7 @@ def queued_catch_ups() -> str:
 
 
 def watched_readings() -> str:
-    """Every resource with rules for which readings were recorded, for what evaluates them. No caller may watch it."""
+    """Every field of a resource with rules that was recorded, for what evaluates them. No caller may watch it."""
     return "watched-readings"
 
 

@@ -1,5 +1,6 @@
 """Alert rules over stored readings: how one stands now, and how often rules would have fired."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,8 @@ from wattgate.db.series_keys import field_of, key_of
 from wattgate.db.storage import Field
 from wattgate.errors import BadInput, GatewayError, Problem
 from wattgate.names import Period, RuleKind
+
+log = logging.getLogger(__name__)
 
 FRESH = timedelta(days=2)
 """How old a reading may be on arrival to be told of: meters' half hours may come a day late, history is none of it."""
@@ -135,8 +138,8 @@ class Judged:
 IDLE = timedelta(minutes=30)
 """After how long a rule is looked at that nothing has woken."""
 
-AGAIN = timedelta(minutes=1)
-"""After how long a rule is looked at whose silence lasts, so that it is soon over when readings come again."""
+OLDEST = timedelta(days=31)
+"""How far back readings are judged that have come since a rule was looked at before; older ones are passed over."""
 
 
 async def judge(rows: Rows, one: Watched) -> Judged:
@@ -153,24 +156,32 @@ async def judge(rows: Rows, one: Watched) -> Judged:
 
 
 async def _judge_threshold(rows: Rows, one: Watched) -> Judged:
-    now, after = to_ms(rows.now), one.row.judged_to
-    state = State(one.row.active, one.row.told)
-    samples = ((await rows.series.from_on({one.key: after - one.rule.window}, limit=MAX_SAMPLES)) or {}).get(
-        one.key, []
-    )
-    state, firings = rules.threshold(
-        one.rule, state, samples, after=after, fresh_from=now - FRESH // timedelta(milliseconds=1), now=now
-    )
+    now = to_ms(rows.now)
+    after = max(one.row.judged_to, to_ms(rows.now - OLDEST))
+    found = await rows.series.from_on({one.key: after - one.rule.window}, limit=MAX_SAMPLES)
+    state, due = State(one.row.active, one.row.told), rows.now + IDLE
+    if found is None:
+        log.warning(
+            "more readings than can be judged have come for alert rule %s; it passes them over", one.row.rule_id
+        )
+        return Judged(state, now, due, [])
+    samples = found[one.key]
+    state, firings = rules.threshold(one.rule, state, samples, after=after, fresh_from=to_ms(rows.now - FRESH), now=now)
     judged_to = max([after, *(at for at, _ in samples[-1:])])
-    return Judged(state, judged_to, rows.now + IDLE, [one.told(firing) for firing in firings])
+    return Judged(state, judged_to, due, [one.told(firing) for firing in firings])
 
 
 async def _judge_silence(rows: Rows, one: Watched) -> Judged:
-    now, state = to_ms(rows.now), State(one.row.active, one.row.told)
+    now, quiet = to_ms(rows.now), one.rule.quiet
     newest = (await rows.series.latest([one.key])).get(one.key)
     last = one.row.judged_to if newest is None else max(newest.at, one.row.judged_to)
-    state, firing = rules.silence(one.rule, state, last, now)
-    due = rows.now + AGAIN if state.active else from_ms(last + one.rule.window)
+    state, firing = rules.silence(one.rule, State(one.row.active, one.row.told), last, now)
+    if not state.active:
+        due = from_ms(last + one.rule.window)
+    elif quiet is not None and not state.told:
+        due = from_ms(quiet.after(now))
+    else:
+        due = rows.now + IDLE
     return Judged(state, one.row.judged_to, due, [one.told(firing)] if firing else [])
 
 
@@ -229,13 +240,12 @@ def _fired(one: Watched, samples: list[rules.Sample], start: int, end: int) -> l
 
 
 async def _paces(rows: Rows, one: Watched, start: datetime) -> list[Firing] | GatewayError:
-    """The pace at each full hour, of amounts in half hours."""
+    """The pace at each half hour, of what has been used until then."""
     end = rows.now
     periods = buckets.grid(start, end, one.row.period, one.zone)
     grid = buckets.grid(from_ms(periods.start), end, Period.PT30M, UTC)
     (found,) = await amounts(rows, [one.resource], [one.field], grid)
     if isinstance(found, GatewayError):
         return found
-    first = -(-to_ms(start) // HOUR) * HOUR
-    moments = range(first, to_ms(end) + 1, HOUR)
+    moments = [edge for edge in grid.edges if to_ms(start) <= edge <= to_ms(end)]
     return rules.paces(one.rule, grid.edges, found.sum, periods.edges, moments=moments)

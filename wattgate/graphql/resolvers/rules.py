@@ -1,12 +1,13 @@
 """Alert rules: added, changed, removed; and evaluated, which `app/rules.py` runs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import strawberry
+from sqlalchemy import or_
 from sqlmodel import col
 
 from wattgate.clock import iso, to_ms
@@ -33,6 +34,9 @@ MAX_RULES = 100
 
 MAX_WINDOW = 31 * 24 * 60
 """The longest window, in minutes."""
+
+MAX_LIVE_WINDOW = 24 * 60
+"""The longest window over readings that come at no fixed interval, such as live power: all of it is read each time."""
 
 MAX_NUMBER = 10**12
 
@@ -119,21 +123,30 @@ async def applications_with_due_rules(call: Call) -> list[str]:
 
 
 @operation(Kind.QUERY, returns=list[str], needs=Permission.SYSTEM)
-async def due_rules(call: Call, *, resource_ids: Sequence[str] | None, limit: int) -> list[str]:
-    """The ids of at most so many rules: those on readings of these resources, or those that time alone makes due."""
-    due = (
-        col(models.AlertRule.due_at) <= call.rows.now
-        if resource_ids is None
-        else col(models.AlertRule.resource_id).in_(resource_ids) & (col(models.AlertRule.kind) == RuleKind.THRESHOLD)
-    )
+async def due_rules(call: Call, *, limit: int) -> list[str]:
+    """The ids of at most so many rules that time alone says are to be looked at."""
     found = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
-        due,
+        col(models.AlertRule.due_at) <= call.rows.now,
         order_by=[models.AlertRule.due_at, models.AlertRule.rule_id],
         limit=limit,
     )
     return [one.rule_id for one in found]
+
+
+@operation(Kind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+async def woken_rules(call: Call, *, places: Collection[tuple[str, str]]) -> list[str]:
+    """The ids of the rules for which readings of these resources and fields matter: silence only where there is one."""
+    found = await call.rows.all(
+        models.AlertRule,
+        col(models.AlertRule.enabled).is_(True),
+        col(models.AlertRule.resource_id).in_({resource_id for resource_id, _ in places}),
+        or_(col(models.AlertRule.kind) != RuleKind.NO_DATA, col(models.AlertRule.active).is_(True)),
+        order_by=[models.AlertRule.due_at, models.AlertRule.rule_id],
+    )
+    recorded = set(places)
+    return [one.rule_id for one in found if (one.resource_id, one.field) in recorded]
 
 
 @operation(Kind.MUTATION, returns=int, needs=Permission.SYSTEM)
@@ -216,8 +229,10 @@ async def _problems(call: Call, values: dict[str, Any], field: Field | None) -> 
         told.append(("alertTypeId", f"{values['alert_type_id']} does not exist"))
     if not values["channels"]:
         told.append(("channels", "are none"))
-    if not 1 <= values["window_minutes"] <= MAX_WINDOW:
-        told.append(("windowMinutes", f"is not 1 to {MAX_WINDOW:,}"))
+    live = values["kind"] is RuleKind.THRESHOLD and field is not None and field.interval_ms is None
+    longest = MAX_LIVE_WINDOW if live else MAX_WINDOW
+    if not 1 <= values["window_minutes"] <= longest:
+        told.append(("windowMinutes", f"is not 1 to {longest:,}"))
     if values["kind"] is RuleKind.PACE and values["period"] not in PERIODS:
         told.append(("period", "is not P1D, P1W or P1M"))
     if values["function"] not in FUNCTIONS:
@@ -270,12 +285,11 @@ def _problems_of_hours(start: str | None, stop: str | None, zone: str | None) ->
 
 
 async def _watch(call: Call, resource_id: str) -> None:
-    """Have what is recorded for a resource told to the rules, if it has some that judge single readings."""
+    """Have what is recorded for a resource told to the rules, if it has some."""
     count = await call.rows.count(
         models.AlertRule,
         col(models.AlertRule.resource_id) == resource_id,
         col(models.AlertRule.enabled).is_(True),
-        col(models.AlertRule.kind) == RuleKind.THRESHOLD,
     )
     await call.rows.update(
         models.Resource,
