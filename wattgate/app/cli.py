@@ -35,6 +35,7 @@ from wattgate.errors import GatewayError, Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.graphql.schema import build
+from wattgate.messages.smtp import SmtpChannel
 from wattgate.messages.templates.cultures import DEFAULT_CULTURE
 from wattgate.principal import Principal, Role
 
@@ -234,8 +235,9 @@ def doctor() -> None:
         _check_redis(settings)
     if settings.mqtt_url is not None:
         _check_broker(settings)
-    if settings.smtp_url is not None:
-        _check_mail_server(settings)
+    channel = mail_channel(settings)
+    if channel is not None:
+        _check_mail_server(channel)
 
 
 def _check_redis(settings: Settings) -> None:
@@ -257,11 +259,9 @@ def _check_broker(settings: Settings) -> None:
     out.print("[green]MQTT broker[/]   answers")
 
 
-def _check_mail_server(settings: Settings) -> None:
-    channel = mail_channel(settings)
+def _check_mail_server(channel: SmtpChannel) -> None:
     try:
-        if channel is not None:
-            run(channel.check())
+        run(channel.check())
     except (SMTPException, OSError) as error:
         err.print(f"[red]mail server[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None

@@ -93,9 +93,7 @@ def payload(alert: Alert) -> AlertSent:
 
 async def _push(call: Call, alert: Alert, sent: Notification, following: int) -> None:
     """Have a push delivered to each app of the user; each is a delivery of its own."""
-    accounts = await call.rows.all(
-        Account, col(Account.user_id) == alert.user_id, col(Account.active).is_(True), order_by=[Account.created_at]
-    )
+    accounts = await _accounts(call, alert)
     of_user = col(MobileAppToken.account_id).in_([account.account_id for account in accounts])
     tokens = await call.rows.all(MobileAppToken, of_user, order_by=[MobileAppToken.created_at])
     for token in {token.token: token for token in tokens}.values():
@@ -108,19 +106,23 @@ async def _push(call: Call, alert: Alert, sent: Notification, following: int) ->
 
 async def _mail(call: Call, alert: Alert, sent: Notification, following: int) -> None:
     """Have a mail delivered to each address of the user; each is a delivery of its own."""
-    accounts = await call.rows.all(
+    addresses = addresses_among([account.email or account.username for account in await _accounts(call, alert)])
+    for address in addresses:
+        await enqueue(call, DeliveryKind.EMAIL, sent.notification_id, user_id=alert.user_id, address=address)
+    if not addresses:
+        await _log(call, sent, following, NO_ADDRESS, ERROR)
+        await fail(call, alert, sent, "user.address.not_found")
+
+
+async def _accounts(call: Call, alert: Alert) -> list[Account]:
+    """The accounts by which the alert's user can be reached, oldest first."""
+    return await call.rows.all(
         Account,
         col(Account.user_id) == alert.user_id,
         col(Account.active).is_(True),
         col(Account.status) == "active",
         order_by=[Account.created_at],
     )
-    addresses = addresses_among([account.email or account.username for account in accounts])
-    for address in addresses:
-        await enqueue(call, DeliveryKind.EMAIL, sent.notification_id, user_id=alert.user_id, address=address)
-    if not addresses:
-        await _log(call, sent, following, NO_ADDRESS, ERROR)
-        await fail(call, alert, sent, "user.address.not_found")
 
 
 async def _arrived(call: Call, alert: Alert, sent: Notification) -> None:

@@ -1,7 +1,9 @@
 """What has to leave the house is put here, in the transaction of what causes it; a worker takes it from there."""
 
 import random
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from sqlmodel import col
@@ -9,7 +11,7 @@ from sqlmodel import col
 from wattgate.db.models import Delivery
 from wattgate.db.rows import Condition
 from wattgate.graphql.operation import Call
-from wattgate.messages.channel import Outcome, Refused, Retry, Sent
+from wattgate.messages.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
 from wattgate.messages.schedule import SCHEDULES
 from wattgate.names import DeliveryKind, DeliveryState
 from wattgate.realtime import topics
@@ -44,6 +46,21 @@ async def enqueue(
     if made.due_at <= now:
         call.emit(Event(topics.deliveries(), kind.value, DeliveryDue(kind)))
     return made
+
+
+def outgoing(
+    delivery: Delivery, address: str, content: Content, headers: Mapping[str, str] = MappingProxyType({})
+) -> Outgoing:
+    """An attempt of a delivery to one address."""
+    return Outgoing(
+        delivery_id=delivery.delivery_id,
+        application_id=delivery.application_id,
+        attempt=delivery.attempts,
+        created_at=delivery.created_at,
+        addresses=(address,),
+        content=content,
+        headers=headers,
+    )
 
 
 async def settle(call: Call, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> Delivery | None:

@@ -31,9 +31,6 @@ class Outgoing:
     created_at: datetime
     addresses: tuple[str, ...]
     content: Content
-    user_id: str | None = None
-    notification_id: str | None = None
-    alert_id: str | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 

@@ -94,10 +94,7 @@ class StreamGroup(Group):
 
     @property
     def _position(self) -> str:
-        places = self._places
-        if len(self.topics) == 1:
-            return places[self.topics[0]]
-        return BETWEEN.join([places[topic] for topic in self.topics])
+        return BETWEEN.join([self._places[topic] for topic in self.topics])
 
     async def _catch_up(self, subscription: Subscription, subscriber: Subscriber, stands: str) -> None:
         """Tell whoever begins what there is, and whoever comes back what it has missed.

@@ -54,17 +54,7 @@ async def prepare_mail(call: Call, *, delivery_id: str) -> Outgoing | Refused:
         return refusal
     sent = await call.rows.get(Notification, delivery.target_id)
     alert = await call.rows.get(Alert, sent.alert_id)
-    return Outgoing(
-        delivery_id=delivery_id,
-        application_id=call.rows.application_id,
-        attempt=delivery.attempts,
-        created_at=delivery.created_at,
-        addresses=(delivery.address or "",),
-        content=await _content(call, alert, sent),
-        user_id=sent.user_id,
-        notification_id=sent.notification_id,
-        alert_id=alert.alert_id,
-    )
+    return outbox.outgoing(delivery, delivery.address or "", await _content(call, alert, sent))
 
 
 @operation(Kind.QUERY, returns=Outgoing, needs=Permission.SYSTEM)
@@ -75,14 +65,7 @@ async def prepare_test_mail(call: Call, *, delivery_id: str) -> Outgoing | Refus
     if refusal is not None:
         return refusal
     test = await call.rows.get(TestMail, delivery.target_id)
-    return Outgoing(
-        delivery_id=delivery_id,
-        application_id=call.rows.application_id,
-        attempt=delivery.attempts,
-        created_at=delivery.created_at,
-        addresses=(test.address,),
-        content=Content(test.subject, test.text, test.html),
-    )
+    return outbox.outgoing(delivery, test.address, Content(test.subject, test.text, test.html))
 
 
 @operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)

@@ -49,18 +49,8 @@ async def prepare_push(call: Call, *, delivery_id: str) -> Outgoing | Refused:
         return Refused(NO_TOKENS, WHY_GONE)
     sent = await call.rows.get(Notification, delivery.target_id)
     alert = await call.rows.get(Alert, sent.alert_id)
-    return Outgoing(
-        delivery_id=delivery.delivery_id,
-        application_id=delivery.application_id,
-        attempt=delivery.attempts,
-        created_at=delivery.created_at,
-        addresses=(token.token,),
-        content=await _content(call, alert, sent),
-        user_id=sent.user_id,
-        notification_id=sent.notification_id,
-        alert_id=alert.alert_id,
-        headers={"Urgency": URGENCY[alert.priority]},
-    )
+    urgency = {"Urgency": URGENCY[alert.priority]}
+    return outbox.outgoing(delivery, token.token, await _content(call, alert, sent), urgency)
 
 
 @operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)

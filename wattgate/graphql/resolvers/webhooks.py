@@ -78,16 +78,8 @@ async def prepare_webhook(call: Call, *, delivery_id: str) -> Outgoing | Refused
         webhook.callback_url = endpoint.url
     body = orjson.dumps(webhook.payload)
     secrets = _secrets(call, endpoint or await _namesake(call, webhook.callback_url))
-    return Outgoing(
-        delivery_id=delivery_id,
-        application_id=call.rows.application_id,
-        attempt=delivery.attempts,
-        created_at=webhook.created_at,
-        addresses=(webhook.callback_url,),
-        content=Content(text=body.decode()),
-        user_id=webhook.user_id,
-        headers=signature.headers(webhook.event_id or webhook.webhook_id, call.rows.now, body, secrets),
-    )
+    signed = signature.headers(webhook.event_id or webhook.webhook_id, call.rows.now, body, secrets)
+    return outbox.outgoing(delivery, webhook.callback_url, Content(text=body.decode()), signed)
 
 
 @operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)

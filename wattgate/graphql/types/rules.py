@@ -75,8 +75,8 @@ class NewAlertRule:
     name: str
     kind: RuleKind = strawberry.field(description="What it looks for.")
     window_minutes: int = strawberry.field(
-        description="The length of the window, 1 to 44,640 minutes (31 days); to 1,440 (a day) for thresholds on fields "
-        "without an interval.",
+        description="The length of the window, 1 to 44,640 minutes (31 days); to 1,440 (a day) for thresholds on "
+        "fields without an interval.",
     )
     alert_type_id: strawberry.ID
     channels: list[Channel]
