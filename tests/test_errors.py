@@ -14,6 +14,7 @@ from tests.support.servers import serving
 from wattgate.app.factory import tell_unexpected
 from wattgate.errors import GatewayError
 from wattgate.graphql.endpoint import Endpoint
+from wattgate.graphql.gate import Gate
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.resolvers import live
 from wattgate.graphql.schema import build
@@ -41,7 +42,7 @@ async def faulty(served: House) -> Any:
     operations = (broken, break_it, live.readings)
     schema, runner = build(operations), served.gateway.runner
     authenticate = served.gateway.authenticator.principal
-    graphql = Endpoint(schema, runner, authenticate, ide=False)
+    graphql = Endpoint(Gate(schema, runner), authenticate, ide=False)
     app = Starlette(
         routes=[
             Route("/graphql", graphql, methods=["GET", "POST"]),

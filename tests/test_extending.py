@@ -18,6 +18,7 @@ from wattgate.db import models
 from wattgate.db.engine import Database
 from wattgate.db.identity import Identity, digest
 from wattgate.graphql.endpoint import Endpoint
+from wattgate.graphql.gate import Gate
 from wattgate.graphql.entity import operations_of
 from wattgate.graphql.resolvers import live
 from wattgate.graphql.runner import Runner
@@ -38,7 +39,7 @@ async def main():
     operations = (*operations_of(TIPS), live.readings)
     runner, schema = Runner(database, MemoryBus()), build(operations)
     authenticate = Authenticator(Identity(database)).principal
-    graphql = Endpoint(schema, runner, authenticate, ide=False)
+    graphql = Endpoint(Gate(schema, runner), authenticate, ide=False)
     app = Starlette(routes=[
         Route("/graphql", graphql, methods=["POST"]),
         *routes(operations, runner=runner, schema=schema, authenticate=authenticate),

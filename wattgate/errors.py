@@ -9,6 +9,7 @@
   - NotSupported: the record is there, but what is asked of it does not exist for its kind (404)
   - Conflict: the record stands against the change (409)
   - TooLarge: the request is larger than the gateway takes (413)
+  - UnsupportedMediaType: the request is of a type that the gateway does not read (415)
   - RateLimited: too many attempts; again after `retry_after` seconds (429)
   - Unavailable: a part of the gateway is away for the moment (503)
   - Internal: a fault of ours; the log has it under the trace id (500)
@@ -117,6 +118,10 @@ class Conflict(GatewayError):
 
 class TooLarge(GatewayError):
     code, status = "TOO_LARGE", 413
+
+
+class UnsupportedMediaType(GatewayError):
+    code, status = "UNSUPPORTED_MEDIA_TYPE", 415
 
 
 class RateLimited(GatewayError):

@@ -112,7 +112,7 @@ def prepared(service: LiveService, document: str) -> tuple[Prepared, Any]:
     """A subscription as it is prepared, and how graphql-core executes it."""
     told_apart = (document, None, orjson.dumps({"yes": True, "no": False}))
     made = service._prepare(*told_apart)
-    return made, selection_of(made.key, None, lambda: service._executor(*told_apart)).in_time
+    return made, selection_of(made.key, None, None, lambda: service._executor(*told_apart)).in_time
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None)

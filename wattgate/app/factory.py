@@ -40,6 +40,7 @@ from wattgate.db.network import Networks, RegistryNetwork
 from wattgate.errors import Internal, Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.endpoint import Endpoint
+from wattgate.graphql.gate import Gate
 from wattgate.graphql.live_service import LiveService
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
@@ -62,7 +63,7 @@ from wattgate.rest_compat.intake import TAKES
 from wattgate.rest_compat.openapi import document
 from wattgate.rest_compat.routes import OPERATION_HEADER, routes
 from wattgate.rest_compat.tell import refusal, tell_http
-from wattgate.spans import NO_SPANS, NoSpans, Spans
+from wattgate.spans import NO_SPANS, Spans
 
 log = logging.getLogger(__name__)
 
@@ -100,6 +101,7 @@ class Gateway:
     hub: Hub
     runner: Runner
     schema: Schema
+    gate: Gate
     authenticator: Authenticator
     service: LiveService
     live: Live
@@ -133,17 +135,19 @@ def assemble(
         spans=spans,
         outside=_outside(settings),
     )
-    schema = build(OPERATIONS, traced=not isinstance(spans, NoSpans))
+    schema = build(OPERATIONS, hides=settings.environment == "production")
+    gate = Gate(schema, runner)
     identity = Identity(database)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
-    service = LiveService(schema, runner, OPERATIONS, authenticator.principal, identity.ended, clock)
+    service = LiveService(gate, schema, runner, OPERATIONS, authenticator.principal, identity.ended, clock)
     return Gateway(
         database=database,
         bus=bus,
         hub=hub,
         runner=runner,
         schema=schema,
+        gate=gate,
         authenticator=authenticator,
         service=service,
         live=Live(hub, bus, seats, service, limits or _limits(settings)),
@@ -183,7 +187,7 @@ def create_app(
     gateway = assemble(settings, network=network, clock=clock, limits=limits, spans=traces)
     traces.watch(gateway.database.engine.sync_engine)
     authenticate = gateway.authenticator.principal
-    http = Endpoint(gateway.schema, gateway.runner, authenticate, ide=settings.environment == "development")
+    http = Endpoint(gateway.gate, authenticate, ide=settings.environment == "development")
     streams = EventStreams(gateway.live, gateway.hub, gateway.bus)
     graphql = StreamEndpoint(gateway.live, streams, gateway.service, authenticate, http)
     rest = routes(OPERATIONS, runner=gateway.runner, schema=gateway.schema, authenticate=authenticate, clock=clock)

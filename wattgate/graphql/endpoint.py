@@ -1,57 +1,166 @@
-"""The GraphQL endpoint for queries and mutations over HTTP."""
+"""The GraphQL endpoint for queries and mutations over HTTP, as the GraphQL-over-HTTP specification has it.
 
-import orjson
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
-from starlette.websockets import WebSocket
-from strawberry.asgi import GraphQL
+Source: https://graphql.github.io/graphql-over-http/draft/. A request that is no GraphQL request is answered by 400. One
+whose document or variables are wrong is answered by 400 too where the client takes `application/graphql-response+json`,
+and by 200 where it takes only `application/json`, as clients of that type expect it.
+"""
 
-from wattgate.errors import GatewayError
-from wattgate.graphql.context import Context
-from wattgate.graphql.runner import Runner
-from wattgate.graphql.schema import Schema
+import gzip
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+import msgspec
+from graphql import GraphQLError, OperationType
+from starlette.types import Message, Receive, Scope, Send
+from strawberry.http.ides import get_graphql_ide_html
+
+from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
+from wattgate.graphql.accept import GRAPHQL_RESPONSE, JSON, media_type, wants_html
+from wattgate.graphql.documents import Invalid
+from wattgate.graphql.gate import Gate, Reply, encode
+from wattgate.graphql.schema import tell
 from wattgate.principal import Authenticate
+from wattgate.realtime.protocol import Request
 from wattgate.trail import refused
 
+LARGE = 2_048
+"""From how many bytes on an answer is compressed, for clients that take gzip."""
 
-class Endpoint(GraphQL[Context, None]):
-    """Strawberry's ASGI view with our principals."""
+LEVEL = 5
+"""How hard gzip tries: more costs more time than it saves."""
 
-    def __init__(
-        self,
-        schema: Schema,
-        runner: Runner,
-        authenticate: Authenticate,
-        *,
-        ide: bool,
-    ) -> None:
-        super().__init__(
-            schema,
-            graphql_ide="graphiql" if ide else None,
-            allow_queries_via_get=True,
-            subscription_protocols=[],
-        )
-        self._runner = runner
-        self._authenticate = authenticate
+_REQUEST = msgspec.json.Decoder(Request)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer, which sends itself: status, body, its media type, and headers beside those that every answer has."""
+
+    status: int
+    body: bytes
+    media: str
+    headers: Sequence[tuple[bytes, bytes]] = ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = self.body
+        fields = [(b"content-type", self.media.encode()), (b"vary", b"Accept, Accept-Encoding"), *self.headers]
+        if len(body) >= LARGE and b"gzip" in dict(scope["headers"]).get(b"accept-encoding", b""):
+            body = gzip.compress(body, LEVEL)
+            fields.append((b"content-encoding", b"gzip"))
+        fields.append((b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": self.status, "headers": fields})
+        await send({"type": "http.response.body", "body": body})
+
+
+class NotGet(Exception):
+    """What is asked for by GET is no query."""
+
+
+class Endpoint:
+    """An ASGI application. `ide` says whether browsers are given GraphiQL."""
+
+    def __init__(self, gate: Gate, authenticate: Authenticate, *, ide: bool) -> None:
+        self._gate = gate
+        self._authenticate = authenticate
+        self._ide = get_graphql_ide_html(graphql_ide="graphiql").encode() if ide else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        answer = await self._answer(scope, headers, receive)
+        await answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, headers: Mapping[str, str], receive: Receive) -> Answer:
+        method, accepted = scope["method"], headers.get("accept", "")
+        if self._ide and method == "GET" and not scope["query_string"] and wants_html(accepted):
+            return Answer(200, self._ide, "text/html; charset=utf-8")
+        media = media_type(accepted)
+        if media is None:
+            return _told([GraphQLError(f"answers are {GRAPHQL_RESPONSE} or {JSON}")], 406, JSON)
+        if method not in ("GET", "POST"):
+            return _told([GraphQLError("GraphQL is asked by GET or POST")], 405, media, [(b"allow", b"GET, POST")])
         try:
-            await super().__call__(scope, receive, send)
+            principal = await self._authenticate(headers)
+            if method == "GET":
+                request = from_query(scope["query_string"])
+            else:
+                _check_type(headers.get("content-type", ""))
+                request = from_body(await _body(receive))
+            document = self._gate.document(request)
+            if method == "GET" and document.kind is not OperationType.QUERY:
+                raise NotGet
+            reply = await self._gate.answer(principal, request, document)
+        except NotGet:
+            return _told([GraphQLError("only queries are asked by GET")], 405, media, [(b"allow", b"POST")])
+        except Invalid as invalid:
+            return _told(invalid.errors, 400 if media == GRAPHQL_RESPONSE else 200, media)
         except GatewayError as error:
-            if scope["type"] != "http":
-                raise
-            await refusal(error)(scope, receive, send)
-
-    async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
-        return Context(self._runner, await self._authenticate(request.headers))
-
-    def encode_json(self, data: object) -> str:
-        return orjson.dumps(data).decode()
+            return refusal(error, media)
+        return _cached(reply, media, headers) if method == "GET" else Answer(200, reply.encoded(), media)
 
 
-def refusal(error: GatewayError) -> Response:
+async def _body(receive: Receive) -> bytes:
+    message: Message = await receive()
+    body: bytes = message.get("body", b"")
+    while message.get("more_body"):
+        message = await receive()
+        body += message.get("body", b"")
+    return body
+
+
+def _check_type(given: str) -> None:
+    """A form is refused: a page of anybody's could send it without the browser asking first whether it may."""
+    media, _, parameters = given.partition(";")
+    name, _, charset = parameters.strip().lower().partition("=")
+    if media.strip().lower() != JSON or (name == "charset" and charset.strip('"') not in ("utf-8", "utf8")):
+        raise UnsupportedMediaType("a GraphQL request is of the type application/json, in UTF-8")
+
+
+def from_body(body: bytes) -> Request:
+    """The request of a body. BadInput where it is none."""
+    try:
+        return _REQUEST.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if body.lstrip()[:1] == b"[":
+            raise BadInput("operations are asked one by one, not in batches") from None
+        raise BadInput(f"the body is no GraphQL request: {error}") from None
+
+
+def from_query(query_string: bytes) -> Request:
+    """The request that stands in an address, whose `variables` and `extensions` are JSON. BadInput where it is none."""
+    given: dict[str, object] = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
+    try:
+        for name in ("variables", "extensions"):
+            if given.get(name):
+                given[name] = msgspec.json.decode(str(given[name]))
+        return msgspec.convert({name: value for name, value in given.items() if value != ""}, Request)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadInput(f"the address holds no GraphQL request: {error}") from None
+
+
+def refusal(error: GatewayError, media: str = JSON) -> Answer:
     """The answer that tells an error in place of a result. Refusals are logged."""
     refused(error)
-    body = {"data": None, "errors": [{"message": error.message, "extensions": error.extensions}]}
-    return Response(orjson.dumps(body), error.status, media_type="application/json")
+    told = {"message": error.message, "extensions": error.extensions}
+    headers = [] if error.retry_after is None else [(b"retry-after", str(error.retry_after).encode())]
+    return Answer(error.status, encode({"errors": [told]}), media, headers)
+
+
+def _told(
+    errors: Sequence[GraphQLError], status: int, media: str, headers: Sequence[tuple[bytes, bytes]] = ()
+) -> Answer:
+    """The answer to a request that was not executed."""
+    for error in errors:
+        tell(error)
+    return Answer(status, encode({"errors": [error.formatted for error in errors]}), media, headers)
+
+
+def _cached(reply: Reply, media: str, headers: Mapping[str, str]) -> Answer:
+    """The answer to a GET, which a client may keep for as long as asking again gives the same."""
+    body = reply.encoded()
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    kept = [(b"etag", tag.encode()), (b"cache-control", b"private, no-cache")]
+    if tag in headers.get("if-none-match", ""):
+        return Answer(304, b"", media, kept)
+    return Answer(200, body, media, kept)

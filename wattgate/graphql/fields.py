@@ -16,6 +16,7 @@ from wattgate.principal import Permission
 
 Info = strawberry.Info[Context, None]
 _EDGE = "wattgate.edge"
+_OPERATION = "wattgate.operation"
 _RESUMING = {"since": Argument(str | None, None)}
 
 
@@ -23,7 +24,7 @@ def field_of(operation: Operation) -> StrawberryField:
     """The root field of an operation."""
 
     async def resolve(info: Info, **arguments: Any) -> Any:
-        return await info.context.runner.run(operation, info.context.principal, arguments)
+        return await info.context.answer(str(info.path.key), operation, arguments)
 
     async def subscribe(info: Info, **arguments: Any) -> AsyncIterator[Any]:
         raise BadInput("subscriptions are served over WebSockets and as event streams")
@@ -34,11 +35,19 @@ def field_of(operation: Operation) -> StrawberryField:
         told = operation.returns | None if operation.resumes else operation.returns
         _sign(subscribe, takes, returns=AsyncIterator[told])  # type: ignore[valid-type]
         made: Any = strawberry.subscription(
-            resolver=subscribe, name=camel(operation.name), description=operation.description
+            resolver=subscribe,
+            name=camel(operation.name),
+            description=operation.description,
+            metadata={_OPERATION: operation},
         )
     else:
         _sign(resolve, operation.takes, returns=operation.returns)
-        made = strawberry.field(resolver=resolve, name=camel(operation.name), description=operation.description)
+        made = strawberry.field(
+            resolver=resolve,
+            name=camel(operation.name),
+            description=operation.description,
+            metadata={_OPERATION: operation},
+        )
     made.python_name = operation.name
     return cast(StrawberryField, made)
 
@@ -62,8 +71,16 @@ def edge(load: Load, *, needs: Permission, description: str) -> Any:
 
 def edge_of(field: StrawberryField) -> Edge | None:
     """The edge behind a field; None for a plain one."""
-    metadata: Mapping[Any, Any] = field.metadata or {}
-    return metadata.get(_EDGE)
+    return _metadata(field).get(_EDGE)
+
+
+def operation_of(field: StrawberryField) -> Operation | None:
+    """The operation behind a root field; None for any other one."""
+    return _metadata(field).get(_OPERATION)
+
+
+def _metadata(field: StrawberryField) -> Mapping[Any, Any]:
+    return field.metadata or {}
 
 
 def edge_named(shape: Any, name: str) -> Edge:

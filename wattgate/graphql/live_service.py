@@ -7,31 +7,21 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 import orjson
-from graphql import (
-    DirectiveNode,
-    DocumentNode,
-    FieldNode,
-    GraphQLError,
-    GraphQLSchema,
-    OperationDefinitionNode,
-    OperationType,
-    VariableNode,
-    Visitor,
-    get_operation_ast,
-    visit,
-)
-from graphql.execution.values import get_argument_values
+from graphql import FieldNode, GraphQLError, OperationType, VariableNode, Visitor, visit
+from graphql.execution.values import VariableValues, get_argument_values
 from strawberry.types.arguments import convert_arguments
 
 from wattgate.clock import Clock
+from wattgate.graphql.compiled.engine import Plan
 from wattgate.graphql.context import Context
-from wattgate.graphql.documents import errors_of, known
+from wattgate.graphql.documents import Document, Invalid
 from wattgate.graphql.executor import Executor
+from wattgate.graphql.gate import Gate
 from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.runner import Runner, permit
 from wattgate.graphql.schema import Schema, tell
-from wattgate.graphql.selection import RootField, compiled, root_field, selection_of
-from wattgate.graphql.traced import named
+from wattgate.graphql.selection import at_once, root_field, selection_of
+from wattgate.graphql.traced import served
 from wattgate.names import camel
 from wattgate.principal import Authenticate, Principal, Scope
 from wattgate.realtime.protocol import Request
@@ -45,9 +35,6 @@ SINCE = "since"
 MAX_PREPARED = 1_024
 """How many subscriptions, by document and variables, are kept as they were prepared; the least recent gives way."""
 
-MAX_COMPILED = 512
-"""How many compiled selections are kept; of more, all are made anew."""
-
 Ended = Callable[[Collection[Principal], datetime], Awaitable[set[Principal]]]
 """Answers those callers whose token or account is good no longer."""
 
@@ -60,7 +47,16 @@ class Prepared(NamedTuple):
     resumes: bool
     since: str | None
     key: str
+    plan: Plan | None
+    variables: VariableValues
     at_once: Callable[[Any], bytes] | None
+
+    def planned(self, call: Callable[[], Context]) -> Callable[[Any], Awaitable[Any]] | None:
+        """The function of the plan for payloads with edges to follow; None where there is none to follow."""
+        if self.plan is None or self.at_once is not None:
+            return None
+        root = self.plan.roots[self.key]
+        return lambda payload: root(call(), self.variables, payload)
 
 
 class LiveService:
@@ -68,6 +64,7 @@ class LiveService:
 
     def __init__(
         self,
+        gate: Gate,
         schema: Schema,
         runner: Runner,
         operations: Sequence[Operation],
@@ -75,6 +72,7 @@ class LiveService:
         ended: Ended,
         clock: Clock,
     ) -> None:
+        self._gate = gate
         self._schema = schema
         self._runner = runner
         self._subscriptions = {camel(one.name): one for one in operations if one.kind is Kind.SUBSCRIPTION}
@@ -82,7 +80,6 @@ class LiveService:
         self._ended = ended
         self._clock = clock
         self._prepared = lru_cache(MAX_PREPARED)(self._prepare)
-        self._compiled: dict[Hashable, Callable[[Any], bytes] | None] = {}
 
     def now(self) -> datetime:
         return self._clock()
@@ -96,57 +93,37 @@ class LiveService:
     async def begin(self, principal: Principal, request: Request) -> Answer | Subscription:
         CALLER.set(principal)
         try:
-            document = known(self._schema._schema, request.query)
-        except GraphQLError:
-            raise _refusal(errors_of(self._schema._schema, request.query)) from None
-        try:
-            node = _operation(document, request.operation_name)
-            if node.operation is OperationType.SUBSCRIPTION:
-                name = None if node.name is None else node.name.value
-                with self._runner.spans.served("subscription", named("subscription", name)):
-                    return await self._subscription(principal, request, document, node)
-        except GraphQLError as error:
-            raise _refusal([error]) from None
-        return await self._answer(principal, request)
+            document = self._gate.document(request)
+            if document.kind is OperationType.SUBSCRIPTION:
+                with served(self._runner.spans, document.operation):
+                    return await self._subscription(principal, request, document)
+            reply = await self._gate.answer(principal, request, document)
+        except Invalid as invalid:
+            raise _refusal(invalid.errors) from None
+        return Answer(reply.encoded())
 
     def subscribes(self, request: Request) -> bool:
         """Whether a subscription is asked for. Refused where the document is not valid."""
-        return self._kind(request) is OperationType.SUBSCRIPTION
+        try:
+            return self._gate.document(request).kind is OperationType.SUBSCRIPTION
+        except Invalid as invalid:
+            raise _refusal(invalid.errors) from None
 
     def mutates(self, request: Request) -> bool:
         """Whether a mutation is asked for; what is wrong with the document is told when it is begun."""
         try:
-            return self._kind(request) is OperationType.MUTATION
-        except Refused:
+            return self._gate.document(request).kind is OperationType.MUTATION
+        except Invalid:
             return False
 
-    def _kind(self, request: Request) -> OperationType:
-        try:
-            return _operation(known(self._schema._schema, request.query), request.operation_name).operation
-        except GraphQLError as error:
-            raise _refusal([error]) from None
-
-    async def _answer(self, principal: Principal, request: Request) -> Answer:
-        result = await self._schema.execute(
-            request.query, request.variables, Context(self._runner, principal), operation_name=request.operation_name
-        )
-        if result.data is None and not any(error.path for error in result.errors or ()):
-            raise _refusal(result.errors or (), told=True)  # it was not executed at all
-        body: dict[str, Any] = {"data": result.data}
-        if result.errors:
-            body["errors"] = [error.formatted for error in result.errors]
-        return Answer(orjson.dumps(body))
-
-    async def _subscription(
-        self, principal: Principal, request: Request, document: DocumentNode, node: OperationDefinitionNode
-    ) -> Subscription:
+    async def _subscription(self, principal: Principal, request: Request, document: Document) -> Subscription:
         """What a subscription follows, if the caller may follow it."""
         variables, since = dict(request.variables or {}), None
-        moving = _since_variable(document, node)
+        moving = _since_variable(document)
         if moving is not None and moving in variables:
             since, variables[moving] = variables[moving], ""
         if since is not None and not isinstance(since, str):
-            raise GraphQLError("since is a position, which is a text")
+            raise Invalid([GraphQLError("since is a position, which is a text")])
         told_apart = (request.query, request.operation_name, _canonical(variables))
         prepared = self._prepared(*told_apart)
         operation = prepared.operation
@@ -155,76 +132,64 @@ class LiveService:
         return Subscription(
             key=(*told_apart, _data_scope(principal, permit(principal, operation.needs), plain)),
             watch=watch,
-            selection=selection_of(prepared.key, prepared.at_once, lambda: self._executor(*told_apart, principal)),
+            selection=selection_of(
+                prepared.key,
+                prepared.at_once,
+                prepared.planned(lambda: Context(self._runner, principal)),
+                lambda: self._executor(*told_apart, principal),
+            ),
             read=partial(self._runner.read, principal, operation.needs),
             resumes=prepared.resumes,
             since=since or prepared.since,
         )
 
-    def _prepare(self, text: str, operation_name: str | None, variables: bytes) -> Prepared:
-        """Look at a subscription as far as that does not depend on the caller. GraphQLError where it is wrong."""
-        executor = self._executor(text, operation_name, variables)
-        root = root_field(executor)
+    def _prepare(self, text: str, operation_name: str | None, given: bytes) -> Prepared:
+        """Look at a subscription as far as that does not depend on the caller. Invalid where it is wrong."""
+        document = self._gate.document(Request(text, operation_name))
+        variables = self._gate.engine.variables(document, orjson.loads(given))
+        root = root_field(self._executor(text, operation_name, given))
         declared = root.definition.extensions["strawberry-definition"]
         node = root.nodes[0].node
-        given = get_argument_values(root.definition, node, executor.variable_values)
         arguments = convert_arguments(
-            given, declared.arguments, self._schema.schema_converter.scalar_registry, self._schema.config
+            get_argument_values(root.definition, node, variables),
+            declared.arguments,
+            self._schema.schema_converter.scalar_registry,
+            self._schema.config,
         )
         since = arguments.pop(SINCE, None)
+        plan = self._gate.engine.compiled(document, variables)
         return Prepared(
             self._subscriptions[node.name.value],
             arguments,
             any(argument.name.value == SINCE for argument in node.arguments or ()),
             since,
             root.key,
-            self._compile(text, operation_name, variables, executor, root),
+            plan,
+            variables,
+            at_once(plan, root.key, variables),
         )
 
-    def _compile(
-        self, text: str, operation_name: str | None, variables: bytes, executor: Executor, root: RootField
-    ) -> Callable[[Any], bytes] | None:
-        """The compiled selection of a root field. Variables make no difference unless a directive names one."""
-        key = (text, operation_name, variables if _is_conditional(self._schema._schema, text) else b"")
-        if key not in self._compiled:
-            if len(self._compiled) >= MAX_COMPILED:
-                self._compiled.clear()
-            self._compiled[key] = compiled(executor, root)
-        return self._compiled[key]
-
     def _executor(
-        self, text: str, operation_name: str | None, variables: bytes, principal: Principal | None = None
+        self, text: str, operation_name: str | None, given: bytes, principal: Principal | None = None
     ) -> Executor:
-        """What executes a document. GraphQLError where a variable is wrong."""
+        """What executes a document without a plan. Invalid where a variable is wrong."""
         built = Executor.build(
             self._schema._schema,
-            known(self._schema._schema, text),
+            self._gate.document(Request(text, operation_name)).node,
             context_value=None if principal is None else Context(self._runner, principal),
-            raw_variable_values=orjson.loads(variables),
+            raw_variable_values=orjson.loads(given),
             operation_name=operation_name,
         )
         if isinstance(built, list):
-            raise built[0]
+            raise Invalid(built)
         return cast(Executor, built)
 
 
-def _operation(document: DocumentNode, name: str | None) -> OperationDefinitionNode:
-    """The operation that is asked for. GraphQLError where it is not clear which."""
-    found = get_operation_ast(document, name)
-    if found is None:
-        raise GraphQLError(
-            "a document of several operations needs an operationName"
-            if name is None
-            else f"the document has no operation {name}"
-        )
-    return found
-
-
-def _since_variable(document: DocumentNode, node: OperationDefinitionNode) -> str | None:
+def _since_variable(document: Document) -> str | None:
     """The variable that says where the client was and nothing else: those who differ in it alone are told the same."""
     names = [
         argument.value.name.value
-        for field in node.selection_set.selections
+        for field in document.operation.selection_set.selections
         if isinstance(field, FieldNode)
         for argument in field.arguments or ()
         if argument.name.value == SINCE and isinstance(argument.value, VariableNode)
@@ -232,25 +197,8 @@ def _since_variable(document: DocumentNode, node: OperationDefinitionNode) -> st
     if len(names) != 1:
         return None
     found = _Variables(names[0])
-    visit(document, found)
+    visit(document.node, found)
     return names[0] if found.count == 2 else None  # where it is declared, and where it is used
-
-
-@lru_cache(MAX_COMPILED)
-def _is_conditional(schema: GraphQLSchema, text: str) -> bool:
-    """Whether what is selected depends on variables, which only directives can make it do."""
-    found = _Conditions()
-    visit(known(schema, text), found)
-    return found.any
-
-
-class _Conditions(Visitor):
-    """Looks for directives that name a variable."""
-
-    any = False
-
-    def enter_directive(self, node: DirectiveNode, *place: Any) -> None:
-        self.any = self.any or any(isinstance(one.value, VariableNode) for one in node.arguments or ())
 
 
 class _Variables(Visitor):
@@ -279,9 +227,8 @@ def _data_scope(principal: Principal, scope: Scope, plain: bool) -> Hashable:
     return rows if plain else (*rows, principal.role, principal.user_id, principal.account_id, principal.scopes)
 
 
-def _refusal(errors: Sequence[GraphQLError], *, told: bool = False) -> Refused:
-    """The errors by which an operation is refused; the error contract is put on them unless they have it already."""
+def _refusal(errors: Sequence[GraphQLError]) -> Refused:
+    """The errors by which an operation is refused before anything is executed."""
     for error in errors:
-        if not told:
-            tell(error)
+        tell(error)
     return Refused(orjson.dumps([error.formatted for error in errors]))

@@ -7,15 +7,12 @@ import strawberry
 from graphql import GraphQLEnumType, GraphQLError, GraphQLInputObjectType, GraphQLObjectType
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
-from strawberry.types import ExecutionContext
 
 from wattgate.errors import GatewayError, Internal
-from wattgate.graphql.documents import Documents
 from wattgate.graphql.executor import Executor
 from wattgate.graphql.fields import field_of
 from wattgate.graphql.glossary import VALUES, described
 from wattgate.graphql.operation import Kind, Operation
-from wattgate.graphql.traced import Traced
 from wattgate.graphql.types.scalars import SCALARS
 from wattgate.trail import refused
 
@@ -29,11 +26,10 @@ ROOTS = {
 
 
 class Schema(strawberry.Schema):
-    """Strawberry's schema with our error contract: what is not ours to tell is masked, and logged."""
+    """Strawberry's schema. `hides` says that it is not to be found out: by introspection, or by names that errors
+    suggest."""
 
-    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
-        for error in errors:
-            tell(error)
+    hides = False
 
 
 def tell(error: GraphQLError) -> None:
@@ -50,8 +46,8 @@ def tell(error: GraphQLError) -> None:
     error.message, error.extensions = masked.message, masked.extensions
 
 
-def build(operations: Iterable[Operation], *, traced: bool = False) -> Schema:
-    """The schema whose root fields are these operations; their executions have spans where those are `traced`."""
+def build(operations: Iterable[Operation], *, hides: bool = False) -> Schema:
+    """The schema whose root fields are these operations."""
     roots: dict[Kind, list[Operation]] = {kind: [] for kind in Kind}
     for operation in operations:
         roots[operation.kind].append(operation)
@@ -61,8 +57,8 @@ def build(operations: Iterable[Operation], *, traced: bool = False) -> Schema:
         subscription=_root(Kind.SUBSCRIPTION, roots[Kind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
         execution_context_class=Executor,
-        extensions=[Documents, Traced] if traced else [Documents],
     )
+    schema.hides = hides
     _describe(schema)
     return schema
 

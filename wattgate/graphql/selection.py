@@ -1,44 +1,22 @@
 """What a subscriber has selected of a payload, as a function from payloads to bytes.
 
-A selection of plain fields is made into nested functions that do what graphql-core would do, without its care for
-every case; a payload that is not such a case goes to graphql-core. A selection with edges goes there always.
+A payload is executed by the plan of the document, at once where that follows no edges. One that is not what its type
+says goes to graphql-core, and so does everything where there is no plan.
 """
 
 import inspect
-import math
-from collections.abc import Callable, Sequence
-from operator import attrgetter
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import orjson
-from graphql import (
-    ExecutionResult,
-    GraphQLEnumType,
-    GraphQLError,
-    GraphQLField,
-    GraphQLLeafType,
-    GraphQLList,
-    GraphQLNonNull,
-    GraphQLObjectType,
-    is_leaf_type,
-)
-from graphql.execution.collect_fields import FieldDetails, collect_fields, collect_subfields
+from graphql import ExecutionResult, GraphQLError, GraphQLField
+from graphql.execution.collect_fields import FieldDetails, collect_fields
+from graphql.execution.values import VariableValues
 
+from wattgate.graphql.compiled.engine import Plan
 from wattgate.graphql.executor import Executor
 from wattgate.graphql.schema import tell
 from wattgate.realtime.subscription import NotAtOnce, Selection
-
-Complete = Callable[[Any], Any]
-"""From a value to what stands for it in JSON. NotAtOnce where graphql-core has to look at it."""
-
-PLAIN = {"String": str, "ID": str, "Boolean": bool}
-"""Scalars whose values of exactly these types are told as they are."""
-
-MAX_INT = 2**31
-
-
-class NotPlain(Exception):
-    """A selection needs more than the payload."""
 
 
 class RootField(NamedTuple):
@@ -61,128 +39,57 @@ def root_field(executor: Executor) -> RootField:
     raise GraphQLError("the subscription selects nothing")
 
 
-def selection_of(key: str, at_once: Callable[[Any], bytes] | None, executor: Callable[[], Executor]) -> Selection:
-    """The selection of a root field, by its key in the answer and its compiled form; `executor` runs all others."""
+def at_once(plan: Plan | None, key: str, variables: VariableValues) -> Callable[[Any], bytes] | None:
+    """The function that executes a selection which needs nothing but the payload; None where it needs more."""
+    if plan is None or plan.slots[key].forks:
+        return None
+    root = plan.roots[key]
+
+    def execute(payload: Any) -> bytes:
+        try:
+            return _data({key: root(None, variables, payload)})
+        except Exception as error:
+            raise NotAtOnce from error
+
+    return execute
+
+
+def selection_of(
+    key: str,
+    immediate: Callable[[Any], bytes] | None,
+    planned: Callable[[Any], Awaitable[Any]] | None,
+    executor: Callable[[], Executor],
+) -> Selection:
+    """The selection of a root field, by its key in the answer.
+
+    `immediate` executes it at once where that can be, `planned` gives what the plan makes of a payload that has edges
+    to follow, and `executor` serves all others.
+    """
     ready: list[Executor] = []
 
     async def in_time(payload: Any) -> bytes:
+        if planned is not None:
+            try:
+                return _data({key: await planned(payload)})
+            except Exception:  # noqa: BLE001 (whatever is wrong, graphql-core says what)
+                pass
         if not ready:
             ready.append(executor())
-        result = ready[0].build_per_event_executor(payload).execute_operation(False)
-        if inspect.isawaitable(result):
-            result = await result
-        assert isinstance(result, ExecutionResult)  # nothing is deferred in a subscription
-        for error in result.errors or ():
-            tell(error)
-        return orjson.dumps(result.formatted)[:-1]
+        return await by_graphql_core(ready[0], payload)
 
-    return Selection(at_once, in_time, nothing=_data({key: None}))
+    return Selection(immediate, in_time, nothing=_data({key: None}))
 
 
-def compiled(executor: Executor, root: RootField) -> Callable[[Any], bytes] | None:
-    """The function that executes a selection of plain fields; None where it has others."""
-    try:
-        complete = _Compiler(executor).complete(root.definition.type, root.nodes)
-    except NotPlain:
-        return None
-    key = root.key
-
-    def at_once(payload: Any) -> bytes:
-        try:
-            return _data({key: complete(payload)})
-        except (GraphQLError, TypeError, ValueError, AttributeError, KeyError) as error:
-            raise NotAtOnce from error
-
-    return at_once
+async def by_graphql_core(executor: Executor, payload: Any) -> bytes:
+    """What graphql-core makes of a payload, without the last brace. Errors are told in it."""
+    result = executor.build_per_event_executor(payload).execute_operation(False)
+    if inspect.isawaitable(result):
+        result = await result
+    assert isinstance(result, ExecutionResult)  # nothing is deferred in a subscription
+    for error in result.errors or ():
+        tell(error)
+    return orjson.dumps(result.formatted)[:-1]
 
 
 def _data(data: dict[str, Any]) -> bytes:
     return b'{"data":' + orjson.dumps(data)
-
-
-class _Compiler:
-    """Makes functions of types, for one operation and the values of its variables."""
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-
-    def complete(self, kind: Any, nodes: Sequence[FieldDetails]) -> Complete:
-        """How values of a type are told. NotPlain where that needs more than the value."""
-        if isinstance(kind, GraphQLNonNull):
-            return self._present(kind.of_type, nodes)
-        inner = self._present(kind, nodes)
-        return lambda value: None if value is None else inner(value)
-
-    def _present(self, kind: Any, nodes: Sequence[FieldDetails]) -> Complete:
-        """The same, for values that are there."""
-        if isinstance(kind, GraphQLList):
-            item = self.complete(kind.of_type, nodes)
-            return lambda values: [item(value) for value in _list(values)]
-        if isinstance(kind, GraphQLObjectType):
-            return self._object(kind, nodes)
-        if isinstance(kind, GraphQLEnumType):
-            return _enum(kind)
-        if is_leaf_type(kind):
-            return _scalar(kind)
-        raise NotPlain
-
-    def _object(self, kind: GraphQLObjectType, nodes: Sequence[FieldDetails]) -> Complete:
-        run = self._executor
-        collected = collect_subfields(
-            run.schema, run.fragments, run.variable_values, run.operation, kind, list(nodes)
-        ).grouped_field_set
-        fields = [(key, *self._field(kind, details)) for key, details in collected.items()]
-
-        def complete(value: Any) -> dict[str, Any]:
-            if value is None:
-                raise NotAtOnce
-            return {key: told(get(value)) for key, get, told in fields}
-
-        return complete
-
-    def _field(self, kind: GraphQLObjectType, nodes: Sequence[FieldDetails]) -> tuple[Complete, Complete]:
-        name = nodes[0].node.name.value
-        if name == "__typename":
-            return (lambda value: kind.name), str
-        field = kind.fields[name]
-        declared = field.extensions["strawberry-definition"]
-        if not declared.is_basic_field:
-            raise NotPlain
-        return attrgetter(declared.python_name), self.complete(field.type, nodes)
-
-
-def _list(values: Any) -> Sequence[Any]:
-    if not isinstance(values, list | tuple):
-        raise NotAtOnce
-    return values
-
-
-def _enum(kind: GraphQLEnumType) -> Complete:
-    members = getattr(kind, "wrapped_cls", None)
-    names = {} if members is None else {members(value.value): name for name, value in kind.values.items()}
-
-    def complete(value: Any) -> Any:
-        if value is None:
-            raise NotAtOnce
-        name = names.get(value)
-        return kind.coerce_output_value(value) if name is None else name
-
-    return complete
-
-
-def _scalar(kind: GraphQLLeafType) -> Complete:
-    coerce = kind.coerce_output_value
-    exact = PLAIN.get(kind.name)
-    if exact is not None:
-        return lambda value: value if type(value) is exact else _coerced(coerce, value)
-    if kind.name == "Float":
-        return lambda value: value if type(value) is float and math.isfinite(value) else _coerced(coerce, value)
-    if kind.name == "Int":
-        return lambda value: value if type(value) is int and -MAX_INT <= value < MAX_INT else _coerced(coerce, value)
-    return lambda value: _coerced(coerce, value)
-
-
-def _coerced(coerce: Complete, value: Any) -> Any:
-    if value is None:
-        raise NotAtOnce
-    return coerce(value)

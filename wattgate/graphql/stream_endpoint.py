@@ -1,20 +1,16 @@
 """The door for server-sent events: graphql-sse in both of its modes, on the path of the GraphQL endpoint."""
 
-from collections.abc import Mapping
-
-import msgspec
 from starlette.requests import Request as HttpRequest
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError
-from wattgate.graphql.endpoint import refusal
+from wattgate.graphql.endpoint import from_body, from_query, refusal
 from wattgate.graphql.live_service import LiveService
 from wattgate.principal import Authenticate
 from wattgate.realtime.event_stream import EventStream
 from wattgate.realtime.event_streams import EventStreams
 from wattgate.realtime.live import Live
-from wattgate.realtime.protocol import Request
 from wattgate.realtime.service import Refused
 
 EVENT_STREAM = "text/event-stream"
@@ -23,8 +19,6 @@ LAST_EVENT_ID = "last-event-id"
 
 HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
 """What keeps proxies from holding events back."""
-
-_REQUEST = msgspec.json.Decoder(Request)
 
 
 class StreamEndpoint:
@@ -57,7 +51,7 @@ class StreamEndpoint:
     async def _distinct(self, request: HttpRequest, scope: Scope, receive: Receive, send: Send) -> None:
         """One operation, on a stream of its own."""
         principal = await self._authenticate(request.headers)
-        asked = _from_query(request.query_params) if request.method == "GET" else _decoded(await request.body())
+        asked = from_query(scope["query_string"]) if request.method == "GET" else from_body(await request.body())
         if request.method == "GET" and self._service.mutates(asked):
             await PlainTextResponse("a mutation goes by POST", 405, {"Allow": "POST"})(scope, receive, send)
             return
@@ -81,7 +75,7 @@ class StreamEndpoint:
                     await _streamed(stream)(scope, receive, send)
                 return
             case "POST":
-                asked = _decoded(await request.body())
+                asked = from_body(await request.body())
                 operation_id = (asked.extensions or {}).get("operationId")
                 if not isinstance(operation_id, str) or not operation_id:
                     raise BadInput("extensions.operationId is missing")
@@ -100,22 +94,3 @@ def _token(request: HttpRequest) -> str:
 
 def _streamed(stream: EventStream) -> Response:
     return StreamingResponse(stream.events(), media_type=EVENT_STREAM, headers=HEADERS)
-
-
-def _decoded(body: bytes) -> Request:
-    try:
-        return _REQUEST.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"the body is no GraphQL request: {error}") from None
-
-
-def _from_query(parameters: Mapping[str, str]) -> Request:
-    """The request that stands in an address, whose `variables` and `extensions` are JSON."""
-    given: dict[str, object] = {name: parameters[name] for name in ("query", "operationName") if name in parameters}
-    try:
-        for name in ("variables", "extensions"):
-            if name in parameters:
-                given[name] = msgspec.json.decode(parameters[name])
-        return msgspec.convert(given, Request)
-    except msgspec.DecodeError as error:
-        raise BadInput(f"the address holds no GraphQL request: {error}") from None
