@@ -1,0 +1,18 @@
+"""The audits of the npm package graphql-http, which are the GraphQL-over-HTTP specification as tests."""
+
+import json
+from subprocess import PIPE
+
+from tests.support.node import Node
+
+AUDITS = 61
+
+
+async def test_every_audit_of_graphql_over_http_passes(demo_url: str, node_scripts: Node) -> None:
+    """In development, because some audits give variables to introspection, which production does not serve."""
+    process = await node_scripts.start("audit.mjs", f"{demo_url}/graphql", stdout=PIPE, stderr=PIPE)
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    audits = json.loads(out)
+    assert len(audits) == AUDITS
+    assert [one for one in audits if one["status"] != "ok"] == []
