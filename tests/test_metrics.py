@@ -80,7 +80,7 @@ async def test_requests_are_measured_by_the_template_of_their_route(
 
 def test_labels_have_few_values() -> None:
     names = {name for metric in METRICS for name in metric._labelnames}
-    assert names == {"code", "recovered", "limit", "type", "method", "route", "status", "kind", "outcome"}
+    assert names == {"code", "recovered", "limit", "policy", "type", "method", "route", "status", "kind", "outcome"}
 
 
 async def test_metrics_have_a_port_of_their_own(tmp_path: Path, unused_tcp_port_factory: Callable[[], int]) -> None:

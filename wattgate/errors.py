@@ -2,6 +2,7 @@
 
 - GatewayError
   - BadInput: the request says something that cannot be (400)
+  - CostTooHigh: the request asks for more than any budget allows at once (400)
   - Unauthenticated: no acceptable credentials (401)
   - Forbidden: the credentials do not allow this operation (403)
   - ConsentRevoked: the data's owner has withdrawn the consent to it (403)
@@ -9,8 +10,12 @@
   - NotSupported: the record is there, but what is asked of it does not exist for its kind (404)
   - Conflict: the record stands against the change (409)
   - TooLarge: the request is larger than the gateway takes (413)
+<<<<<<< HEAD
   - UnsupportedMediaType: the request is of a type that the gateway does not read (415)
   - RateLimited: too many attempts; again after `retry_after` seconds (429)
+=======
+  - RateLimited: too many attempts, or a budget that is spent; again after `retry_after` seconds (429)
+>>>>>>> e0efe39 (Requests are charged to budgets by what they cost: of each log-in, account and application)
   - Unavailable: a part of the gateway is away for the moment (503)
   - Internal: a fault of ours; the log has it under the trace id (500)
 """
@@ -90,6 +95,10 @@ class GatewayError(Exception):
 
 class BadInput(GatewayError):
     code, status = "BAD_INPUT", 400
+
+
+class CostTooHigh(GatewayError):
+    code, status = "COST_TOO_HIGH", 400
 
 
 class Unauthenticated(GatewayError):

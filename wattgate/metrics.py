@@ -83,6 +83,9 @@ EVENTS_LOST = Counter("wattgate_events_lost", "Events that could not be brought 
 DELIVERIES = Counter(
     "wattgate_deliveries", "Attempts to deliver mail, pushes and webhooks, by kind and outcome.", ["kind", "outcome"]
 )
+BUDGET_REFUSALS = Counter(
+    "wattgate_budget_refusals", "Requests refused because a budget was spent, by whose it is.", ["policy"]
+)
 HTTP_SECONDS = Histogram(
     "wattgate_http_server_request_duration_seconds",
     "Requests until their answer is sent, event streams left out; by method, route and status.",
@@ -106,6 +109,7 @@ METRICS = (
     COMMAND_SECONDS,
     EVENTS_LOST,
     DELIVERIES,
+    BUDGET_REFUSALS,
     HTTP_SECONDS,
 )
 """All of them, in the order of the documentation."""

@@ -11,6 +11,8 @@ from wattgate.errors import Unauthenticated
 from wattgate.principal import Principal, Role
 from wattgate.trail import CALLER
 
+NO_SUCH_APPLICATION = "unknown"
+
 
 class Authenticator:
     """Knows SPEC.md's two schemes: Basic (an application's credential, or an account's username and password)
@@ -41,10 +43,16 @@ class Authenticator:
         elif scheme:
             raise Unauthenticated("Access denied")
         else:
-            return Principal(Role.ANONYMOUS, application_id=application_id)
+            return await self._anonymous(application_id)
         if principal is None or (application_id or principal.application_id) != principal.application_id:
             raise Unauthenticated("Access denied")
         return await self._acting(principal, headers.get("userid"))
+
+    async def _anonymous(self, application_id: str | None) -> Principal:
+        """Somebody without credentials. Whatever application they make up, it is the same one."""
+        if application_id is not None and not await self._identity.has_application(application_id):
+            application_id = NO_SUCH_APPLICATION
+        return Principal(Role.ANONYMOUS, application_id=application_id)
 
     async def _basic(self, credentials: str, application_id: str | None) -> Principal | None:
         try:

@@ -49,6 +49,7 @@ from wattgate.graphql.stream_endpoint import StreamEndpoint
 from wattgate.messages.addresses import AllowList
 from wattgate.messages.outside import Outside
 from wattgate.realtime.address import Address
+from wattgate.realtime.budgets import Budgets, LocalBuckets
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.bus.redis import RedisBus
@@ -56,6 +57,8 @@ from wattgate.realtime.event_streams import EventStreams
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.limits import Limits
 from wattgate.realtime.live import Live
+from wattgate.realtime.payers import Allowance, Terms
+from wattgate.realtime.redis_budgets import RedisBuckets
 from wattgate.realtime.redis_seats import RedisSeats
 from wattgate.realtime.seats import LocalSeats, Seats
 from wattgate.realtime.sockets import Sockets
@@ -105,6 +108,7 @@ class Gateway:
     authenticator: Authenticator
     service: LiveService
     live: Live
+    budgets: Budgets
     readiness: Readiness = field(default_factory=Readiness)
 
     @property
@@ -126,7 +130,7 @@ def assemble(
     The limits of connections are those of the settings, unless others are given.
     """
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
-    bus, seats = _bus(settings, clock)
+    bus, seats, budgets = _bus(settings, clock)
     runner = Runner(
         database,
         bus,
@@ -151,15 +155,26 @@ def assemble(
         authenticator=authenticator,
         service=service,
         live=Live(hub, bus, seats, service, limits or _limits(settings)),
+        budgets=budgets,
     )
 
 
-def _bus(settings: Settings, clock: Clock) -> tuple[Bus, Seats]:
-    """What joins the gateways, and what counts the connections of all."""
+def _bus(settings: Settings, clock: Clock) -> tuple[Bus, Seats, Budgets]:
+    """What joins the gateways, and what counts the connections of all and what they spend."""
+    terms = _terms(settings)
     if settings.redis_url is None:
-        return MemoryBus(), LocalSeats()
+        return MemoryBus(), LocalSeats(), Budgets(terms, LocalBuckets())
     bus = RedisBus(Address.at(settings.redis_url))
-    return bus, RedisSeats(bus.commands, clock)
+    return bus, RedisSeats(bus.commands, clock), Budgets(terms, RedisBuckets(bus.commands, LocalBuckets()))
+
+
+def _terms(settings: Settings) -> Terms:
+    """The budgets of the settings, where 0 sets no limit."""
+    caller, application = (
+        Allowance(capacity, capacity / settings.budget_seconds) if capacity else None
+        for capacity in (settings.caller_budget, settings.application_budget)
+    )
+    return Terms(caller, application)
 
 
 def _outside(settings: Settings) -> Outside:
@@ -190,7 +205,7 @@ def create_app(
     http = Endpoint(gateway.gate, authenticate, ide=settings.environment == "development")
     streams = EventStreams(gateway.live, gateway.hub, gateway.bus)
     graphql = StreamEndpoint(gateway.live, streams, gateway.service, authenticate, http)
-    rest = routes(OPERATIONS, runner=gateway.runner, schema=gateway.schema, authenticate=authenticate, clock=clock)
+    rest = _rest(gateway, clock)
 
     reference = document(OPERATIONS, gateway.schema, settings.base_path)
 
@@ -223,6 +238,17 @@ def create_app(
     )
     application.state.gateway = gateway
     return application
+
+
+def _rest(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
+    return routes(
+        OPERATIONS,
+        runner=gateway.runner,
+        schema=gateway.schema,
+        authenticate=gateway.authenticator.principal,
+        budgets=gateway.budgets,
+        clock=clock,
+    )
 
 
 def _workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[Background]:
@@ -305,7 +331,7 @@ def _middleware(settings: Settings, traces: Tracing) -> list[Middleware]:
             allow_origins=settings.allowed_origins,
             allow_methods=["GET", "POST", "PUT", "DELETE"],
             allow_headers=CORS_HEADERS,
-            expose_headers=["X-Trace-Id", OPERATION_HEADER],
+            expose_headers=["X-Trace-Id", OPERATION_HEADER, "RateLimit", "RateLimit-Policy", "Retry-After"],
             max_age=600,
         ),
         Middleware(PlainPaths),

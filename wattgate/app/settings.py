@@ -55,6 +55,15 @@ class Settings(BaseSettings):
     max_application_connections: int = Field(
         default=100_000, ge=1, description="Those of all accounts of one application; the oldest give way."
     )
+    caller_budget: int = Field(
+        default=50_000, ge=0, le=10**9, description="Cost that one log-in may spend at once; 0 sets no limit."
+    )
+    application_budget: int = Field(
+        default=5_000_000, ge=0, le=10**9, description="Cost of all callers of one application; 0 sets no limit."
+    )
+    budget_seconds: int = Field(
+        default=60, ge=1, le=86_400, description="Seconds in which a budget that was spent fills again."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
     log_format: Literal["text", "json"] = Field(default="text", description="How it is logged: json for collectors.")
     drain_pause: float = Field(

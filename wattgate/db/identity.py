@@ -14,11 +14,15 @@ from wattgate.db import passwords
 from wattgate.db.attempts import failed, refuse_in_haste, succeeded
 from wattgate.db.engine import Database
 from wattgate.db.guard import SCOPED
+from wattgate.db.lately import Lately
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
 from wattgate.principal import Principal, Role, Scheme
 
 AT_ONCE = 500
 """How many keys one statement names."""
+
+MOST_APPLICATIONS = 1_000
+"""How many applications are remembered by name."""
 
 
 def new_secret() -> str:
@@ -36,6 +40,7 @@ class Identity:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._applications = Lately[str, bool](most=MOST_APPLICATIONS, seconds=60.0)
 
     async def by_token(self, token: str, now: datetime) -> Principal | None:
         """The principal of a token that is neither expired nor deleted and whose account is active."""
@@ -129,6 +134,17 @@ class Identity:
             statement = update(Account).where(col(Account.account_id) == account_id).values(**values)
             await session.execute(statement, execution_options={**SCOPED, "synchronize_session": False})
             await session.commit()
+
+    async def has_application(self, application_id: str) -> bool:
+        """Whether there is such an application; what was found within a minute is not looked up again."""
+        if self._applications.get(application_id):
+            return True
+        found = await self._one(
+            select(col(Application.application_id)).where(col(Application.application_id) == application_id)
+        )
+        if found is not None:
+            self._applications.put(application_id, True)
+        return found is not None
 
     async def has_user(self, application_id: str, user_id: str) -> bool:
         """Whether the user exists in the application and is active."""

@@ -1,7 +1,7 @@
 """The documented REST interface: one Starlette route for each path of the catalogue."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,13 +13,16 @@ from starlette.routing import BaseRoute, Route
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
+from wattgate.graphql.bulk import Run
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.fields import edge_of
 from wattgate.graphql.operation import JSON, Operation, Rest
 from wattgate.graphql.runner import Runner, permit
 from wattgate.graphql.schema import Schema
 from wattgate.principal import Authenticate, Principal
+from wattgate.realtime.budgets import UNLIMITED, Balance, Budgets, rate_limit_headers, spent
 from wattgate.rest_compat.arguments import Binder, body_of, form_of
+from wattgate.rest_compat.cost import cost_of
 from wattgate.rest_compat.exchange import Answer, Exchange
 from wattgate.rest_compat.intake import record_stream
 from wattgate.rest_compat.render import name_of, render_field, renderer
@@ -36,6 +39,7 @@ def routes(
     runner: Runner,
     schema: Schema,
     authenticate: Authenticate,
+    budgets: Budgets = UNLIMITED,
     clock: Clock = utc_now,
 ) -> list[BaseRoute]:
     """A route for each path, with the methods that the catalogue has for it."""
@@ -43,7 +47,7 @@ def routes(
     for operation in operations:
         for rest in operation.rest:
             places[rest.path][rest.method][rest.media] = Place.of(operation, rest, schema)
-    door = Door(runner, authenticate, clock)
+    door = Door(runner, authenticate, budgets, clock)
     # "~" is above every letter: what is written out comes before a parameter that would match it too
     in_order = sorted(places.items(), key=lambda place: place[0].replace("{", "~"))
     return [Route(path, partial(door.serve, by_method), methods=list(by_method)) for path, by_method in in_order]
@@ -78,34 +82,45 @@ ByMedia = dict[str, Place]
 """The places of one method and path, by the media type of their answer."""
 
 
-class Door:
-    """Serves places: authenticates, gathers arguments, runs the operation, renders what it gave."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The arguments of a request, and the request itself; or what records a body that is still arriving."""
 
-    def __init__(self, runner: Runner, authenticate: Authenticate, clock: Clock) -> None:
+    arguments: dict[str, Any]
+    by: Exchange | Callable[[Run], Awaitable[dict[str, Any]]]
+
+
+class Door:
+    """Serves places: authenticates, gathers arguments, charges, runs the operation, renders what it gave."""
+
+    def __init__(self, runner: Runner, authenticate: Authenticate, budgets: Budgets, clock: Clock) -> None:
         self._runner = runner
         self._authenticate = authenticate
+        self._budgets = budgets
         self._clock = clock
 
     async def serve(self, places: Mapping[str, ByMedia], request: Request) -> Response:
         place = _wanted(places["GET" if request.method == "HEAD" else request.method], request)
+        balance: Balance | None = None
         try:
             principal = await self._authenticate(request.headers)
-            return await self._answer(place, principal, request)
+            if place.rest.scheme not in (None, principal.scheme):
+                raise Unauthenticated("Access denied")
+            permit(principal, place.operation.needs)
+            asked = await self._asked(place, request)
+            balance = await self._budgets.charge(principal, cost_of(place.operation, asked.arguments))
+            if balance and not balance.granted:
+                raise spent(balance)
+            response = await self._answer(place, principal, asked)
         except GatewayError as error:
             more = place.shape.refused if isinstance(error, RateLimited | Unauthenticated) else {}
-            return refusal(error, more, {**BODY, **place.shape.places}, place.shape.error)
+            response = refusal(error, more, {**BODY, **place.shape.places}, place.shape.error)
+        response.headers.update(rate_limit_headers(balance))
+        return response
 
-    async def _answer(self, place: Place, principal: Principal, request: Request) -> Response:
-        if place.rest.scheme not in (None, principal.scheme):
-            raise Unauthenticated("Access denied")
-        permit(principal, place.operation.needs)
-        headers = {OPERATION_HEADER: place.operation.name}
+    async def _asked(self, place: Place, request: Request) -> Asked:
         if take := place.shape.streams.get(_content_type(request)):
-
-            async def run(operation: Operation, arguments: dict[str, Any]) -> Any:
-                return await self._runner.run(operation, principal, arguments)
-
-            return json_response(await record_stream(take, request.stream(), run), place.rest.status, headers)
+            return Asked({}, partial(record_stream, take, request.stream()))
         exchange = Exchange(
             path=request.path_params,
             query=request.query_params,
@@ -113,8 +128,14 @@ class Door:
             now=self._clock(),
         )
         given = (place.shape.given or place.binder.given)(exchange)
-        arguments = place.binder.bind(given)
-        result = await self._runner.run(place.operation, principal, arguments)
+        return Asked(place.binder.bind(given), exchange)
+
+    async def _answer(self, place: Place, principal: Principal, asked: Asked) -> Response:
+        headers = {OPERATION_HEADER: place.operation.name}
+        run = partial(self._run, principal)
+        if not isinstance(asked.by, Exchange):
+            return json_response(await asked.by(run), place.rest.status, headers)
+        result = await run(place.operation, asked.arguments)
         rows = result if place.operation.many else [result]
         edges = {
             name: await self._runner.load(edge, principal, rows, {})
@@ -123,15 +144,18 @@ class Door:
         for found in chain.from_iterable(edges.values()):
             if isinstance(found, GatewayError):  # an edge may refuse one parent and answer the others
                 raise found
-        answer = Answer(exchange, result, edges, place.render)
+        answer = Answer(asked.by, result, edges, place.render)
         if place.shape.stream is None:
             return json_response(_told(place, answer), place.rest.status, headers)
 
         async def again(**replaced: Any) -> Any:
-            return await self._runner.run(place.operation, principal, {**arguments, **replaced})
+            return await run(place.operation, {**asked.arguments, **replaced})
 
         parts = place.shape.stream(answer, again)
         return StreamingResponse(parts, place.rest.status, headers, media_type=place.rest.media)
+
+    async def _run(self, principal: Principal, operation: Operation, arguments: dict[str, Any]) -> Any:
+        return await self._runner.run(operation, principal, arguments)
 
 
 def _wanted(places: ByMedia, request: Request) -> Place:
