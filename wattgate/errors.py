@@ -10,12 +10,9 @@
   - NotSupported: the record is there, but what is asked of it does not exist for its kind (404)
   - Conflict: the record stands against the change (409)
   - TooLarge: the request is larger than the gateway takes (413)
-<<<<<<< HEAD
   - UnsupportedMediaType: the request is of a type that the gateway does not read (415)
-  - RateLimited: too many attempts; again after `retry_after` seconds (429)
-=======
   - RateLimited: too many attempts, or a budget that is spent; again after `retry_after` seconds (429)
->>>>>>> e0efe39 (Requests are charged to budgets by what they cost: of each log-in, account and application)
+  - TimedOut: the operation took longer than it may, and was given up (503)
   - Unavailable: a part of the gateway is away for the moment (503)
   - Internal: a fault of ours; the log has it under the trace id (500)
 """
@@ -135,6 +132,10 @@ class UnsupportedMediaType(GatewayError):
 
 class RateLimited(GatewayError):
     code, status, retryable = "RATE_LIMITED", 429, True
+
+
+class TimedOut(GatewayError):
+    code, status = "TIMED_OUT", 503
 
 
 class Unavailable(GatewayError):

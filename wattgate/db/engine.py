@@ -1,5 +1,6 @@
 """The database: one engine for SQLite or PostgreSQL, and the sessions on it."""
 
+import asyncio
 import logging
 import math
 import time
@@ -10,7 +11,7 @@ from typing import Any
 
 import orjson
 from sqlalchemy import event
-from sqlalchemy.engine import Connection, Dialect, make_url
+from sqlalchemy.engine import Connection, Dialect, ExceptionContext, make_url
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -74,6 +75,7 @@ class Database:
         if self.sqlite:
             event.listen(sync, "connect", _prepare_sqlite)
             event.listen(sync, "begin", _begin_sqlite)
+            event.listen(sync, "handle_error", _interrupt_sqlite)
         else:
             event.listen(sync, "checkin", _rested)
             event.listen(sync, "checkout", partial(_ping, sync.dialect))
@@ -87,6 +89,8 @@ class Database:
         Where nothing is written there is no transaction: each statement sees what is committed, as it would within one
         (READ COMMITTED), and two ways to the server and back are saved. On SQLite a writing session takes the write
         lock at once: two that began as readers could not both become writers.
+
+        The statement of a session whose task is cancelled ends at once.
         """
         options: dict[str, Any] = {} if write else {WITHOUT_TRANSACTION: True}
         if not write and not self.sqlite:
@@ -152,6 +156,13 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     if not connection.get_execution_options().get(WITHOUT_TRANSACTION):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _interrupt_sqlite(context: ExceptionContext) -> None:
+    """End the statement of a task that is cancelled; asyncpg does so by itself, and SQLite's thread would go on."""
+    if isinstance(context.original_exception, asyncio.CancelledError) and context.connection is not None:
+        adapted: Any = context.connection.connection.dbapi_connection
+        adapted.run_async(lambda connection: connection.interrupt())
 
 
 def _rested(connection: Any, record: Any) -> None:

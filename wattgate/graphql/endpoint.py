@@ -20,7 +20,7 @@ from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
 from wattgate.graphql.accept import GRAPHQL_RESPONSE, JSON, media_type, wants_html
 from wattgate.graphql.documents import Invalid
 from wattgate.graphql.gate import Gate, Reply, encode
-from wattgate.graphql.schema import tell
+from wattgate.graphql.schema import tell_all
 from wattgate.principal import Authenticate
 from wattgate.realtime.protocol import Request
 from wattgate.trail import refused
@@ -151,9 +151,7 @@ def _told(
     errors: Sequence[GraphQLError], status: int, media: str, headers: Sequence[tuple[bytes, bytes]] = ()
 ) -> Answer:
     """The answer to a request that was not executed."""
-    for error in errors:
-        tell(error)
-    return Answer(status, encode({"errors": [error.formatted for error in errors]}), media, headers)
+    return Answer(status, encode({"errors": [error.formatted for error in tell_all(errors)]}), media, headers)
 
 
 def _cached(reply: Reply, media: str, headers: Mapping[str, str]) -> Answer:

@@ -19,7 +19,7 @@ from wattgate.graphql.executor import Executor
 from wattgate.graphql.gate import Gate
 from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.runner import Runner, permit
-from wattgate.graphql.schema import Schema, tell
+from wattgate.graphql.schema import Schema, tell_all
 from wattgate.graphql.selection import at_once, root_field, selection_of
 from wattgate.graphql.traced import served
 from wattgate.names import camel
@@ -124,7 +124,7 @@ class LiveService:
             since, variables[moving] = variables[moving], ""
         if since is not None and not isinstance(since, str):
             raise Invalid([GraphQLError("since is a position, which is a text")])
-        told_apart = (request.query, request.operation_name, _canonical(variables))
+        told_apart = (request.query or "", request.operation_name, _canonical(variables))
         prepared = self._prepared(*told_apart)
         operation = prepared.operation
         watch = await self._runner.run(operation, principal, dict(prepared.arguments))
@@ -229,6 +229,4 @@ def _data_scope(principal: Principal, scope: Scope, plain: bool) -> Hashable:
 
 def _refusal(errors: Sequence[GraphQLError]) -> Refused:
     """The errors by which an operation is refused before anything is executed."""
-    for error in errors:
-        tell(error)
-    return Refused(orjson.dumps([error.formatted for error in errors]))
+    return Refused(orjson.dumps([error.formatted for error in tell_all(errors)]))

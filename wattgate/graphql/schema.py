@@ -18,6 +18,9 @@ from wattgate.trail import refused
 
 log = logging.getLogger(__name__)
 
+MAX_TOLD = 50
+"""How many errors of an operation are told."""
+
 ROOTS = {
     "Query": "Everything that can be asked.",
     "Mutation": "Everything that can be changed.",
@@ -44,6 +47,18 @@ def tell(error: GraphQLError) -> None:
     log.error("a resolver failed at %s", error.path, exc_info=original)
     masked = Internal("an unexpected error has occurred")
     error.message, error.extensions = masked.message, masked.extensions
+
+
+def tell_all(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
+    """Errors with the error contract on them: the first MAX_TOLD, and how many more there are."""
+    told = list(errors[:MAX_TOLD])
+    for error in told:
+        tell(error)
+    if len(errors) > MAX_TOLD:
+        more = GraphQLError(f"{len(errors) - MAX_TOLD:,} more errors are not told")
+        tell(more)
+        told.append(more)
+    return told
 
 
 def build(operations: Iterable[Operation], *, hides: bool = False) -> Schema:

@@ -15,7 +15,7 @@ from graphql.execution.values import VariableValues
 
 from wattgate.graphql.compiled.engine import Plan
 from wattgate.graphql.executor import Executor
-from wattgate.graphql.schema import tell
+from wattgate.graphql.schema import tell_all
 from wattgate.realtime.subscription import NotAtOnce, Selection
 
 
@@ -86,9 +86,10 @@ async def by_graphql_core(executor: Executor, payload: Any) -> bytes:
     if inspect.isawaitable(result):
         result = await result
     assert isinstance(result, ExecutionResult)  # nothing is deferred in a subscription
-    for error in result.errors or ():
-        tell(error)
-    return orjson.dumps(result.formatted)[:-1]
+    told: dict[str, Any] = {"data": result.data}
+    if result.errors:
+        told["errors"] = [error.formatted for error in tell_all(result.errors)]
+    return orjson.dumps(told)[:-1]
 
 
 def _data(data: dict[str, Any]) -> bytes:

@@ -68,7 +68,7 @@ class Pong(_Message, frozen=True, tag="pong"):
 class Request(msgspec.Struct, frozen=True, rename="camel"):
     """An operation that is asked for."""
 
-    query: str
+    query: str | None = None
     operation_name: str | None = None
     variables: dict[str, Any] | None = None
     extensions: dict[str, Any] | None = None

@@ -29,7 +29,7 @@ from wattgate.graphql.compiled.values import together
 from wattgate.graphql.context import Context
 from wattgate.graphql.documents import Document, Invalid
 from wattgate.graphql.executor import Executor
-from wattgate.graphql.schema import Schema, tell
+from wattgate.graphql.schema import MAX_TOLD, Schema, tell, tell_all
 
 log = logging.getLogger(__name__)
 
@@ -44,9 +44,6 @@ FALLBACKS = 8
 
 MAX_PLANS = 16
 """How many plans a document has, for values of the variables that its conditions name; other values have none."""
-
-MAX_ERRORS = 50
-"""How many errors of an execution are told."""
 
 
 _is_awaitable: Any = optimized_is_awaitable  # which says what it is not, and is typed as saying less
@@ -88,7 +85,7 @@ class Engine:
         """The values of an operation's variables. Invalid where one is not what its type says."""
         declared = document.operation.variable_definitions or ()
         found = get_variable_values(
-            self._graphql, declared, dict(given or {}), MAX_ERRORS, hide_suggestions=self.schema.hides
+            self._graphql, declared, dict(given or {}), MAX_TOLD, hide_suggestions=self.schema.hides
         )
         if isinstance(found, list):
             raise Invalid(found)
@@ -182,10 +179,7 @@ class Engine:
         if inspect.isawaitable(result):
             result = await result
         assert isinstance(result, ExecutionResult)  # the schema has no @defer
-        errors = list(result.errors or ())
-        for error in errors:
-            tell(error)
-        return Executed(result.data, errors)
+        return Executed(result.data, tell_all(result.errors or ()))
 
     def _count(self, plan: Plan) -> None:
         plan.failures += 1
