@@ -130,16 +130,28 @@ class Engine:
     async def _run(
         self, plan: Plan, call: Context, document: Document, variables: VariableValues, done: dict[str, Any]
     ) -> dict[str, Any]:
-        """The data; what is complete stands in `done` too, in case of an error. Mutations wait for each other."""
+        """The data; what is complete stands in `done` too, in case of an error. Mutations wait for each other.
+
+        A query's other fields are brought to their end where one fails: whoever goes on needs what they tell, and
+        nothing has to run twice.
+        """
+        failed: list[Exception] = []
 
         async def complete(key: str, root: Root) -> None:
-            done[key] = await root(call, variables)
+            try:
+                done[key] = await root(call, variables)
+            except Exception as error:  # noqa: BLE001 (it is raised below)
+                failed.append(error)
 
         if document.kind is OperationType.MUTATION or len(plan.roots) == 1:
             for key, root in plan.roots.items():
                 await complete(key, root)
+                if failed:
+                    break
         else:
             await together(*[complete(key, root) for key, root in plan.roots.items()])
+        if failed:
+            raise failed[0]
         return {key: done[key] for key in plan.roots}
 
     async def _go_on(
@@ -192,7 +204,11 @@ class Engine:
             binder = Binder(self.schema.schema_converter.scalar_registry, self.schema.config, document.operation)
             written = write(root, self._checks, binder)
         except Exception as error:  # noqa: BLE001 (what cannot be compiled is served all the same)
-            log.log(logging.DEBUG if isinstance(error, Refused) else logging.WARNING, "not compiled: %s", error)
+            log.log(
+                logging.DEBUG if isinstance(error, Refused | GraphQLError) else logging.WARNING,
+                "not compiled: %s",
+                error,
+            )
             return None
         return Plan(written.roots, {slot.key: slot for slot in root.slots}, written.source)
 

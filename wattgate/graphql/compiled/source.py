@@ -175,16 +175,14 @@ class _Writer:
         """The function of a field whose objects have edges: its answers for a list of parents."""
         name, body = self._name("edge"), Lines(1)
         if isinstance(slot.reach, Edge):
-            body.add(f"R = aligned(await {self._load(slot, 'P')}, P)")
+            load = f"c.load_all({self._constant('edge', slot.reach)}, {self._arguments(slot)}, P)"
+            body.add(f"R = aligned(await {load}, P)")
         else:
             body.add(f"R = [p.{_attribute(slot)} for p in P]")
         self._fork(body, slot)
         body.add("return R")
         self._function(f"async def {name}(c, v, P):", body)
         return name
-
-    def _load(self, slot: Slot, parents: str) -> str:
-        return f"c.load_all({self._constant('edge', slot.reach)}, {self._arguments(slot)}, {parents})"
 
     def _fork(self, body: Lines, slot: Slot) -> None:
         """Replace the objects in the values R, which may be lists of lists, by what the level below makes of them."""
@@ -227,11 +225,14 @@ class _Writer:
         """The function of a level: dicts of objects of one type, whose edges are followed all at once."""
         name, body = self._name("level"), Lines(1)
         ready = {slot.key: self._name("x") for slot in selected.slots if slot.awaits}
-        calls = [
-            f"{self._edge(slot)}(c, v, L)" if slot.forks else self._load(slot, "L")
-            for slot in selected.slots
-            if slot.awaits
-        ]
+        calls = []
+        for slot in selected.slots:
+            if slot.forks:
+                calls.append(f"{self._edge(slot)}(c, v, L)")
+            elif slot.awaits:  # binding arguments may fail, and no coroutine may be left that nobody awaits
+                bound = self._name("b")
+                body.add(f"{bound} = {self._arguments(slot)}")
+                calls.append(f"c.load_all({self._constant('edge', slot.reach)}, {bound}, L)")
         if len(calls) == 1:
             body.add(f"found = [await {calls[0]}]")
         elif calls:

@@ -11,6 +11,7 @@ from graphql import (
     GraphQLSchema,
     Undefined,
 )
+from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.types.base import StrawberryObjectDefinition
 
 from wattgate.graphql.compiled.reach import DEFINITION
@@ -30,13 +31,19 @@ class Told(NamedTuple):
 
     schema: GraphQLSchema
     field_name: str
+    is_awaitable: Callable[[Any], bool] = optimized_is_awaitable
+
+
+def nothing(value: Any) -> bool:
+    """Whether graphql-core takes a value for null or an error, or waits for it, whatever type it should have."""
+    return value is None or value is Undefined or isinstance(value, Exception) or hasattr(value, "__await__")
 
 
 def plain(coerce: Coerce) -> Coerce:
     """graphql-core's coercion of a leaf, for values that it would not refuse to look at."""
 
     def coerced(value: Any) -> Any:
-        if value is None or isinstance(value, Exception) or hasattr(value, "__await__"):
+        if nothing(value):
             raise Fault(f"{value!r} is no leaf")
         found = coerce(value)
         if found is None or found is Undefined:
@@ -98,7 +105,7 @@ class Classes:
 
     def check(self, value: Any) -> None:
         """Fault where a value is no object of the type."""
-        if value is None or isinstance(value, Exception) or hasattr(value, "__await__"):
+        if nothing(value):
             raise Fault(f"{value!r} is no object")
         if self._kind.is_type_of is not None and self._kind.is_type_of(value, self._told) is not True:  # type: ignore[arg-type]
             raise Fault(f"{value!r} is not of the type {self._kind.name}")
@@ -123,7 +130,7 @@ class Members:
         known = self._names.get(value.__class__)
         if known is not None:
             return known
-        if value is None or isinstance(value, Exception) or self._kind.resolve_type is None:
+        if nothing(value) or self._kind.resolve_type is None:
             raise Fault(f"{value!r} has no known type")
         found = self._kind.resolve_type(value, self._told, self._kind)  # type: ignore[arg-type]
         if found.__class__ is not str:
@@ -140,6 +147,8 @@ async def mixed(
 ) -> list[Any]:
     """What the levels of several types make of objects of these, in their order."""
     names = [name(value) for value in values]
+    if not levels.keys() >= set(names):
+        raise Fault("an object has a type that cannot stand here")
     groups: dict[str, list[Any]] = {}
     for one, value in zip(names, values, strict=True):
         groups.setdefault(one, []).append(value)
