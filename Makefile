@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --progress-bar off -q
 TESTS ?= tests
 
-.PHONY: run test faults check bench lock format
+.PHONY: run test faults fuzz check bench lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -18,6 +18,12 @@ faults: .venv/installed-dev
 	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"
 	@WATTGATE_TEST_FAULTS=long $(BIN)/python -m pytest --timeout 1800 tests/faults \
 		tests/browser/test_display_link.py
+
+# Other documents: make fuzz FROM=100
+FROM ?= 0
+fuzz: .venv/installed-dev
+	@echo "wattgate: comparing compiled documents with graphql-core, tens of thousands of them (some minutes)"
+	@WATTGATE_TEST_FUZZ=$(FROM) $(BIN)/python -m pytest -n 2 --timeout 1800 tests/compiled
 
 check: .venv/installed-dev
 	@echo "wattgate: format, lint, types, layers"
