@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from tests.support.house import House
 from tests.support.servers import serving
-from wattgate.graphql.accept import media_type
+from wattgate.graphql.accept import media_type, wants_events
 from wattgate.graphql.endpoint import LARGE, Endpoint
 from wattgate.graphql.gate import Gate
 from wattgate.graphql.operation import Call, Kind, operation
@@ -24,6 +24,7 @@ from wattgate.principal import Permission
 
 JSON = "application/json"
 GRAPHQL = "application/graphql-response+json"
+EVENTS = "text/event-stream"
 HELLO = "{ __typename }"
 
 
@@ -68,6 +69,7 @@ async def test_what_is_no_request_is_told_by_400_and_a_message(served: House, bo
     told = answer.json()
     assert "data" not in told
     assert all(error["extensions"]["code"] == "BAD_INPUT" for error in told["errors"])
+    assert {error["extensions"]["traceId"] for error in told["errors"]} == {answer.headers["x-trace-id"]}
     assert why in " ".join(error["message"] for error in told["errors"])
 
 
@@ -108,6 +110,25 @@ async def test_requests_are_in_utf_8(served: House, media: str, status: int) -> 
 ])  # fmt: skip
 def test_the_type_of_an_answer_is_what_the_client_takes(accept: str, media: str | None) -> None:
     assert media_type(accept) == media
+
+
+@pytest.mark.parametrize(("accept", "events"), [
+    (EVENTS, True),
+    (f"{EVENTS}, multipart/mixed", True),
+    (f"{EVENTS}, */*", True),
+    (f"{JSON};q=0.9, {EVENTS}", True),
+    (f"{GRAPHQL}, application/graphql+json, {JSON}, {EVENTS}, multipart/mixed", False),
+    (f"{JSON}, {EVENTS};q=0.9", False),
+    ("*/*", False),
+    ("", False),
+])  # fmt: skip
+async def test_a_query_is_answered_by_events_where_the_client_takes_them_rather_than_json(
+    served: House, accept: str, events: bool
+) -> None:
+    assert wants_events(accept) is events
+    answer = await post(served, '{"query": "{ __typename }"}', accept=accept)
+    assert answer.headers["content-type"].startswith(EVENTS) is events
+    assert ("event: next" in answer.text) is events
 
 
 async def test_whoever_takes_no_type_that_can_be_had_is_told(served: House) -> None:
