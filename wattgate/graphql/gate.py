@@ -97,7 +97,7 @@ class Gate:
 
     def document(self, request: Request) -> Document:
         """The operation that is asked for. Invalid where there is none, or where the document is wrong."""
-        if not request.query:
+        if request.query is None:
             raise BadInput("the request has no query")
         return self._documents.find(request.query, request.operation_name)
 
