@@ -190,9 +190,7 @@ async def test_an_address_without_a_request_is_told(served: House, parameters: d
 
 
 async def test_large_answers_are_compressed_for_those_who_take_that(served: House) -> None:
-    fields = (
-        "resourceId resourceTypeId ownerId name description classifier createdAt type { name description }"
-    )
+    fields = "resourceId resourceTypeId ownerId name description classifier createdAt type { name description }"
     query = "{ " + " ".join(f"a{n:03}: resources {{ {fields} }}" for n in range(20)) + " }"
     for accepts, encoding in (("gzip", "gzip"), ("identity", None)):
         headers = {"accept-encoding": accepts, **served.one.headers["account"]}
