@@ -5,10 +5,11 @@ from typing import Any
 
 import uvloop
 
+from bench.graphql import bench_graphql
 from bench.live import bench_live
 from bench.readings import bench_readings
 
-BENCHMARKS: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = (bench_readings, bench_live)
+BENCHMARKS: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = (bench_readings, bench_graphql, bench_live)
 
 
 for benchmark in BENCHMARKS:

@@ -1,0 +1,158 @@
+"""Requests over HTTP/1.1 as cheap as they can be: connections that are kept, each with one request at a time."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
+
+import orjson
+
+ANSWERED_WITHIN = 60.0
+"""How many seconds the last answers may take."""
+
+GOOD = b'{"data":{"'
+"""How the body of an answer without errors begins: every server here tells the data first, or errors before them."""
+
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A document, the variables of the requests in turn, and how many connections send it."""
+
+    name: str
+    document: str
+    variables: Sequence[Mapping[str, Any]]
+    connections: int
+
+    def requests(self, tokens: Sequence[str]) -> list[bytes]:
+        """Requests with each of the variables and each of the tokens, if there are any."""
+        count = max(len(self.variables), len(tokens))
+        shown = [{"token": token} for token in tokens] or [{}]
+        return [
+            _post(self.document, self.variables[n % len(self.variables)], shown[n % len(shown)]) for n in range(count)
+        ]
+
+
+def _post(document: str, variables: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
+    body = orjson.dumps({"query": document, "variables": variables})
+    sent = {
+        "Host": "127.0.0.1",
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "Content-Length": str(len(body)),
+        **headers,
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    return f"POST /graphql HTTP/1.1\r\n{lines}\r\n".encode() + body
+
+
+@dataclass(frozen=True)
+class Served:
+    """How many requests were answered, and in how many seconds."""
+
+    count: int
+    seconds: float
+
+
+class Load:
+    """Connections to a server that send the same requests in turns."""
+
+    def __init__(self, requests: Sequence[bytes]) -> None:
+        self.requests = cycle(requests)
+        self.connections: list[Connection] = []
+        self.until = 0.0
+        self._busy = 0
+        self._count = 0
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def run(self, seconds: float) -> Served:
+        """Ask for so many seconds, and wait for the last answers: nothing is on its way before or after."""
+        self._count, self._busy = 0, len(self.connections)
+        self._done = asyncio.get_running_loop().create_future()
+        begun = time.monotonic()
+        self.until = begun + seconds
+        for connection in self.connections:
+            connection.ask()
+        async with asyncio.timeout(seconds + ANSWERED_WITHIN):
+            await self._done
+        return Served(self._count, time.monotonic() - begun)
+
+    def answered(self, connection: "Connection") -> None:
+        """Count an answer; ask for the next one while there is time."""
+        self._count += 1
+        if time.monotonic() < self.until:
+            connection.ask()
+            return
+        self._busy -= 1
+        if not self._busy and not self._done.done():
+            self._done.set_result(None)
+
+    def fail(self, why: str) -> None:
+        """End the run: a figure of refusals is none."""
+        if not self._done.done():
+            self._done.set_exception(RuntimeError(why))
+
+
+@asynccontextmanager
+async def load(port: int, requests: Sequence[bytes], *, connections: int) -> AsyncIterator[Load]:
+    """So many connections to a port of this machine."""
+    made, loop = Load(requests), asyncio.get_running_loop()
+    try:
+        for _ in range(connections):
+            _, connection = await loop.create_connection(lambda: Connection(made), "127.0.0.1", port)
+            made.connections.append(connection)
+        yield made
+    finally:
+        for connection in made.connections:
+            connection.leave()
+
+
+class Connection(asyncio.Protocol):
+    """One connection, and what has come of the answer that it waits for."""
+
+    transport: Any
+
+    def __init__(self, load: Load) -> None:
+        self._load = load
+        self._data = b""
+        self._whole = self._body = 0
+        self._left = False
+
+    def connection_made(self, transport: Any) -> None:  # uvloop's is none of asyncio's classes
+        self.transport = transport
+
+    def ask(self) -> None:
+        """Send the next request."""
+        self.transport.write(next(self._load.requests))
+
+    def data_received(self, data: bytes) -> None:
+        self._data = data = self._data + data if self._data else data
+        if not self._whole:
+            end = data.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            found = _LENGTH.search(data, 0, end + 2)
+            if not found or data[9:12] != b"200":
+                self._load.fail(f"refused: {data[:400]!r}")
+                return
+            self._whole, self._body = end + 4 + int(found[1]), end + 4
+        if len(data) == self._whole:
+            if not data.startswith(GOOD, self._body):
+                self._load.fail(f"errors: {data[self._body : self._body + 400]!r}")
+                return
+            self._data, self._whole = b"", 0
+            self._load.answered(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self._left:
+            self._load.fail(f"lost: {error}")
+
+    def leave(self) -> None:
+        """Close the connection."""
+        self._left = True
+        self.transport.abort()

@@ -1,0 +1,96 @@
+"""What the servers of `bench/graphql.py` that have no database keep in memory, and what they are asked."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bench.load import Question
+
+PATH = "SAMPLE"
+"""The environment variable that names the file of the sample."""
+
+START = datetime(2025, 1, 1, tzinfo=UTC)
+HOMES, RESOURCES, SAMPLES, FIRST = 20, 4, 384, 5
+"""Homes, resources of each, readings of each resource, and how many of them a home's resource shows unless asked."""
+
+
+HOME = """query ($id: ID!) {
+  home(id: $id) {
+    id name city timeZone
+    resources { id name classifier unit type { name label } current { at value } tariff { name rate } }
+  }
+}"""
+READINGS = "query ($id: ID!) { readings(resourceId: $id) { at value unit estimated } }"
+TREE = "{ homes { id name resources { id name readings { at value unit estimated } } } }"
+
+
+def home_id(home: int) -> str:
+    """The identifier of a home."""
+    return f"home-{home:02}"
+
+
+def resource_id(home: int, resource: int) -> str:
+    """The identifier of a resource of a home."""
+    return f"{home_id(home)}-{resource}"
+
+
+def questions() -> list[Question]:
+    """What every server is asked."""
+    ids = [{"id": home_id(home)} for home in range(HOMES)]
+    of_resources = [{"id": resource_id(home, 0)} for home in range(HOMES)]
+    return [
+        Question("hello", "{ hello }", [{}], 32),
+        Question("home", HOME, ids, 32),
+        Question("readings", READINGS, of_resources, 8),
+        Question("tree", TREE, [{}], 4),
+    ]
+
+
+def sample(tokens: int = 1000) -> dict[str, Any]:
+    """Homes with their resources, types, tariffs and readings, and so many tokens that are good."""
+    places = [(home, resource) for home in range(HOMES) for resource in range(RESOURCES)]
+    return {
+        "tokens": {f"token-{number:04}-of-a-user-who-has-logged-in": f"user-{number:04}" for number in range(tokens)},
+        "types": [
+            {"id": f"type-{number}", "name": f"energy {number}", "label": f"Energy {number}"}
+            for number in range(RESOURCES)
+        ],
+        "homes": [
+            {"id": home_id(home), "name": f"Home {home}", "city": "Bristol", "timeZone": "Europe/London"}
+            for home in range(HOMES)
+        ],
+        "resources": [
+            {
+                "id": resource_id(home, resource),
+                "homeId": home_id(home),
+                "typeId": f"type-{resource}",
+                "name": f"Resource {resource}",
+                "classifier": "electricity.consumption",
+                "unit": "kWh",
+            }
+            for home, resource in places
+        ],
+        "tariffs": [{"resourceId": resource_id(*place), "name": "Flat", "rate": 24.5 + place[0]} for place in places],
+        "readings": {resource_id(*place): _readings(place) for place in places},
+    }
+
+
+def _readings(place: tuple[int, int]) -> list[dict[str, Any]]:
+    return [
+        {
+            "at": f"{START + n * timedelta(minutes=30):%Y-%m-%dT%H:%M:%S.000Z}",
+            "value": ((n * 7919 + 97 * place[0] + place[1]) % 2500 + 1) / 1000 + 0.0005,
+            "unit": "kWh",
+            "estimated": n % 7 == 0,
+        }
+        for n in range(SAMPLES)
+    ]
+
+
+def loaded() -> dict[str, Any]:
+    """The sample of this process, from the file that its environment names."""
+    read: dict[str, Any] = orjson.loads(Path(os.environ[PATH]).read_bytes())
+    return read
