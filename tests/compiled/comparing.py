@@ -3,14 +3,16 @@
 import inspect
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import count
 from typing import Any
 
-from graphql import DocumentNode, GraphQLError, execute
+from graphql import DocumentNode, FragmentDefinitionNode, GraphQLError, SelectionSetNode, execute
+from graphql.execution.collect_fields import FragmentDetails, collect_fields
+from graphql.execution.values import VariableValues, get_variable_values
 from strawberry.execution import optimized_is_awaitable
 
 from tests.compiled.documents import Request
@@ -18,6 +20,9 @@ from wattgate.graphql.compiled.engine import OFF_SECONDS, Engine
 from wattgate.graphql.documents import Document, Invalid
 from wattgate.graphql.executor import Executor
 from wattgate.graphql.schema import tell_all
+
+OTHER_ERRORS = "errors of no data"
+"""A difference that may be: it is none where graphql-core tells these errors too, of the same root fields alone."""
 
 
 class How(Enum):
@@ -105,26 +110,41 @@ async def by_engine(engine: Watched, document: Document, request: Request, conte
     return answer(executed.data, executed.errors, calls), how
 
 
+async def errors_of_roots(schema: Any, document: Document, request: Request, context: Callable[[], Any]) -> set[str]:
+    """The errors that graphql-core tells of a query's root fields where each is executed alone."""
+    given = get_variable_values(schema._schema, document.operation.variable_definitions or (), request.variables)
+    assert isinstance(given, VariableValues)  # the request has been executed
+    fragments = {
+        one.name.value: FragmentDetails(one)
+        for one in document.node.definitions
+        if isinstance(one, FragmentDefinitionNode)
+    }
+    fields = collect_fields(schema._schema, fragments, given, schema._schema.query_type, document.operation)
+    errors: set[str] = set()
+    for nodes in fields.grouped_field_set.values():
+        operation = replace(document.operation, selection_set=SelectionSetNode(selections=tuple(n.node for n in nodes)))
+        definitions = tuple(operation if one is document.operation else one for one in document.node.definitions)
+        alone = replace(document.node, definitions=definitions)
+        errors.update((await by_graphql_core(schema, alone, request, context())).errors)
+    return errors
+
+
 def difference(expected: Answer, found: Answer, *, mutation: bool) -> str | None:
     """What is different; None where nothing is that matters.
 
-    Where an error has reached the root, graphql-core cancels what it had not finished: which of the other errors it
-    knows by then is a matter of time, and so is which operations of a query it has begun.
+    Where an error of a query has reached the root, graphql-core cancels what it had not finished. Which of the other
+    errors it knows by then is a matter of time, and so is which operations it has begun: OTHER_ERRORS.
     """
     if expected.data != found.data:
         return "data"
-    if expected.nothing:
-        if bool(expected.errors) != bool(found.errors) or not (
-            set(expected.errors) & set(found.errors) or not found.errors
-        ):
-            return "errors of no data"
-    elif Counter(expected.errors) != Counter(found.errors):
+    same = Counter(expected.errors) == Counter(found.errors)
+    if expected.nothing and not mutation:
+        return None if same else OTHER_ERRORS
+    if not same:
         return "errors"
-    if mutation and expected.calls != found.calls:
-        return "calls"
-    if not mutation and not expected.nothing and Counter(expected.calls) != Counter(found.calls):
-        return "calls"
-    return None
+    if mutation:
+        return None if expected.calls == found.calls else "calls"
+    return None if Counter(expected.calls) == Counter(found.calls) else "calls"
 
 
 def _timeless(error: GraphQLError) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class Inputs:
 
     def _leaf(self, type_: Any, name: str) -> Any:
         known = self._pool(type_.name, name)
-        if known and self._rng.random() < 0.9:
+        if known and self._rng.random() < 0.97:
             return self._rng.choice(known)
         if isinstance(type_, GraphQLEnumType):
             return self._rng.choice(list(type_.values))

@@ -12,13 +12,14 @@ import pytest
 
 from tests.compiled.comparing import How
 from tests.compiled.documents import requests
-from tests.compiled.running import Report, compare
+from tests.compiled.running import GRAPHQL_CORE_LEAVES, Report, compare
 from tests.compiled.scale import RATES, scale
 from tests.compiled.schema import schema
 from tests.compiled.world import World
 from wattgate.graphql.context import Context
 from wattgate.principal import Principal, Role
 
+pytestmark = GRAPHQL_CORE_LEAVES
 SCALE = scale()
 Tell = Callable[[Report], None]
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.compiled.comparing import How, Watched, by_engine, by_graphql_core, difference
 from tests.compiled.documents import Request
+from tests.compiled.running import GRAPHQL_CORE_LEAVES
 from tests.compiled.schema import schema
 from tests.compiled.values import FAULTS, Fault
 from tests.compiled.world import World
@@ -14,6 +15,7 @@ from wattgate.graphql.context import Context
 from wattgate.graphql.documents import Documents
 from wattgate.principal import Principal, Role
 
+pytestmark = GRAPHQL_CORE_LEAVES
 SCHEMA = schema()
 ENGINE = Watched(SCHEMA)
 DOCUMENTS = Documents(SCHEMA)

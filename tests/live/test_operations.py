@@ -21,6 +21,7 @@ async def answer(one: Socket, query: str, operation_id: str = "1", **more: Any) 
     message = await one.hear()
     assert (message["type"], message["id"]) == ("next", operation_id)
     assert await one.hear() == {"type": "complete", "id": operation_id}
+    assert message["payload"].pop("extensions")["cost"].keys() == {"requested", "remaining", "limit", "reset"}
     return message["payload"]
 
 

@@ -10,8 +10,8 @@ from tests.support.live import NEVER, LiveHouse
 from tests.support.socket import Socket, socket
 from wattgate.realtime.limits import Limits
 
-FILLING = " ".join(f"a{number}: resourceId" for number in range(60))
-"""What makes a payload some 3 KB, so that few of them fill what lies between a gateway and its client."""
+FILLING = " ".join(f"a{number}: resourceId" for number in range(48))
+"""What makes a payload some 2 KB, so that few of them fill what lies between a gateway and its client."""
 
 READINGS = f"subscription ($ids: [ID!]!) {{ readings(resourceIds: $ids) {{ field value {FILLING} }} }}"
 ALERTS = "subscription { alerts { alertId } }"

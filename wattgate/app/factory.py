@@ -140,7 +140,7 @@ def assemble(
         outside=_outside(settings),
     )
     schema = build(OPERATIONS, hides=settings.environment == "production")
-    gate = Gate(schema, runner)
+    gate = Gate(schema, runner, budgets=budgets)
     identity = Identity(database)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 JSON = "application/json"
 GRAPHQL_RESPONSE = "application/graphql-response+json"
+EVENT_STREAM = "text/event-stream"
 
 OFFERED = (GRAPHQL_RESPONSE, JSON)
 """What can be had; of two that are equally welcome the first."""
@@ -20,6 +21,17 @@ def media_type(accept: str) -> str | None:
         return JSON if max(ranges.get(one, 0.0) for one in ("*/*", "application/*")) > 0 else None
     found = max(OFFERED, key=lambda name: ranges.get(name, 0.0))
     return found if ranges.get(found, 0.0) > 0 else None
+
+
+@lru_cache(256)
+def wants_events(accept: str) -> bool:
+    """Whether a client takes an event stream rather than an answer.
+
+    Some name all types that they can read, whatever they ask for, so that of two that are equally welcome it is the
+    answer.
+    """
+    ranges = _ranges(accept)
+    return ranges.get(EVENT_STREAM, 0.0) > max(ranges.get(name, 0.0) for name in OFFERED)
 
 
 def wants_html(accept: str) -> bool:

@@ -15,19 +15,20 @@ from graphql import (
     VariableNode,
     Visitor,
     get_operation_ast,
-    parse,
     specified_rules,
     validate,
     visit,
 )
+from graphql.execution.values import VariableValues
 
+from wattgate.graphql.limits import DocumentLimits, parse, refusal
 from wattgate.graphql.schema import Schema
 
-KEPT = 1_000
-"""How many documents are kept; the least recently used gives way."""
+SHORT, MAX_SHORT = 4_096, 1_000
+"""Up to how many characters a document is short, and how many of these are kept: the least recently used gives way."""
 
-LONGEST = 16 * 1024
-"""Characters of the longest document that is kept."""
+MAX_LONG = 50
+"""How many longer documents are kept. One of 32 KB may hold a megabyte."""
 
 MAX_ERRORS = 20
 """How many errors of a document are told."""
@@ -48,6 +49,10 @@ class Document:
     def kind(self) -> OperationType:
         return self.operation.operation
 
+    def cost(self, variables: VariableValues) -> int:
+        """What the operation costs."""
+        return 1
+
 
 class Invalid(Exception):
     """A request is wrong before anything is executed; the errors say how."""
@@ -58,24 +63,34 @@ class Invalid(Exception):
 
 
 class Documents:
-    """Reads texts. Those that are wrong are remembered too."""
+    """Reads texts within their limits. Those that are wrong are remembered too."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, limits: DocumentLimits) -> None:
         self._schema = schema
-        self._known = lru_cache(KEPT)(self._read)
+        self._limits = limits
+        self._short = lru_cache(MAX_SHORT)(self._read)
+        self._long = lru_cache(MAX_LONG)(self._read)
 
     def find(self, text: str, name: str | None = None) -> Document:
         """The operation of a text, by its name where it has several. Invalid where there is none, or it is wrong."""
-        found = self._known(text, name) if len(text) <= LONGEST else self._read(text, name)
+        if len(text) <= SHORT:
+            found = self._short(text, name)
+        elif len(text) <= self._limits.characters:
+            found = self._long(text, name)
+        else:
+            found = self._read(text, name)
         if isinstance(found, Document):
             return found
         raise Invalid(found)
 
     def _read(self, text: str, name: str | None) -> Document | list[GraphQLError]:
         try:
-            node = parse(text)
+            node = parse(text, self._limits)
         except GraphQLError as error:
             return [error]
+        too_much = refusal(node, self._limits)
+        if too_much is not None:
+            return [too_much]
         graphql = self._schema._schema
         rules = (*specified_rules, NoSchemaIntrospectionCustomRule) if self._schema.hides else specified_rules
         errors = validate(graphql, node, rules, MAX_ERRORS, hide_suggestions=self._schema.hides)

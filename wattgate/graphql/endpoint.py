@@ -8,7 +8,7 @@ and by 200 where it takes only `application/json`, as clients of that type expec
 import gzip
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -19,11 +19,14 @@ from strawberry.http.ides import get_graphql_ide_html
 from wattgate.errors import BadInput, GatewayError, UnsupportedMediaType
 from wattgate.graphql.accept import GRAPHQL_RESPONSE, JSON, media_type, wants_html
 from wattgate.graphql.documents import Invalid
-from wattgate.graphql.gate import Gate, Reply, encode
+from wattgate.graphql.gate import Gate, Reply, Spent, encode
 from wattgate.graphql.schema import tell_all
 from wattgate.principal import Authenticate
+from wattgate.realtime.budgets import Balance, rate_limit_headers
 from wattgate.realtime.protocol import Request
 from wattgate.trail import refused
+
+Headers = list[tuple[bytes, bytes]]
 
 LARGE = 2_048
 """From how many bytes on an answer is compressed, for clients that take gzip."""
@@ -93,11 +96,14 @@ class Endpoint:
             reply = await self._gate.answer(principal, request, document)
         except NotGet:
             return _told([GraphQLError("only queries are asked by GET")], 405, media, [(b"allow", b"POST")])
+        except Spent as over:
+            return _over(over, media)
         except Invalid as invalid:
             return _told(invalid.errors, 400 if media == GRAPHQL_RESPONSE else 200, media)
         except GatewayError as error:
             return refusal(error, media)
-        return _cached(reply, media, headers) if method == "GET" else Answer(200, reply.encoded(), media)
+        told = _headers(reply.balance)
+        return _cached(reply, media, headers, told) if method == "GET" else Answer(200, reply.encoded(), media, told)
 
 
 async def _body(receive: Receive) -> bytes:
@@ -154,11 +160,23 @@ def _told(
     return Answer(status, encode({"errors": [error.formatted for error in tell_all(errors)]}), media, headers)
 
 
-def _cached(reply: Reply, media: str, headers: Mapping[str, str]) -> Answer:
-    """The answer to a GET, which a client may keep for as long as asking again gives the same."""
-    body = reply.encoded()
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    kept = [(b"etag", tag.encode()), (b"cache-control", b"private, no-cache")]
+def _cached(reply: Reply, media: str, headers: Mapping[str, str], told: Headers) -> Answer:
+    """The answer to a GET, which a client may keep for as long as asking again gives the same.
+
+    The tag is a weak one: it says nothing of the cost, which is told beside the result and is never the same.
+    """
+    tag = f'W/"{hashlib.sha256(reply.result()).hexdigest()[:32]}"'
+    kept = [(b"etag", tag.encode()), (b"cache-control", b"private, no-cache"), *told]
     if tag in headers.get("if-none-match", ""):
         return Answer(304, b"", media, kept)
-    return Answer(200, body, media, kept)
+    return Answer(200, reply.encoded(), media, kept)
+
+
+def _over(over: Spent, media: str) -> Answer:
+    """The answer to a caller whose budget is spent."""
+    answer = refusal(over.error, media)
+    return replace(answer, headers=[*answer.headers, *_headers(over.balance)])
+
+
+def _headers(balance: Balance | None) -> Headers:
+    return [(name.lower().encode(), value.encode()) for name, value in rate_limit_headers(balance).items()]

@@ -3,68 +3,138 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import orjson
 from graphql import GraphQLError, OperationType
+from graphql.execution.values import VariableValues
 
-from wattgate.errors import BadInput, GatewayError, TimedOut
+from wattgate.errors import BadInput, CostTooHigh, GatewayError, TimedOut
 from wattgate.graphql.compiled.engine import Engine
 from wattgate.graphql.context import Context
 from wattgate.graphql.documents import Document, Documents
+from wattgate.graphql.limits import DocumentLimits
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema
 from wattgate.graphql.traced import served
 from wattgate.principal import Principal
+from wattgate.realtime.budgets import UNLIMITED, Balance, Budgets, spent
 from wattgate.realtime.protocol import Request
 from wattgate.trail import refused
 
 TIME_LIMIT = 30.0
 """How many seconds a query or mutation may take."""
 
+DOCUMENT_LIMITS = DocumentLimits()
 
-class Reply(NamedTuple):
-    """The result of a query or mutation. It has `data`, which is None where an error has reached the root."""
+MAX_COST = 100_000
+"""What an operation may cost."""
+
+DRY_RUN = "dryRun"
+"""The extension of a request that asks what an operation costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The result of a query or mutation. Its `data` is None where an error has reached the root.
+
+    `cost` is what it cost, and `balance` what is left to the caller, where the caller has a budget.
+    """
 
     data: dict[str, Any] | None
-    errors: Sequence[GraphQLError] = ()
+    errors: Sequence[GraphQLError]
+    cost: int
+    balance: Balance | None
+
+    def result(self) -> bytes:
+        """The result in JSON, without what is said of its cost."""
+        return encode(self._result())
 
     def encoded(self) -> bytes:
-        """The result in JSON, data first."""
-        body: dict[str, Any] = {"data": self.data}
+        """All of it in JSON, data first."""
+        return encode({**self._result(), "extensions": {"cost": told_cost(self.cost, self.balance)}})
+
+    def _result(self) -> dict[str, Any]:
         if self.errors:
-            body["errors"] = [error.formatted for error in self.errors]
-        return encode(body)
+            return {"data": self.data, "errors": [error.formatted for error in self.errors]}
+        return {"data": self.data}
+
+
+class Spent(Exception):
+    """A budget does not have what an operation costs."""
+
+    def __init__(self, balance: Balance) -> None:
+        super().__init__(balance.policy)
+        self.balance = balance
+        self.error = spent(balance)
+
+
+def told_cost(cost: int, balance: Balance | None) -> dict[str, int]:
+    """A cost as `extensions.cost` tells it; `reset` is in how many seconds the budget is whole again."""
+    if balance is None:
+        return {"requested": cost}
+    return {"requested": cost, "remaining": balance.remaining, "limit": balance.limit, "reset": balance.reset}
 
 
 class Gate:
-    """Finds documents and has them executed."""
+    """Finds documents, charges their callers, and has them executed."""
 
-    def __init__(self, schema: Schema, runner: Runner, *, time_limit: float = TIME_LIMIT) -> None:
-        self._time_limit = time_limit
+    def __init__(
+        self,
+        schema: Schema,
+        runner: Runner,
+        *,
+        budgets: Budgets = UNLIMITED,
+        limits: DocumentLimits = DOCUMENT_LIMITS,
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
         self.engine = Engine(schema)
-        self._documents = Documents(schema)
         self._runner = runner
+        self._budgets = budgets
+        self._documents = Documents(schema, limits)
+        self._time_limit = time_limit
 
     def document(self, request: Request) -> Document:
         """The operation that is asked for. Invalid where there is none, or where the document is wrong."""
-        if not request.query:
+        if request.query is None:
             raise BadInput("the request has no query")
         return self._documents.find(request.query, request.operation_name)
 
     async def answer(self, principal: Principal, request: Request, document: Document) -> Reply:
-        """The result of a query or mutation. Invalid where it is wrong before anything is executed."""
+        """The result of a query or mutation. Invalid where it is wrong before anything is executed.
+
+        A dry run, which `extensions.dryRun` asks for, answers the cost and executes nothing.
+        """
         if document.kind is OperationType.SUBSCRIPTION:
             raise BadInput("subscriptions are served over WebSockets and as event streams")
         variables = self.engine.variables(document, request.variables)
+        if request.extensions and request.extensions.get(DRY_RUN) is True:
+            return Reply(None, (), document.cost(variables), await self._budgets.charge(principal, 0))
+        cost, balance = await self.charge(principal, document, variables)
         call = Context(self._runner, principal)
         with served(self._runner.spans, document.operation):
             try:
                 async with asyncio.timeout(self._time_limit):
                     executed = await self.engine.execute(call, document, variables, request.variables)
             except TimeoutError:
-                return Reply(None, [_error(TimedOut(f"the operation took more than {self._time_limit:g} seconds"))])
-        return Reply(executed.data, executed.errors)
+                late = TimedOut(f"the operation took more than {self._time_limit:g} seconds")
+                return Reply(None, [_error(late)], cost, balance)
+        return Reply(executed.data, executed.errors, cost, balance)
+
+    async def charge(
+        self, principal: Principal, document: Document, variables: VariableValues
+    ) -> tuple[int, Balance | None]:
+        """What an operation costs, and what is left to its caller. CostTooHigh where it costs more than any may, Spent
+        where the caller's budget does not have it.
+        """
+        cost = document.cost(variables)
+        if cost > MAX_COST:
+            raise CostTooHigh(f"this costs {cost:,}, and an operation may cost {MAX_COST:,}: ask for less at once")
+        balance = await self._budgets.charge(principal, cost)
+        if balance is not None and not balance.granted:
+            raise Spent(balance)
+        return cost, balance
 
 
 def _error(error: GatewayError) -> GraphQLError:

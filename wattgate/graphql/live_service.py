@@ -16,7 +16,7 @@ from wattgate.graphql.compiled.engine import Plan
 from wattgate.graphql.context import Context
 from wattgate.graphql.documents import Document, Invalid
 from wattgate.graphql.executor import Executor
-from wattgate.graphql.gate import Gate
+from wattgate.graphql.gate import Gate, Spent
 from wattgate.graphql.operation import Kind, Operation
 from wattgate.graphql.runner import Runner, permit
 from wattgate.graphql.schema import Schema, tell_all
@@ -100,6 +100,8 @@ class LiveService:
             reply = await self._gate.answer(principal, request, document)
         except Invalid as invalid:
             raise _refusal(invalid.errors) from None
+        except Spent as over:
+            raise over.error from None
         return Answer(reply.encoded())
 
     def subscribes(self, request: Request) -> bool:
@@ -127,6 +129,7 @@ class LiveService:
         told_apart = (request.query or "", request.operation_name, _canonical(variables))
         prepared = self._prepared(*told_apart)
         operation = prepared.operation
+        await self._gate.charge(principal, document, prepared.variables)
         watch = await self._runner.run(operation, principal, dict(prepared.arguments))
         plain = prepared.at_once is not None and watch.view is None
         return Subscription(

@@ -8,7 +8,7 @@ from graphql import GraphQLEnumType, GraphQLError, GraphQLInputObjectType, Graph
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
-from wattgate.errors import GatewayError, Internal
+from wattgate.errors import BadInput, GatewayError, Internal
 from wattgate.graphql.executor import Executor
 from wattgate.graphql.fields import field_of
 from wattgate.graphql.glossary import VALUES, described
@@ -42,7 +42,7 @@ def tell(error: GraphQLError) -> None:
         refused(original)
         return  # graphql-core has copied its extensions already
     if original is None or isinstance(original, GraphQLError):
-        error.extensions = {**(error.extensions or {}), "code": "BAD_INPUT", "retryable": False}
+        error.extensions = {**(error.extensions or {}), **BadInput(error.message).extensions}
         return
     log.error("a resolver failed at %s", error.path, exc_info=original)
     masked = Internal("an unexpected error has occurred")

@@ -5,6 +5,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wattgate.errors import BadInput, GatewayError
+from wattgate.graphql.accept import EVENT_STREAM, wants_events
 from wattgate.graphql.endpoint import from_body, from_query, refusal
 from wattgate.graphql.live_service import LiveService
 from wattgate.principal import Authenticate
@@ -13,7 +14,6 @@ from wattgate.realtime.event_streams import EventStreams
 from wattgate.realtime.live import Live
 from wattgate.realtime.service import Refused
 
-EVENT_STREAM = "text/event-stream"
 TOKEN_HEADER = "x-graphql-event-stream-token"
 LAST_EVENT_ID = "last-event-id"
 
@@ -38,7 +38,7 @@ class StreamEndpoint:
         try:
             if (token := _token(request)) or request.method in ("PUT", "DELETE"):
                 await self._single(token, request, scope, receive, send)
-            elif EVENT_STREAM in request.headers.get("accept", ""):
+            elif wants_events(request.headers.get("accept", "")):
                 await self._distinct(request, scope, receive, send)
             else:
                 await self._following(scope, receive, send)
