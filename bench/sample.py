@@ -82,7 +82,7 @@ def _readings(place: tuple[int, int]) -> list[dict[str, Any]]:
     return [
         {
             "at": f"{START + n * timedelta(minutes=30):%Y-%m-%dT%H:%M:%S.000Z}",
-            "value": ((n * 7919 + 97 * place[0] + place[1]) % 2500 + 1) / 1000 + 0.0005,
+            "value": round(((n * 7919 + 97 * place[0] + place[1]) % 2500) / 1000 + 0.0005, 4),
             "unit": "kWh",
             "estimated": n % 7 == 0,
         }

@@ -24,7 +24,7 @@ async def answers(contender: Contender) -> dict[str, Any]:
             for question in contender.questions:
                 asked = {"query": question.document, "variables": question.variables[0]}
                 good = {"token": contender.tokens[0]} if contender.tokens else {}
-                told[question.name] = (await http.post("/graphql", json=asked, headers=good)).json()
+                told[question.name] = (await http.post("/graphql", json=asked, headers=good)).json()["data"]
                 if good:
                     assert (await http.post("/graphql", json=asked, headers={"token": "another"})).is_error
     return told
@@ -40,9 +40,9 @@ def fields(answer: Any) -> int:
 async def test_the_executor_and_plain_strawberry_answer_alike(tmp_path: Path) -> None:
     ours, plain = [await answers(one) for one in in_memory(tmp_path, None)]
     assert ours == plain
-    assert fields(ours["home"]["data"]) == 58
-    assert len(ours["readings"]["data"]["readings"]) == 384
-    homes = ours["tree"]["data"]["homes"]
+    assert fields(ours["home"]) == 58
+    assert len(ours["readings"]["readings"]) == 384
+    homes = ours["tree"]["homes"]
     assert [len(homes), len(homes[0]["resources"]), len(homes[0]["resources"][0]["readings"])] == [20, 4, 5]
 
 
@@ -57,9 +57,9 @@ async def test_mercurius_answers_alike(tmp_path: Path, node_scripts: Node) -> No
 async def test_the_gateway_answers_from_its_database(postgresql_url: str) -> None:
     async with database_on(postgresql_url) as url, in_database(url, None, SHORT) as (ours,):
         told = await answers(ours)
-    assert fields(told["home"]["data"]) == 58
+    assert fields(told["home"]) == 58
     for name, of in (("month, objects", "buckets"), ("month, columns", "columns")):
-        readings = told[name]["data"]["readings"][of]
+        readings = told[name]["readings"][of]
         assert len(readings if of == "buckets" else readings["value"]) == 31 * 48
 
 
@@ -67,9 +67,9 @@ async def test_postgraphile_answers_from_the_same_tables(postgresql_url: str, no
     with node(NODE) as found:
         async with database_on(postgresql_url) as url, in_database(url, found, SHORT) as (_, theirs):
             told = await answers(theirs)
-    resources = told["home"]["data"]["virtualEntityByVeId"]["virtualEntityResourcesByVeId"]["nodes"]
+    resources = told["home"]["virtualEntityByVeId"]["virtualEntityResourcesByVeId"]["nodes"]
     assert [len(one["resourceByResourceId"]["tariffsByResourceId"]["nodes"]) for one in resources] == [1, 1, 1, 1]
-    readings = told["month, columns"]["data"]["resourceByResourceId"]["readingsByResourceNumber"]["nodes"]
+    readings = told["month, columns"]["resourceByResourceId"]["readingsByResourceNumber"]["nodes"]
     assert len(readings) == SHORT.samples
 
 
