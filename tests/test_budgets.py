@@ -41,6 +41,7 @@ from wattgate.realtime.budgets import (
 from wattgate.realtime.bus.commands import Commands
 from wattgate.realtime.payers import Allowance, Payer, Terms, payers_of
 from wattgate.realtime.redis_budgets import RedisBuckets
+from wattgate.realtime.redis_presence import Presence
 from wattgate.rest_compat.routes import routes
 
 TEN = Allowance(10, 1.0)
@@ -147,7 +148,7 @@ class Kept:
 def kept(request: pytest.FixtureRequest, commands: Commands) -> Kept:
     clock = Clock()
     local = LocalBuckets(clock)
-    return Kept(local if request.param == "memory" else RedisBuckets(commands, local, clock), clock)
+    return Kept(local if request.param == "memory" else RedisBuckets(Presence(commands), local, clock), clock)
 
 
 async def test_what_was_spent_comes_back_with_time_and_no_more_than_that(kept: Kept) -> None:
@@ -205,7 +206,7 @@ async def test_many_at_once_get_what_there_is_and_no_more(kept: Kept) -> None:
 async def test_redis_counts_as_the_function_does(spendings: list[tuple[int, int]], redis: RedisServer) -> None:
     payers = [payer(Allowance(20, 2.125)), payer(Allowance(33, 0.375))]
     clock, commands = Clock(), Commands(Address.at(redis.url))
-    local, shared = LocalBuckets(clock), RedisBuckets(commands, LocalBuckets(Clock()), clock)
+    local, shared = LocalBuckets(clock), RedisBuckets(Presence(commands), LocalBuckets(Clock()), clock)
     for eighths, cost in spendings:
         clock.now += timedelta(seconds=eighths / 8)
         assert await shared.spend(payers, cost) == await local.spend(payers, cost)
@@ -220,7 +221,7 @@ async def test_gateways_on_one_redis_cannot_spend_more_than_there_is_together(
 ) -> None:
     others = Commands(Address.at(redis.url))
     one = payer(Allowance(100, 0.001))
-    gateways = [RedisBuckets(some, LocalBuckets()) for some in (commands, others)]
+    gateways = [RedisBuckets(Presence(some), LocalBuckets()) for some in (commands, others)]
     told = await asyncio.gather(*(gateways[n % 2].spend([one], 3) for n in range(300)))
     assert sum(one.granted for one in told) == 33
     await others.close()
@@ -228,7 +229,7 @@ async def test_gateways_on_one_redis_cannot_spend_more_than_there_is_together(
 
 async def test_a_bucket_is_gone_from_redis_when_it_is_full(redis: RedisServer, commands: Commands) -> None:
     one = payer(Allowance(1_000, 10.0))
-    buckets = RedisBuckets(commands, LocalBuckets())
+    buckets = RedisBuckets(Presence(commands), LocalBuckets())
     await buckets.spend([one], 500)
     key = f"wattgate:budget:{one.key}"
     assert 45_000 < await redis.command("PTTL", key) <= 50_000
@@ -247,7 +248,7 @@ async def test_buckets_of_one_application_are_together_in_a_cluster() -> None:
 async def test_the_time_of_shared_buckets_is_that_of_redis(commands: Commands) -> None:
     one = payer(Allowance(1_000, 1_000.0))
     slow = Clock()
-    buckets = RedisBuckets(commands, LocalBuckets(slow))
+    buckets = RedisBuckets(Presence(commands), LocalBuckets(slow))
     assert (await buckets.spend([one], 1_000)).granted
     await until(lambda: buckets.spend([one], 100), lambda told: told.granted)
 
@@ -256,13 +257,13 @@ async def test_while_redis_is_away_each_gateway_counts_for_itself(
     redis: RedisServer, commands: Commands, caplog: pytest.LogCaptureFixture
 ) -> None:
     one = payer(Allowance(10, 0.001))
-    buckets = RedisBuckets(commands, LocalBuckets(), again=0.05)
+    buckets = RedisBuckets(Presence(commands, again=0.05), LocalBuckets())
     assert (await buckets.spend([one], 8)).remaining == 2
     await redis.kill()
     assert (await buckets.spend([one], 4)).remaining == 6, "its own bucket was full"
     assert (await buckets.spend([one], 4)).remaining == 2
     assert not (await buckets.spend([one], 4)).granted
-    assert caplog.text.count("budgets are counted by each gateway") == 1
+    assert caplog.text.count("Redis does not answer") == 1
     await redis.start("--appendonly", "no")
     await until(lambda: buckets.spend([one], 0), lambda told: told.remaining == 10)  # a new Redis knows of no spending
 

@@ -192,3 +192,22 @@ async def test_templates_from_before_are_their_first_published_version(database_
     await upgrade(database)
     assert await is_current(database)
     await database.close()
+
+
+async def test_applications_from_before_take_any_document(database_url: str) -> None:
+    database = Database(database_url)
+
+    def before(connection: Connection) -> None:
+        migrate(connection, "0013")
+        put(connection, "application", application_id="a")
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(before)
+    await upgrade(database)
+    async with database.engine.begin() as connection:
+        found = await connection.execute(text("SELECT trusted_only FROM application"))
+        assert not found.scalar_one()
+        await connection.run_sync(lambda sync: migrate(sync, "0013", down=True))
+    await upgrade(database)
+    assert await is_current(database)
+    await database.close()

@@ -157,6 +157,7 @@ class Principal:
 
     `user_id` is the account's user, or the user for whom an application acts (header `userId`).
     `token_id` and `expires_at` are set when the caller came with a token, and `scopes` when that is an OAuth one.
+    `trusted_only` says that the application's callers may name no GraphQL documents but registered ones.
     """
 
     role: Role
@@ -167,6 +168,7 @@ class Principal:
     token_id: str | None = None
     expires_at: datetime | None = None
     scopes: frozenset[str] | None = None
+    trusted_only: bool = False
 
     def scope(self, permission: Permission) -> Scope | None:
         """How far the permission reaches for this caller; None where it is not granted.

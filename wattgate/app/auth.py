@@ -50,9 +50,10 @@ class Authenticator:
 
     async def _anonymous(self, application_id: str | None) -> Principal:
         """Somebody without credentials. Whatever application they make up, it is the same one."""
-        if application_id is not None and not await self._identity.has_application(application_id):
-            application_id = NO_SUCH_APPLICATION
-        return Principal(Role.ANONYMOUS, application_id=application_id)
+        if application_id is None:
+            return Principal(Role.ANONYMOUS)
+        found = await self._identity.anonymous(application_id)
+        return found or Principal(Role.ANONYMOUS, application_id=NO_SUCH_APPLICATION)
 
     async def _basic(self, credentials: str, application_id: str | None) -> Principal | None:
         try:

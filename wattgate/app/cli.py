@@ -20,6 +20,7 @@ from wattgate.app.carriers import mail_channel
 from wattgate.app.commands import err, out, run, with_gateway
 from wattgate.app.demo import live, seed
 from wattgate.app.demo.simulated_network import SimulatedNetwork
+from wattgate.app.document_commands import documents_app
 from wattgate.app.factory import Gateway, create_app
 from wattgate.app.import_commands import network_app, readings_app, tariff_app
 from wattgate.app.launcher import launch
@@ -56,6 +57,7 @@ for name, commands in (
     ("tariff", tariff_app),
     ("network", network_app),
     ("template", template_app),
+    ("documents", documents_app),
 ):
     app.add_typer(commands, name=name)
 app.command()(watch)

@@ -29,6 +29,7 @@ from wattgate.app.middleware import BodyLimit, PlainPaths, Trace
 from wattgate.app.pages import pages
 from wattgate.app.rules import Rules
 from wattgate.app.settings import Settings
+from wattgate.app.shared import shared_by, terms
 from wattgate.app.tracing import Tracing, tracing
 from wattgate.app.unsubscribing import unsubscribing
 from wattgate.app.upkeep import run_upkeep
@@ -45,23 +46,18 @@ from wattgate.graphql.live_service import LiveService
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
 from wattgate.graphql.socket_endpoint import SocketEndpoint
+from wattgate.graphql.stored_documents import StoredDocuments
 from wattgate.graphql.stream_endpoint import StreamEndpoint
 from wattgate.messages.addresses import AllowList
 from wattgate.messages.outside import Outside
-from wattgate.realtime.address import Address
-from wattgate.realtime.budgets import Budgets, LocalBuckets
+from wattgate.realtime.budgets import Budgets
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.event_streams import EventStreams
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.limits import Limits
 from wattgate.realtime.live import Live
-from wattgate.realtime.payers import Allowance, Terms
-from wattgate.realtime.redis_budgets import RedisBuckets
-from wattgate.realtime.redis_seats import RedisSeats
-from wattgate.realtime.seats import LocalSeats, Seats
 from wattgate.realtime.sockets import Sockets
+from wattgate.realtime.texts import Texts
 from wattgate.rest_compat.intake import TAKES
 from wattgate.rest_compat.openapi import document
 from wattgate.rest_compat.routes import OPERATION_HEADER, routes
@@ -109,6 +105,8 @@ class Gateway:
     service: LiveService
     live: Live
     budgets: Budgets
+    texts: Texts
+    documents: StoredDocuments
     readiness: Readiness = field(default_factory=Readiness)
 
     @property
@@ -130,7 +128,8 @@ def assemble(
     The limits of connections are those of the settings, unless others are given.
     """
     database = Database(settings.database_url, pool_size=settings.database_pool_size)
-    bus, seats, budgets = _bus(settings, clock)
+    bus, shared = shared_by(settings, clock)
+    budgets = Budgets(terms(settings), shared.buckets)
     runner = Runner(
         database,
         bus,
@@ -154,27 +153,11 @@ def assemble(
         gate=gate,
         authenticator=authenticator,
         service=service,
-        live=Live(hub, bus, seats, service, limits or _limits(settings)),
+        live=Live(hub, bus, shared.seats, service, limits or _limits(settings)),
         budgets=budgets,
+        texts=shared.texts,
+        documents=StoredDocuments(runner),
     )
-
-
-def _bus(settings: Settings, clock: Clock) -> tuple[Bus, Seats, Budgets]:
-    """What joins the gateways, and what counts the connections of all and what they spend."""
-    terms = _terms(settings)
-    if settings.redis_url is None:
-        return MemoryBus(), LocalSeats(), Budgets(terms, LocalBuckets())
-    bus = RedisBus(Address.at(settings.redis_url))
-    return bus, RedisSeats(bus.commands, clock), Budgets(terms, RedisBuckets(bus.commands, LocalBuckets()))
-
-
-def _terms(settings: Settings) -> Terms:
-    """The budgets of the settings, where 0 sets no limit."""
-    caller, application = (
-        Allowance(capacity, capacity / settings.budget_seconds) if capacity else None
-        for capacity in (settings.caller_budget, settings.application_budget)
-    )
-    return Terms(caller, application)
 
 
 def _outside(settings: Settings) -> Outside:

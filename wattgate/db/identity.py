@@ -40,7 +40,7 @@ class Identity:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._applications = Lately[str, bool](most=MOST_APPLICATIONS, seconds=60.0)
+        self._anonymous = Lately[str, Principal](most=MOST_APPLICATIONS, seconds=60.0)
 
     async def by_token(self, token: str, now: datetime) -> Principal | None:
         """The principal of a token that is neither expired nor deleted and whose account is active."""
@@ -53,8 +53,10 @@ class Identity:
                 col(Token.expires_at),
                 col(Token.scope),
                 col(Account.administrator),
+                col(Application.trusted_only),
             )
             .join(Account, col(Account.account_id) == Token.account_id)
+            .join(Application, col(Application.application_id) == Token.application_id)
             .where(
                 col(Token.digest) == digest(token),
                 col(Token.expires_at) > now,
@@ -63,7 +65,7 @@ class Identity:
         )
         if found is None:
             return None
-        application_id, user_id, account_id, token_id, expires_at, scope, administrator = tuple(found)
+        application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = tuple(found)
         return Principal(
             role=Role.ADMINISTRATOR if administrator else Role.ACCOUNT,
             scheme=Scheme.TOKEN,
@@ -73,18 +75,28 @@ class Identity:
             token_id=token_id,
             expires_at=expires_at,
             scopes=None if scope is None else frozenset(scope.split()),
+            trusted_only=trusted_only,
         )
 
     async def by_application_credential(self, username: str, secret: str) -> Principal | None:
         """The principal of an application's own credential; None where name or secret is wrong."""
         credential = await self._one(
-            select(col(ApplicationCredential.application_id), col(ApplicationCredential.secret_digest)).where(
-                col(ApplicationCredential.username) == username, col(ApplicationCredential.active).is_(True)
+            select(
+                col(ApplicationCredential.application_id),
+                col(ApplicationCredential.secret_digest),
+                col(Application.trusted_only),
             )
+            .join(Application, col(Application.application_id) == ApplicationCredential.application_id)
+            .where(col(ApplicationCredential.username) == username, col(ApplicationCredential.active).is_(True))
         )
         if credential is None or not hmac.compare_digest(credential.secret_digest, digest(secret)):
             return None
-        return Principal(Role.APPLICATION, Scheme.BASIC, application_id=credential.application_id)
+        return Principal(
+            Role.APPLICATION,
+            Scheme.BASIC,
+            application_id=credential.application_id,
+            trusted_only=credential.trusted_only,
+        )
 
     async def by_password(self, application_id: str, username: str, password: str, now: datetime) -> Principal | None:
         """The principal of an active account in the application's own directory; None where the password is wrong.
@@ -108,6 +120,7 @@ class Identity:
             application_id=application_id,
             user_id=account.user_id,
             account_id=account.account_id,
+            trusted_only=account.trusted_only,
         )
 
     async def _account(self, application_id: str, username: str) -> Row[Any] | None:
@@ -119,6 +132,7 @@ class Identity:
                 col(Account.password_hash),
                 col(Account.failures),
                 col(Account.failed_at),
+                col(Application.trusted_only),
             )
             .join(Application, col(Application.application_id) == Account.application_id)
             .where(
@@ -135,16 +149,22 @@ class Identity:
             await session.execute(statement, execution_options={**SCOPED, "synchronize_session": False})
             await session.commit()
 
-    async def has_application(self, application_id: str) -> bool:
-        """Whether there is such an application; what was found within a minute is not looked up again."""
-        if self._applications.get(application_id):
-            return True
-        found = await self._one(
-            select(col(Application.application_id)).where(col(Application.application_id) == application_id)
-        )
+    async def anonymous(self, application_id: str) -> Principal | None:
+        """Somebody without credentials who names an application; None where there is none of that id.
+
+        What was found within a minute is not looked up again.
+        """
+        found = self._anonymous.get(application_id)
         if found is not None:
-            self._applications.put(application_id, True)
-        return found is not None
+            return found
+        trusted_only = await self._one(
+            select(col(Application.trusted_only)).where(col(Application.application_id) == application_id)
+        )
+        if trusted_only is None:
+            return None
+        found = Principal(Role.ANONYMOUS, application_id=application_id, trusted_only=trusted_only[0])
+        self._anonymous.put(application_id, found)
+        return found
 
     async def has_user(self, application_id: str, user_id: str) -> bool:
         """Whether the user exists in the application and is active."""

@@ -1,22 +1,14 @@
 """The budgets of several processes, kept in Redis."""
 
-import asyncio
-import logging
 from collections.abc import Sequence
 from typing import Any
-
-from redis.exceptions import RedisError
 
 from wattgate.clock import Clock
 from wattgate.realtime.batches import Batches
 from wattgate.realtime.budgets import TINY, Balance, LocalBuckets, balance
-from wattgate.realtime.bus.commands import Call, Commands
+from wattgate.realtime.bus.commands import Call
 from wattgate.realtime.payers import Payer
-
-log = logging.getLogger(__name__)
-
-AGAIN_SECONDS = 1.0
-"""How long after Redis was away it is looked for again."""
+from wattgate.realtime.redis_presence import Away, Presence
 
 # KEYS: the buckets of those who pay. ARGV: the time in seconds, or nothing for Redis's own; the cost; then for each key
 # what it holds and what flows in per second. Each bucket is charged, or none. A key lives until its bucket is full.
@@ -45,8 +37,6 @@ end
 return answer
 """
 
-LOOK = "return 1"
-
 
 class RedisBuckets:
     """Buckets that all gateways draw from. While Redis is away each gateway goes on with buckets of its own.
@@ -54,26 +44,15 @@ class RedisBuckets:
     The time is Redis's, so that the clocks of the gateways do not matter, unless a clock is given.
     """
 
-    def __init__(
-        self, commands: Commands, local: LocalBuckets, clock: Clock | None = None, *, again: float = AGAIN_SECONDS
-    ) -> None:
-        self._commands = commands
+    def __init__(self, redis: Presence, local: LocalBuckets, clock: Clock | None = None) -> None:
         self._local = local
         self._clock = clock
-        self._again = again
-        self._batches = Batches[Call, Any](commands.run)
-        self._look_at: float | None = None
-        """When Redis is looked for again (time of the loop); None while it answers."""
-        self._looking: asyncio.Task[None] | None = None
+        self._batches = Batches[Call, Any](redis.run)
 
     async def spend(self, payers: Sequence[Payer], cost: int) -> Balance:
-        if self._look_at is not None:
-            self._look_again(self._look_at)
-            return await self._local.spend(payers, cost)
         try:
             ((granted, *missing),) = await self._batches.ask([self._call(payers, cost)])
-        except (RedisError, OSError) as error:
-            self._lost(error)
+        except Away:
             return await self._local.spend(payers, cost)
         return balance(payers, [float(one) for one in missing], cost, granted=bool(granted))
 
@@ -85,23 +64,3 @@ class RedisBuckets:
             tuple(f"wattgate:budget:{payer.key}" for payer in payers),
             (now.encode(), cost, *(figure for allowance in allowances for figure in allowance)),
         )
-
-    def _lost(self, error: Exception) -> None:
-        """Ask Redis no more until it is back: a request must not wait for it."""
-        if self._look_at is None:
-            log.warning("budgets are counted by each gateway: Redis does not answer: %s", error or "no answer")
-        self._look_at = asyncio.get_running_loop().time() + self._again
-
-    def _look_again(self, due: float) -> None:
-        if due <= asyncio.get_running_loop().time() and (self._looking is None or self._looking.done()):
-            self._looking = asyncio.create_task(self._look())
-
-    async def _look(self) -> None:
-        """Whether Redis is back. Nobody waits for that, and it ends within the limits of all commands."""
-        try:
-            await self._commands.run([Call(LOOK, (), ())])
-        except (RedisError, OSError) as error:
-            self._lost(error)
-        else:
-            self._look_at = None
-            log.info("budgets are counted by all gateways together again")

@@ -28,6 +28,7 @@ from wattgate.db.models.devices import (
     TypeProtocol,
     TypeSensor,
 )
+from wattgate.db.models.documents import TrustedDocument
 from wattgate.db.models.flexibility import DfsEvent, DfsParticipation, DfsUser
 from wattgate.db.models.homes import VirtualEntity, VirtualEntityResource, VirtualEntityType, WantedResource
 from wattgate.db.models.identity import Account, Token, User
@@ -110,6 +111,7 @@ __all__ = [
     "TermsConditionsUser",
     "TestMail",
     "Token",
+    "TrustedDocument",
     "TypeProtocol",
     "TypeSensor",
     "User",

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import ClassVar
 
+from sqlalchemy import false
 from sqlmodel import Field, SQLModel
 
 from wattgate.db.columns import AssignedId, created_at, updated_at
@@ -32,12 +33,16 @@ class Tenanted(SQLModel):
 
 
 class Application(SQLModel, table=True):
-    """Whose the records are. `culture_code` is what people are written to in where nothing says otherwise."""
+    """Whose the records are. `culture_code` is what people are written to in where nothing says otherwise.
+
+    `trusted_only` says that its callers may have no GraphQL document executed but those that are registered.
+    """
 
     application_id: str = AssignedId()
     name: str
     culture_code: str = Field(default="en-GB", sa_column_kwargs={"server_default": "en-GB"})
     directory_id: str = Field()
+    trusted_only: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     created_at: datetime = created_at()
     updated_at: datetime = updated_at()
 
