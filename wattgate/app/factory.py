@@ -183,7 +183,7 @@ def create_app(
     """The gateway as an ASGI application."""
     traces = tracing()
     gateway = assemble(settings, network=network, clock=clock, limits=limits, spans=traces)
-    traces.watch(gateway.database.engine.sync_engine)
+    traces.watch(gateway.database.pooled.sync_engine)
     authenticate = gateway.authenticator.principal
     http = Endpoint(gateway.gate, authenticate, ide=settings.environment == "development")
     streams = EventStreams(gateway.live, gateway.hub, gateway.bus)

@@ -34,7 +34,7 @@ class Settings(BaseSettings):
     database_url: str = Field(
         default="sqlite:///wattgate.sqlite3", description="SQLite or PostgreSQL, as an SQLAlchemy URL."
     )
-    database_pool_size: int = Field(default=10, ge=1, le=200, description="Database connections of a process.")
+    database_pool_size: int = Field(default=20, ge=1, le=200, description="Database connections of a process.")
     redis_url: str | None = Field(
         default=None,
         description="Redis 6.2 or later, which joins several gateways: redis:// or rediss://user:password@host:port/0.",

@@ -56,6 +56,9 @@ _DRIVERS = {
 class Database:
     """The engine and its sessions.
 
+    `engine` has transactions, which are begun and committed. `pooled`, whose connections it shares, has none on
+    PostgreSQL: each statement is one, and nothing is to be set when a connection is taken.
+
     `url` is an SQLAlchemy URL of SQLite or PostgreSQL; the asyncio driver is chosen where none is named.
     """
 
@@ -64,14 +67,17 @@ class Database:
         parsed = parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
         self.url = parsed
         self.sqlite = parsed.get_backend_name() == "sqlite"
-        self.engine: AsyncEngine = create_async_engine(
+        self.pooled: AsyncEngine = create_async_engine(
             parsed,
+            **({} if self.sqlite else {"isolation_level": "AUTOCOMMIT"}),
             json_serializer=lambda value: orjson.dumps(value).decode(),
             json_deserializer=_json,
             pool_size=pool_size,
+            max_overflow=0,  # connections that come and go cost more than waiting for one
             hide_parameters=True,  # errors are logged, and the values are of people
         )
-        sync = self.engine.sync_engine
+        self.engine = self.pooled if self.sqlite else self.pooled.execution_options(isolation_level="READ COMMITTED")
+        sync = self.pooled.sync_engine
         if self.sqlite:
             event.listen(sync, "connect", _prepare_sqlite)
             event.listen(sync, "begin", _begin_sqlite)
@@ -92,16 +98,14 @@ class Database:
 
         The statement of a session whose task is cancelled ends at once.
         """
-        options: dict[str, Any] = {} if write else {WITHOUT_TRANSACTION: True}
-        if not write and not self.sqlite:
-            options["isolation_level"] = "AUTOCOMMIT"
+        engine = self.engine if write else self.pooled
         with _told():
-            async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_Session) as session:
-                await session.connection(execution_options=options)
+            async with AsyncSession(engine, expire_on_commit=False, sync_session_class=_Session) as session:
+                await session.connection(execution_options={} if write else {WITHOUT_TRANSACTION: True})
                 yield session
 
     async def close(self) -> None:
-        await self.engine.dispose()
+        await self.pooled.dispose()
 
 
 class _Session(Session):

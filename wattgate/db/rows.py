@@ -10,12 +10,13 @@ from sqlalchemy import (
     ARRAY,
     Column,
     ColumnElement,
+    Select,
     String,
     Table,
     and_,
+    bindparam,
     delete,
     func,
-    literal,
     or_,
     select,
     update,
@@ -124,16 +125,16 @@ class Rows:
 
     async def get(self, model: type[M], key: str) -> M:
         """The row with this identifier. NotFound for another application's or user's as for none."""
-        row = await self.first(model, self.key_of(model) == key)
-        if row is None:
+        found = await self._keyed(model, [key])
+        if not found:
             raise NotFound(f"no {_spoken(model)} with id {key}")
-        return row
+        return found[0]
 
     async def many(self, model: type[M], keys: Iterable[str]) -> dict[str, M]:
         """The visible rows among these identifiers, by identifier."""
         wanted, found = list(set(keys)), list[M]()
         for start in range(0, len(wanted), AT_ONCE):
-            found += await self.all(model, self._among(self.key_of(model), wanted[start : start + AT_ONCE]))
+            found += await self._keyed(model, wanted[start : start + AT_ONCE])
         return {getattr(row, model.key): row for row in found}
 
     async def named(self, model: type[M], keys: Sequence[str]) -> list[M]:
@@ -214,12 +215,15 @@ class Rows:
         found = await self._session.execute(statement, execution_options=SCOPED)
         return dict(iter(found))
 
-    def _among(self, column: Any, keys: list[str]) -> ColumnElement[bool]:
-        """That a column is one of some texts; PostgreSQL would compare each row with every one of a long list."""
-        postgresql = self._session.get_bind().dialect.name == "postgresql"
-        among = select(func.unnest(literal(keys, ARRAY(String)))) if postgresql else keys
-        found: ColumnElement[bool] = column.in_(among)
-        return found
+    async def _keyed(self, model: type[M], keys: list[str]) -> list[M]:
+        """The visible rows with these identifiers, by a statement that is made once for each model."""
+        owned = self.user_id is not None and model.owner is not None
+        scope = {"application": self.application_id, "keys": keys}
+        statement = _by_keys(model, self._session.get_bind().dialect.name, owned)
+        given = scope | {"owner": self.user_id} if owned else scope
+        found = await self._session.execute(statement, given, execution_options=SCOPED)
+        make = _struct(model)
+        return cast(list[M], [make(*row) for row in found])
 
     @staticmethod
     def key_of(model: type[Tenanted]) -> Any:
@@ -234,6 +238,23 @@ class Rows:
             scope.append(columns[model.owner] == self.user_id)
         # SQLModel's attributes are typed as their values, so that a comparison of them looks like a bool
         return [*scope, *cast(Iterable[ColumnElement[bool]], where)]
+
+
+@cache
+def _by_keys(model: type[Tenanted], dialect: str, owned: bool) -> Select[Any]:
+    """The statement for the rows of an application, or of one owner in it, that have some identifiers.
+
+    PostgreSQL would compare each row with every one of a long list, so that it gets them as a relation.
+    """
+    columns = columns_of(model)
+    where = [columns["application_id"] == bindparam("application")]
+    if owned:
+        where.append(columns[str(model.owner)] == bindparam("owner"))
+    if dialect == "postgresql":
+        keys: Any = select(func.unnest(bindparam("keys", type_=ARRAY(String))))
+    else:
+        keys = bindparam("keys", expanding=True)
+    return select(*columns).where(*where, columns[model.key].in_(keys))
 
 
 def _spoken(model: type[Tenanted]) -> str:
