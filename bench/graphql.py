@@ -275,7 +275,7 @@ def _verdict(met: bool) -> str:
 
 def _explain(told: Told) -> None:
     if any(one.busy < FULL for figures in told.values() for one in figures.values()):
-        console.print("* The server's core had time left: what it waited for set the rate, its load or its database.")
+        console.print(f"* It worked for less than {FULL:.0%} of the time: load, database or other work set the rate.")
     console.print()
 
 
