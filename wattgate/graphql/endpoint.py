@@ -90,7 +90,7 @@ class Endpoint:
             else:
                 _check_type(headers.get("content-type", ""))
                 request = from_body(await _body(receive))
-            document = self._gate.document(request)
+            request, document = await self._gate.find(principal, request)
             if method == "GET" and document.kind is not OperationType.QUERY:
                 raise NotGet
             reply = await self._gate.answer(principal, request, document)

@@ -15,6 +15,7 @@ from wattgate.graphql.compiled.engine import Engine
 from wattgate.graphql.context import Context
 from wattgate.graphql.documents import Document, Documents
 from wattgate.graphql.limits import DocumentLimits
+from wattgate.graphql.persisted import Persisted
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema
 from wattgate.graphql.traced import served
@@ -85,18 +86,31 @@ class Gate:
         schema: Schema,
         runner: Runner,
         *,
+        persisted: Persisted | None = None,
         budgets: Budgets = UNLIMITED,
         limits: DocumentLimits = DOCUMENT_LIMITS,
         time_limit: float = TIME_LIMIT,
     ) -> None:
         self.engine = Engine(schema)
         self._runner = runner
+        self._persisted = persisted
         self._budgets = budgets
         self._documents = Documents(schema, limits)
         self._time_limit = time_limit
 
+    async def find(self, principal: Principal, request: Request) -> tuple[Request, Document]:
+        """The request with the text of its document, and the operation that is asked for.
+
+        Invalid where there is none, or where the document is wrong; else as `Persisted.resolved` says.
+        """
+        resolved = request if self._persisted is None else await self._persisted.resolved(principal, request)
+        document = self.document(resolved)
+        if resolved is not request and self._persisted is not None:
+            await self._persisted.keep(request)
+        return resolved, document
+
     def document(self, request: Request) -> Document:
-        """The operation that is asked for. Invalid where there is none, or where the document is wrong."""
+        """The operation of a request with the text of its document. Invalid where that is wrong."""
         if request.query is None:
             raise BadInput("the request has no query")
         return self._documents.find(request.query, request.operation_name)

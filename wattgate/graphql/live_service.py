@@ -12,6 +12,7 @@ from graphql.execution.values import VariableValues, get_argument_values
 from strawberry.types.arguments import convert_arguments
 
 from wattgate.clock import Clock
+from wattgate.errors import GatewayError
 from wattgate.graphql.compiled.engine import Plan
 from wattgate.graphql.context import Context
 from wattgate.graphql.documents import Document, Invalid
@@ -93,7 +94,7 @@ class LiveService:
     async def begin(self, principal: Principal, request: Request) -> Answer | Subscription:
         CALLER.set(principal)
         try:
-            document = self._gate.document(request)
+            request, document = await self._gate.find(principal, request)
             if document.kind is OperationType.SUBSCRIPTION:
                 with served(self._runner.spans, document.operation):
                     return await self._subscription(principal, request, document)
@@ -104,18 +105,18 @@ class LiveService:
             raise over.error from None
         return Answer(reply.encoded())
 
-    def subscribes(self, request: Request) -> bool:
+    async def subscribes(self, principal: Principal, request: Request) -> bool:
         """Whether a subscription is asked for. Refused where the document is not valid."""
         try:
-            return self._gate.document(request).kind is OperationType.SUBSCRIPTION
+            return (await self._gate.find(principal, request))[1].kind is OperationType.SUBSCRIPTION
         except Invalid as invalid:
             raise _refusal(invalid.errors) from None
 
-    def mutates(self, request: Request) -> bool:
+    async def mutates(self, principal: Principal, request: Request) -> bool:
         """Whether a mutation is asked for; what is wrong with the document is told when it is begun."""
         try:
-            return self._gate.document(request).kind is OperationType.MUTATION
-        except Invalid:
+            return (await self._gate.find(principal, request))[1].kind is OperationType.MUTATION
+        except (Invalid, GatewayError):
             return False
 
     async def _subscription(self, principal: Principal, request: Request, document: Document) -> Subscription:

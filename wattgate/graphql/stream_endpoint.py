@@ -52,7 +52,7 @@ class StreamEndpoint:
         """One operation, on a stream of its own."""
         principal = await self._authenticate(request.headers)
         asked = from_query(scope["query_string"]) if request.method == "GET" else from_body(await request.body())
-        if request.method == "GET" and self._service.mutates(asked):
+        if request.method == "GET" and await self._service.mutates(principal, asked):
             await PlainTextResponse("a mutation goes by POST", 405, {"Allow": "POST"})(scope, receive, send)
             return
         stream = EventStream(self._live, principal, single=False)
@@ -79,7 +79,7 @@ class StreamEndpoint:
                 operation_id = (asked.extensions or {}).get("operationId")
                 if not isinstance(operation_id, str) or not operation_id:
                     raise BadInput("extensions.operationId is missing")
-                subscribes = self._service.subscribes(asked)
+                subscribes = await self._service.subscribes(principal, asked)
                 await self._streams.begin(token, operation_id, asked, subscribes=subscribes)
                 answer = Response(status_code=202)
             case _:
