@@ -101,7 +101,7 @@ async def _from_an_empty_folder(folder: Path, port: int) -> None:
         accounts = (await client.get("/api/v0-1/account", headers=basic)).json()
         assert [account["username"] for account in accounts] == ["ada@mine.example"]
         ide = await client.get("/graphql", headers={"Accept": "text/html"})
-        assert ide.status_code == 404  # serve is for production unless told otherwise
+        assert ide.status_code == 406  # serve is for production unless told otherwise
         assert (await client.get("/display")).status_code == 200
 
 

@@ -43,6 +43,7 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.endpoint import Endpoint
 from wattgate.graphql.gate import Gate
 from wattgate.graphql.live_service import LiveService
+from wattgate.graphql.persisted import Persisted
 from wattgate.graphql.runner import Runner
 from wattgate.graphql.schema import Schema, build
 from wattgate.graphql.socket_endpoint import SocketEndpoint
@@ -57,7 +58,6 @@ from wattgate.realtime.hub import Hub
 from wattgate.realtime.limits import Limits
 from wattgate.realtime.live import Live
 from wattgate.realtime.sockets import Sockets
-from wattgate.realtime.texts import Texts
 from wattgate.rest_compat.intake import TAKES
 from wattgate.rest_compat.openapi import document
 from wattgate.rest_compat.routes import OPERATION_HEADER, routes
@@ -105,7 +105,6 @@ class Gateway:
     service: LiveService
     live: Live
     budgets: Budgets
-    texts: Texts
     documents: StoredDocuments
     readiness: Readiness = field(default_factory=Readiness)
 
@@ -139,7 +138,8 @@ def assemble(
         outside=_outside(settings),
     )
     schema = build(OPERATIONS, hides=settings.environment == "production")
-    gate = Gate(schema, runner, budgets=budgets)
+    documents = StoredDocuments(runner)
+    gate = Gate(schema, runner, persisted=Persisted(documents, shared.texts), budgets=budgets)
     identity = Identity(database)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
@@ -155,8 +155,7 @@ def assemble(
         service=service,
         live=Live(hub, bus, shared.seats, service, limits or _limits(settings)),
         budgets=budgets,
-        texts=shared.texts,
-        documents=StoredDocuments(runner),
+        documents=documents,
     )
 
 

@@ -1,6 +1,7 @@
 """From what a request names to the text that it means: persisted documents, and applications that take no others.
 
-Sources: GraphQL over HTTP, appendix A (`documentId`); Apollo's automatic persisted queries (`extensions.persistedQuery`).
+Sources: GraphQL over HTTP, appendix A (`documentId`); Apollo's automatic persisted queries
+(`extensions.persistedQuery`).
 """
 
 from collections.abc import Mapping

@@ -79,7 +79,7 @@ class Lines:
     def add(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
 
-    def within(self, text: str) -> "Lines":
+    def block(self, text: str) -> "Lines":
         """The block that a statement opens."""
         self.add(text)
         return Lines(self.depth + 1, self.lines)
@@ -188,7 +188,7 @@ class _Writer:
         """Replace the objects in the values R, which may be lists of lists, by what the level below makes of them."""
         kind = _type(slot)
         body.add("F = []")
-        self._gather(body.within("for r in R:"), "r", kind)
+        self._gather(body.block("for r in R:"), "r", kind)
         body.add(f"D = await {self._below(slot)} if F else []")
         body.add("following = iter(D).__next__")
         body.add(f"R = [{self._back('r', kind)} for r in R]")
@@ -197,10 +197,10 @@ class _Writer:
         if isinstance(kind, GraphQLNonNull):
             inner = kind.of_type
         else:
-            lines, inner = lines.within(f"if {var} is not None:"), kind
+            lines, inner = lines.block(f"if {var} is not None:"), kind
         if isinstance(inner, GraphQLList):
             item = self._name("i")
-            self._gather(lines.within(f"for {item} in as_list({var}):"), item, inner.of_type)
+            self._gather(lines.block(f"for {item} in as_list({var}):"), item, inner.of_type)
         else:
             lines.add(f"F.append({var})")
 
@@ -240,7 +240,7 @@ class _Writer:
         if calls:
             body.add("found = [aligned(one, L) for one in found]")
         body.add("D = []")
-        loop = body.within(f"for o, {', '.join(ready.values())} in zip(L, *found):" if ready else "for o in L:")
+        loop = body.block(f"for o, {', '.join(ready.values())} in zip(L, *found):" if ready else "for o in L:")
         self._object(loop, "o", selected, ready)
         loop.add("D.append(o)")
         body.add("return D")
@@ -270,7 +270,7 @@ class _Writer:
         if isinstance(kind, GraphQLNonNull):
             inner = kind.of_type
         else:
-            lines, inner = lines.within(f"if {var} is not None:"), kind
+            lines, inner = lines.block(f"if {var} is not None:"), kind
         if isinstance(inner, GraphQLList):
             self._list(lines, var, inner, slot)
         elif is_leaf_type(inner):
@@ -282,10 +282,10 @@ class _Writer:
 
     def _list(self, lines: Lines, var: str, kind: GraphQLList[Any], slot: Slot) -> None:
         if not slot.below:
-            lines = lines.within(f"if {var}.__class__ is not Column:")  # whose items are answers already
+            lines = lines.block(f"if {var}.__class__ is not Column:")  # whose items are answers already
         made, item = self._name("l"), self._name("i")
         lines.add(f"{made} = []")
-        loop = lines.within(f"for {item} in as_list({var}):")
+        loop = lines.block(f"for {item} in as_list({var}):")
         self._value(loop, item, kind.of_type, slot)
         loop.add(f"{made}.append({item})")
         lines.add(f"{var} = {made}")
@@ -294,9 +294,9 @@ class _Writer:
         name, word = self._name("t"), "if"
         lines.add(f"{name} = {self._members(kind, slot)}({var})")
         for one, selected in slot.below.items():
-            self._object(lines.within(f"{word} {name} == {one!r}:"), var, selected, {})
+            self._object(lines.block(f"{word} {name} == {one!r}:"), var, selected, {})
             word = "elif"
-        lines.within("else:").add(f"raise Fault({name})")
+        lines.block("else:").add(f"raise Fault({name})")
 
     def _leaf(self, lines: Lines, var: str, kind: GraphQLLeafType) -> None:
         slow = self._constant("leaf", self._checks.leaf(kind))
