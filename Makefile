@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --progress-bar off -q
 TESTS ?= tests
 
-.PHONY: run test faults fuzz check bench lock format
+.PHONY: run test faults fuzz conformance check bench lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -24,6 +24,10 @@ FROM ?= 0
 fuzz: .venv/installed-dev
 	@echo "wattgate: comparing compiled documents with graphql-core, tens of thousands of them (some minutes)"
 	@WATTGATE_TEST_FUZZ=$(FROM) $(BIN)/python -m pytest -n 2 --timeout 1800 tests/compiled
+
+conformance: .venv/installed-dev
+	@echo "wattgate: running graphql-core's own tests of execution by way of compiled documents"
+	@$(BIN)/python -m tests.compiled.graphql_core_suite
 
 check: .venv/installed-dev
 	@echo "wattgate: format, lint, types, layers"
