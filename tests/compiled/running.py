@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from tests.compiled.comparing import (
 )
 from tests.compiled.documents import Request
 from wattgate.graphql.documents import Documents
+from wattgate.graphql.limits import DocumentLimits
 
 GRAPHQL_CORE_LEAVES = [
     pytest.mark.filterwarnings(f"ignore:{where}(Executor|GraphQLCoreConverter)\\.:{kind}")
@@ -32,6 +33,9 @@ GRAPHQL_CORE_LEAVES = [
 """Marks for tests of many errors: graphql-core leaves coroutines of its own unawaited where it cancels what waits for
 them. Those of plans are not forgiven.
 """
+
+NO_LIMITS = DocumentLimits(*[1_000_000] * len(fields(DocumentLimits)))
+"""Of documents: those made by chance are long now and then, and here it is executing them that matters."""
 
 MAX_SHOWN = 3
 """How many differences are told in full."""
@@ -73,7 +77,7 @@ async def compare(schema: Any, requests: Iterable[Request], context: Callable[[i
 
     `context` makes equal contexts for equal numbers.
     """
-    engine, documents, report = Watched(schema), Documents(schema), Report()
+    engine, documents, report = Watched(schema), Documents(schema, NO_LIMITS), Report()
     for number, request in enumerate(requests):
         document = documents.find(request.text, request.operation)
         for asked in _asked(number, request):

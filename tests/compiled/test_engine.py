@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.compiled.comparing import Watched
+from tests.compiled.running import NO_LIMITS
 from tests.compiled.schema import schema
 from tests.compiled.values import FAULTS
 from tests.compiled.world import World
@@ -16,10 +17,11 @@ from wattgate.graphql.compiled.engine import FALLBACKS, MAX_FAILURES, MAX_PLANS,
 from wattgate.graphql.compiled.shape import MAX_SLOTS
 from wattgate.graphql.context import Context
 from wattgate.graphql.documents import Documents
+from wattgate.graphql.schema import MAX_TOLD
 from wattgate.principal import Principal, Role
 
 SCHEMA = schema()
-DOCUMENTS = Documents(SCHEMA)
+DOCUMENTS = Documents(SCHEMA, NO_LIMITS)
 SEED = 4
 ALL = {"nowhere": FAULTS["null"]}
 """No fault, but lists of two and nothing null."""
@@ -56,6 +58,13 @@ async def test_what_a_mutation_told_stays_where_a_later_one_fails() -> None:
     assert len(told.data["a"]["steps"]) == 1
     assert len(broken.calls) == 4
     assert engine.left == 2  # what failed, and what had not been called
+
+
+async def test_very_many_errors_are_told_in_part_whatever_fields_they_are_of() -> None:
+    text = " ".join(f"a{number}: limits {{ some }}" for number in range(MAX_TOLD + 7))
+    told = await run(Watched(SCHEMA), f"{{ {text} panel {{ kin {{ path }} }} }}", world(Limits__some=lambda: "x"))
+    assert len(told.errors) == MAX_TOLD + 1
+    assert told.errors[-1].message == "7 more errors are not told"
 
 
 async def test_a_mutation_that_ends_all_is_the_last() -> None:

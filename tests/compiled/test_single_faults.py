@@ -7,7 +7,7 @@ import pytest
 
 from tests.compiled.comparing import How, Watched, by_engine, by_graphql_core, difference
 from tests.compiled.documents import Request
-from tests.compiled.running import GRAPHQL_CORE_LEAVES
+from tests.compiled.running import GRAPHQL_CORE_LEAVES, NO_LIMITS
 from tests.compiled.schema import schema
 from tests.compiled.values import FAULTS, Fault
 from tests.compiled.world import World
@@ -18,7 +18,7 @@ from wattgate.principal import Principal, Role
 pytestmark = GRAPHQL_CORE_LEAVES
 SCHEMA = schema()
 ENGINE = Watched(SCHEMA)
-DOCUMENTS = Documents(SCHEMA)
+DOCUMENTS = Documents(SCHEMA, NO_LIMITS)
 SEED = 4
 
 LEAVES = ["whole", "real", "flag", "text", "key", "colour", "pace", "at", "day", "serial", "price", "extra", "some"]

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from enum import Enum
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -54,6 +55,13 @@ class Again:
         return f"Again{self._items!r}"
 
 
+class Namesake(Enum):
+    """Members that are called as those of others are."""
+
+    RED = "another red"
+    SLOW = "another slow"
+
+
 class Text(str):
     """A text that is not exactly a str."""
 
@@ -94,6 +102,8 @@ FAULTS: dict[str, Fault] = {
     "naive instant": lambda: datetime(2026, 3, 4, 5, 6, 7, 89),
     "day": lambda: date(999, 1, 2),
     "other enum": lambda: Speed.FAST,
+    "namesake of a colour": lambda: Namesake.RED,
+    "namesake of a pace": lambda: Namesake.SLOW,
     "value of an enum": lambda: "r",
     "name of an enum": lambda: "ROT",
     "other row": lambda: LimitsRow("other", *[None] * 14),

@@ -50,7 +50,7 @@ _is_awaitable: Any = optimized_is_awaitable  # which says what it is not, and is
 
 
 class Executed(NamedTuple):
-    """What came of an operation: its data, None where an error has reached the root, and the errors, told already."""
+    """What came of an operation: its data, None where an error has reached the root, and the errors."""
 
     data: dict[str, Any] | None
     errors: Sequence[GraphQLError] = ()
@@ -109,11 +109,14 @@ class Engine:
     async def execute(
         self, call: Context, document: Document, variables: VariableValues, given: Mapping[str, Any] | None
     ) -> Executed:
-        """Execute a query or mutation. `given` are the variables as they came, which graphql-core wants itself."""
+        """Execute a query or mutation; the errors are told already.
+
+        `given` are the variables as they came, which graphql-core wants itself.
+        """
         plan = self.plan(document, variables)
         if plan is None or self._clock() < plan.off_until:
             async with self._fallbacks:
-                return await self._by_graphql_core(call, document, given)
+                return _told(await self._by_graphql_core(call, document, given))
         done: dict[str, Any] = {}
         try:
             executed = Executed(await self._run(plan, call, document, variables, done))
@@ -123,7 +126,7 @@ class Engine:
                 return expected
             self._count(plan)
             async with self._fallbacks:
-                return await self._go_on(plan, call, document, given, done)
+                return _told(await self._go_on(plan, call, document, given, done))
         plan.failures = 0
         return executed
 
@@ -191,7 +194,7 @@ class Engine:
         if inspect.isawaitable(result):
             result = await result
         assert isinstance(result, ExecutionResult)  # the schema has no @defer
-        return Executed(result.data, tell_all(result.errors or ()))
+        return Executed(result.data, result.errors or ())
 
     def _count(self, plan: Plan) -> None:
         plan.failures += 1
@@ -211,6 +214,10 @@ class Engine:
             )
             return None
         return Plan(written.roots, {slot.key: slot for slot in root.slots}, written.source)
+
+
+def _told(executed: Executed) -> Executed:
+    return Executed(executed.data, tell_all(executed.errors))
 
 
 def _fragments(document: Document) -> dict[str, FragmentDetails]:
