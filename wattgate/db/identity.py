@@ -5,9 +5,10 @@ import hmac
 import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Row, bindparam, select, update
 from sqlmodel import col
 
 from wattgate.db import passwords
@@ -17,6 +18,8 @@ from wattgate.db.guard import SCOPED
 from wattgate.db.lately import Lately
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
 from wattgate.principal import Principal, Role, Scheme
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 AT_ONCE = 500
 """How many keys one statement names."""
@@ -35,6 +38,28 @@ def digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
+_BY_TOKEN = (
+    select(
+        col(Token.application_id),
+        col(Token.user_id),
+        col(Token.account_id),
+        col(Token.token_id),
+        col(Token.expires_at),
+        col(Token.scope),
+        col(Account.administrator),
+        col(Application.trusted_only),
+    )
+    .join(Account, col(Account.account_id) == Token.account_id)
+    .join(Application, col(Application.application_id) == Token.application_id)
+    .where(
+        col(Token.digest) == bindparam("digest"),
+        col(Token.expires_at) > bindparam("now"),
+        col(Account.active).is_(True),
+    )
+)
+"""Made once: it is executed with every request."""
+
+
 class Identity:
     """Look-ups by credential; each runs in a short session of its own."""
 
@@ -44,25 +69,7 @@ class Identity:
 
     async def by_token(self, token: str, now: datetime) -> Principal | None:
         """The principal of a token that is neither expired nor deleted and whose account is active."""
-        found = await self._one(
-            select(
-                col(Token.application_id),
-                col(Token.user_id),
-                col(Token.account_id),
-                col(Token.token_id),
-                col(Token.expires_at),
-                col(Token.scope),
-                col(Account.administrator),
-                col(Application.trusted_only),
-            )
-            .join(Account, col(Account.account_id) == Token.account_id)
-            .join(Application, col(Application.application_id) == Token.application_id)
-            .where(
-                col(Token.digest) == digest(token),
-                col(Token.expires_at) > now,
-                col(Account.active).is_(True),
-            )
-        )
+        found = await self._one(_BY_TOKEN, {"digest": digest(token), "now": now})
         if found is None:
             return None
         application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = tuple(found)
@@ -199,6 +206,6 @@ class Identity:
                 found.update(await session.scalars(select(key).where(some, condition), execution_options=SCOPED))
         return found
 
-    async def _one(self, statement: Any) -> Row[Any] | None:
+    async def _one(self, statement: Any, given: Mapping[str, Any] = NOTHING) -> Row[Any] | None:
         async with self._database.session(write=False) as session:
-            return (await session.execute(statement, execution_options=SCOPED)).one_or_none()
+            return (await session.execute(statement, given, execution_options=SCOPED)).one_or_none()
