@@ -92,6 +92,18 @@ async def test_a_device_is_found_by_any_key(served: House) -> None:
         assert told["data"]["findDevice"]["deviceId"] == known["deviceId"], told
 
 
+@pytest.mark.parametrize(("lookup", "key"), [
+    ("findUser", "userId"),
+    ("findUser", "username"),
+    ("findDevice", "deviceId"),
+    ("findDevice", "hardwareId"),
+    ("findDevice", "resourceId"),
+])  # fmt: skip
+async def test_an_empty_key_is_a_key_that_nothing_has(served: House, lookup: str, key: str) -> None:
+    told = await served.graphql(f'{{ {lookup}(by: {{ {key}: "" }}) {{ __typename }} }}', served.one.headers["account"])
+    assert told["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+
+
 async def test_edges_lead_to_what_records_refer_to(served: House) -> None:
     document = """{
       prompts { type { name } }

@@ -104,6 +104,18 @@ async def test_every_graphql_error_has_a_code(served: House, document: str, code
     assert [error["extensions"]["code"] for error in told["errors"]] == [code]
 
 
+@pytest.mark.parametrize("value", ["1850-01-01T00:00:00Z", "2026-01-01T00:00:00", "yesterday"])
+async def test_a_value_that_a_scalar_does_not_take_is_told_wherever_it_stands(served: House, value: str) -> None:
+    asked = 'readings(resourceId: "x", period: P1D, range: { start: %s, end: %s }) { unit }'
+    written = await served.graphql("{ " + asked % (f'"{value}"', f'"{value}"') + " }", served.one.headers["account"])
+    document = "query ($at: DateTime!) { " + asked % ("$at", "$at") + " }"
+    given = await served.graphql(document, served.one.headers["account"], at=value)
+    for told, count in ((written, 2), (given, 1)):
+        assert "data" not in told
+        assert [error["extensions"]["code"] for error in told["errors"]] == ["BAD_INPUT"] * count
+        assert all(value in error["message"] for error in told["errors"])
+
+
 async def test_unknown_paths_and_methods_are_told_in_the_same_form(served: House) -> None:
     unknown = await served.call("GET", "/nothing", {})
     wrong = await served.call("PATCH", "/account", {})

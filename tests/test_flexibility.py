@@ -96,6 +96,14 @@ async def test_an_event_in_the_past_or_without_a_length_is_refused(served: House
     assert places == ["endsAt", "startsAt"]
 
 
+@pytest.mark.parametrize("reward", ["1e273", "NaN", "Infinity", "0.0000001"])
+async def test_a_reward_that_cannot_be_kept_is_refused(served: House, reward: str) -> None:
+    document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
+    event = {"name": "x", "startsAt": "2900-01-01T00:00:00Z", "endsAt": "2900-01-01T01:00:00Z", "reward": reward}
+    told = await served.graphql(document, served.one.headers["application"], e=event)
+    assert [problem["path"] for problem in told["errors"][0]["extensions"]["problems"]] == [["input", "reward"]]
+
+
 async def test_changes_of_events_are_pushed(served: House) -> None:
     event_id = await announce(served)
     async with socket(served.url) as client:

@@ -235,11 +235,15 @@ class House:
 
 
 @asynccontextmanager
-async def house(database_url: str, broker_url: str | None = None, *, clock: Clock = utc_now) -> AsyncIterator[House]:
-    """A gateway on a fresh database, served on a free port; the displays of the first tenant are on the broker."""
-    settings = Settings(
-        _env_file=None, database_url=database_url, allowed_origins=["*"], test_addresses=["@testers.example"]
-    )
+async def house(
+    database_url: str, broker_url: str | None = None, *, clock: Clock = utc_now, **more: Any
+) -> AsyncIterator[House]:
+    """A gateway on a fresh database, served on a free port; the displays of the first tenant are on the broker.
+
+    `more` are further settings.
+    """
+    usual = {"database_url": database_url, "allowed_origins": ["*"], "test_addresses": ["@testers.example"]}
+    settings = Settings(_env_file=None, **usual | more)
     gateway = assemble(settings, clock=clock)
     try:
         await upgrade(gateway.database)

@@ -41,7 +41,8 @@ def tell(error: GraphQLError) -> None:
     if isinstance(original, GatewayError):
         refused(original)
         return  # graphql-core has copied its extensions already
-    if original is None or isinstance(original, GraphQLError):
+    refuses = isinstance(original, ValueError) and error.path is None  # a scalar does, before anything runs
+    if original is None or isinstance(original, GraphQLError) or refuses:
         error.extensions = {**(error.extensions or {}), **BadInput(error.message).extensions}
         return
     log.error("a resolver failed at %s", error.path, exc_info=original)

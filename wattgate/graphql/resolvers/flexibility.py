@@ -6,6 +6,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.meter_points import canonical
 from wattgate.db.queries.consent import holds
+from wattgate.db.tariffs import problem_of_rate
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
@@ -135,6 +136,7 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
         problems.append(Problem(("input", "endsAt"), "is not after the start"))
     if input.starts_at <= call.rows.now:
         problems.append(Problem(("input", "startsAt"), "is not in the future"))
+    problems += problem_of_rate(input.reward, "input", "reward")
     if problems:
         raise BadInput("the event cannot be so", problems=problems)
     return await call.rows.add(
