@@ -13,6 +13,7 @@ from graphql import (
     GraphQLObjectType,
     GraphQLSchema,
     GraphQLUnionType,
+    OperationType,
     get_named_type,
     is_composite_type,
     is_required_argument,
@@ -69,6 +70,7 @@ def requests(
     *,
     pool: Pool = no_pool,
     mutations: float = 0.1,
+    subscriptions: bool = False,
     size: int = 30,
     roots: Callable[[str], bool] = lambda _name: True,
 ) -> Iterator[Request]:
@@ -76,7 +78,8 @@ def requests(
     failed = 0
     while failed < TRIES:
         writer = _Writer(schema, rng, pool, size=rng.randint(1, size), roots=roots)
-        made = writer.request(mutation=rng.random() < mutations)
+        word = "subscription" if subscriptions else "mutation" if rng.random() < mutations else "query"
+        made = writer.request(OperationType(word))
         try:
             invalid = validate(schema, parse(made.text), specified_rules)
         except GraphQLError as error:
@@ -102,13 +105,12 @@ class _Writer:
         self._fragments: dict[str, tuple[Any, str]] = {}
         self._names = 0
 
-    def request(self, *, mutation: bool) -> Request:
-        chance = self._rng.random
-        root = self._schema.mutation_type if mutation else self._schema.query_type
-        body = self._selection(root, _Scope(), 5)
+    def request(self, kind: OperationType) -> Request:
+        chance, keyword = self._rng.random, kind.value
+        root = self._schema.get_root_type(kind)
+        body = self._selection(root, _Scope(), 5) if kind is not OperationType.SUBSCRIPTION else self._only(root)
         name = self._name("Op") if chance() < 0.5 else None
         others = [f"query {self._name('Other')} {{ __typename }}" for _ in range(2) if name and chance() < 0.2]
-        keyword = "mutation" if mutation else "query"
         given = ", ".join(
             f"${one.name}: {one.kind}" + (f" = {one.default}" if one.default is not None else "")
             for one in self._variables
@@ -119,11 +121,19 @@ class _Writer:
         fragments = [f"fragment {name} on {type_} {text}" for name, (type_, text) in self._fragments.items()]
         parts = [f"{head} {body}", *fragments, *others]
         self._rng.shuffle(parts)
-        return Request("\n".join(parts), name, self._values(0), mutation, self._values(1))
+        return Request("\n".join(parts), name, self._values(0), keyword == "mutation", self._values(1))
 
     def _values(self, which: int) -> dict[str, Any]:
         values = {one.name: one.values[which] for one in self._variables}
         return {name: value for name, value in values.items() if value is not MISSING}
+
+    def _only(self, root: Any) -> str:
+        """The one field of a subscription, in a fragment now and then."""
+        name = self._rng.choice(list(root.fields))
+        head = self._rng.choice(("", self._name("a") + ": ")) + name + self._arguments(root.fields[name])
+        named = get_named_type(root.fields[name].type)
+        written = f"{{ {head} {self._selection(named, _Scope(), 4)} }}"
+        return self._rng.choice((written, f"{{ ... on {root.name} {written} }}"))
 
     def _selection(self, type_: Any, scope: _Scope, depth: int) -> str:
         parts = [self._part(type_, scope, depth) for _ in range(self._rng.randint(1, 5))]

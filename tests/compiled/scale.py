@@ -14,6 +14,7 @@ class Scale:
     seeds: range
     documents: int
     mutations: int
+    events: int
     gateway: int
 
 
@@ -21,6 +22,6 @@ def scale() -> Scale:
     """What WATTGATE_TEST_FUZZ, the first seed of a long run, asks for, or the short form."""
     asked = os.environ.get("WATTGATE_TEST_FUZZ")
     if asked is None:
-        return Scale(range(3), documents=20, mutations=12, gateway=25)
+        return Scale(range(3), documents=20, mutations=12, events=12, gateway=25)
     first = int(asked)
-    return Scale(range(first, first + 4), documents=1_500, mutations=500, gateway=500)
+    return Scale(range(first, first + 4), documents=1_500, mutations=500, events=500, gateway=500)

@@ -169,23 +169,46 @@ async def clear(world: Any) -> Any: ...
 async def limit(world: Any, *, where: Filter | None = strawberry.UNSET) -> Any: ...
 
 
+def _subscription(returns: Any) -> Any:
+    return operation(Kind.SUBSCRIPTION, returns=returns, needs=Permission.ANYONE)
+
+
+@_subscription(Meter)
+async def meter_seen(world: Any, *, of: Filter | None = None) -> Any: ...
+
+
+@_subscription(Thing | None)
+async def thing_seen(world: Any) -> Any: ...
+
+
+@_subscription(Limits | None)
+async def limits_seen(world: Any) -> Any: ...
+
+
+@_subscription(list[list[Tile]])
+async def tiles_seen(world: Any, *, first: int = 1) -> Any: ...
+
+
+@_subscription(Probe | None)
+async def probe_seen(world: Any) -> Any: ...
+
+
 OPERATIONS: tuple[Operation, ...] = (
     *(named, named_one, metered, thing, things, meters, room, tiles, parts, probe, panel, limits),
     *(how_many, words, pace, counter),
     *(bump, write, both, clear, limit),
+    *(meter_seen, thing_seen, limits_seen, tiles_seen, probe_seen),
 )
 
 
 @cache
 def schema() -> Schema:
     """The schema, built once."""
-    roots = {
-        kind: create_type(kind.value, [field_of(one) for one in OPERATIONS if one.kind is kind])
-        for kind in (Kind.QUERY, Kind.MUTATION)
-    }
+    roots = {kind: create_type(kind.value, [field_of(one) for one in OPERATIONS if one.kind is kind]) for kind in Kind}
     return Schema(
         query=roots[Kind.QUERY],
         mutation=roots[Kind.MUTATION],
+        subscription=roots[Kind.SUBSCRIPTION],
         types=[Meter, Panel, Room, Slab, Hot, Icy],
         config=StrawberryConfig(scalar_map=ALL_SCALARS),
     )

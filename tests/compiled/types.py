@@ -23,7 +23,7 @@ Celsius = NewType("Celsius", float)
 def _told(degrees: Any) -> float:
     if type(degrees) is not float:
         raise ValueError(f"{degrees!r} is no temperature")
-    return round(degrees, 1)
+    return None if degrees > 1000 else round(degrees, 1)  # which is null for a value that is not, and an error
 
 
 def _read(degrees: Any) -> Celsius:

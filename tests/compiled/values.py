@@ -128,7 +128,7 @@ _LEAVES: dict[str, Callable[[Random], Any]] = {
     "UUID": lambda rng: UUID(int=rng.getrandbits(128)),
     "Decimal": lambda rng: Decimal(rng.randint(-(10**9), 10**9)).scaleb(-3),
     "Celsius": lambda rng: rng.random() * 40,
-    "JSON": lambda rng: rng.choice((1, "text", [1, [None, {"a": 1.5}]], {"b": {}, "a": [True]}, False)),
+    "JSON": lambda rng: rng.choice((1, 2**64, "text", [1, [None, {"a": 1.5}]], {"b": {}, "a": [True]}, False)),
 }
 _MEMBERS = {"Colour": tuple(Colour), "Pace": tuple(Speed)}
 

@@ -8,13 +8,13 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-import orjson
 from graphql import ExecutionResult, GraphQLError, GraphQLField
 from graphql.execution.collect_fields import FieldDetails, collect_fields
 from graphql.execution.values import VariableValues
 
 from wattgate.graphql.compiled.engine import Plan
 from wattgate.graphql.executor import Executor
+from wattgate.graphql.gate import encode
 from wattgate.graphql.schema import tell_all
 from wattgate.realtime.subscription import NotAtOnce, Selection
 
@@ -89,8 +89,8 @@ async def by_graphql_core(executor: Executor, payload: Any) -> bytes:
     told: dict[str, Any] = {"data": result.data}
     if result.errors:
         told["errors"] = [error.formatted for error in tell_all(result.errors)]
-    return orjson.dumps(told)[:-1]
+    return encode(told)[:-1]
 
 
 def _data(data: dict[str, Any]) -> bytes:
-    return b'{"data":' + orjson.dumps(data)
+    return b'{"data":' + encode(data)
