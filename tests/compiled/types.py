@@ -89,6 +89,13 @@ class Metered:
     power: float | None
     warmth: "list[Celsius | None] | None"
 
+    @classmethod
+    def resolve_type(cls, row: Any, _info: Any, _kind: Any) -> str | None:
+        """By the class of a row, but for those of a unit that says otherwise, and for some that are none of these."""
+        if isinstance(row, Meter | MeterRow | Panel):
+            return None if row.unit == "of no type" else type(row).__name__.removesuffix("Row")
+        return "Limits"
+
 
 @strawberry.type
 class Limits:
@@ -236,6 +243,7 @@ class Panel(Named, Metered):
     power: float
     panes: list[list[Tile | None] | None] | None
     part: Part | None
+    hots: list[Hot | None]
     probes: list[Probe | None] = _of_world(probes)
     keeper: "Room | None" = _of_world(room_keeper)
 

@@ -79,6 +79,7 @@ FAULTS: dict[str, Fault] = {
     "raised": lambda: Raised(RuntimeError("raised")),
     "told error raised": lambda: Raised(Forbidden("not for you")),
     "awaitable": Later,
+    "text that tells of no type": lambda: "of no type",
     "text": lambda: "text",
     "number as text": lambda: "12",
     "subclass of str": lambda: Text("sub"),

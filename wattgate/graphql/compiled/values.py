@@ -119,11 +119,7 @@ class Members:
     def __init__(self, schema: GraphQLSchema, kind: GraphQLAbstractType, field_name: str) -> None:
         self._kind = kind
         self._told = Told(schema, field_name)
-        self._names = {
-            declared.origin: one.name
-            for one in schema.get_possible_types(kind)
-            if (declared := one.extensions.get(DEFINITION)) is not None and not declared.is_graphql_generic
-        }
+        self._names = {} if _decides_itself(kind) else _by_class(schema, kind)
 
     def name(self, value: Any) -> str:
         """The name of a value's type. Fault where that is not clear at once."""
@@ -136,6 +132,20 @@ class Members:
         if found.__class__ is not str:
             raise Fault(f"{value!r} has no known type")
         return str(found)
+
+
+def _decides_itself(kind: GraphQLAbstractType) -> bool:
+    """Whether an interface was declared with a function of its own that tells the type of an object."""
+    return getattr(kind.extensions.get(DEFINITION), "resolve_type", None) is not None
+
+
+def _by_class(schema: GraphQLSchema, kind: GraphQLAbstractType) -> dict[type, str]:
+    """The names of object types by the classes that declare them."""
+    return {
+        declared.origin: one.name
+        for one in schema.get_possible_types(kind)
+        if (declared := one.extensions.get(DEFINITION)) is not None and not declared.is_graphql_generic
+    }
 
 
 Level = Callable[[Any, Any, Sequence[Any]], Coroutine[Any, Any, list[Any]]]
