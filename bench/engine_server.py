@@ -192,7 +192,7 @@ class Nothing(Database):
         super().__init__("sqlite:///nothing.sqlite3")  # nobody connects
 
     @asynccontextmanager
-    async def session(self, *, write: bool) -> AsyncIterator[Any]:
+    async def reading(self) -> AsyncIterator[Any]:
         yield None
 
 

@@ -52,14 +52,14 @@ async def test_a_statement_that_names_no_application_raises(served: House) -> No
         update(AlertType).values(name="x"),
         delete(AlertType),
     ]
-    async with served.gateway.database.session(write=False) as session:
+    async with served.gateway.database.reading() as session:
         for statement in statements:
             with pytest.raises(UnscopedStatement):
                 await session.execute(statement)
 
 
 async def test_rows_of_one_application_never_touch_anothers(served: House) -> None:
-    async with served.gateway.database.session(write=True) as session:
+    async with served.gateway.database.session() as session:
         rows = Rows(session, served.one.application_id, now=utc_now())
         theirs = served.other.ids["alert_type"]
         for way in (rows.get, rows.edit):
@@ -71,7 +71,7 @@ async def test_rows_of_one_application_never_touch_anothers(served: House) -> No
 
 
 async def test_rows_of_one_user_leave_out_other_users(served: House) -> None:
-    async with served.gateway.database.session(write=False) as session:
+    async with served.gateway.database.reading() as session:
         rows = Rows(session, served.one.application_id, "nobody", now=utc_now())
         assert await rows.all(Resource) == []
         assert await rows.count(Resource) == 0
@@ -134,7 +134,7 @@ async def test_a_server_that_is_not_well_is_told_as_unavailable(postgresql_url: 
     gateway = assemble(Settings(_env_file=None, database_url=postgresql_url))
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(Unavailable):
-        async with gateway.database.session(write=False) as session:
+        async with gateway.database.reading() as session:
             await session.execute(text(fault))
     await gateway.database.close()
 
@@ -142,9 +142,9 @@ async def test_a_server_that_is_not_well_is_told_as_unavailable(postgresql_url: 
 async def test_a_request_that_gets_no_connection_in_time_is_told_as_unavailable(postgresql_url: str) -> None:
     database = Database(postgresql_url, pool_size=1)
     database.engine.pool._max_overflow, database.engine.pool._timeout = 0, 0.01  # type: ignore[attr-defined]
-    async with database.session(write=False):
+    async with database.reading():
         with pytest.raises(Unavailable):
-            async with database.session(write=False):
+            async with database.reading():
                 pass
     await database.close()
 
@@ -178,7 +178,7 @@ async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validit
     async with database.engine.begin() as connection:
         await connection.run_sync(before)
     await upgrade(database)
-    async with database.session(write=False) as session:
+    async with database.reading() as session:
         rows = Rows(session, "a", now=utc_now())
         found = await rows.all(Tariff, order_by=[Tariff.version])
         (resource,) = await rows.all(Resource)

@@ -31,7 +31,7 @@ async def main():
     database = Database(f"sqlite:///{sys.argv[1]}")
     async with database.engine.begin() as connection:
         await connection.run_sync(SQLModel.metadata.create_all)
-    async with database.session(write=True) as session:
+    async with database.session() as session:
         session.add(models.Application(application_id="one", name="one", directory_id="d"))
         await session.flush()
         session.add(models.ApplicationCredential(username="u", secret_digest=digest("s"), application_id="one"))

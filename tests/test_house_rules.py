@@ -39,7 +39,7 @@ def test_only_the_runner_and_the_database_open_sessions_or_commit() -> None:
             continue
         for node in nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                assert node.func.attr not in ("session", "commit", "rollback"), f"{path}:{node.lineno}"
+                assert node.func.attr not in ("session", "reading", "commit", "rollback"), f"{path}:{node.lineno}"
 
 
 def test_only_log_in_leaves_the_callers_application() -> None:

@@ -116,7 +116,7 @@ async def test_a_listed_token_can_be_deleted_and_its_holder_is_logged_out(served
 
 async def test_an_expired_token_is_refused(served: House) -> None:
     token = await served.one.add_token()
-    async with served.gateway.database.session(write=True) as session:
+    async with served.gateway.database.session() as session:
         record = (
             await session.execute(select(Token).where(Token.digest == digest(token)), execution_options=SCOPED)
         ).scalar_one()
@@ -173,7 +173,7 @@ async def test_the_scheme_that_the_specification_names_is_the_only_one_taken(ser
 
 async def test_neither_passwords_nor_tokens_nor_secrets_are_stored(served: House) -> None:
     token = await served.one.add_token()
-    async with served.gateway.database.session(write=False) as session:
+    async with served.gateway.database.reading() as session:
         tokens = (await session.execute(select(Token.digest), execution_options=SCOPED)).scalars().all()
         hashes = (await session.execute(select(Account.password_hash), execution_options=SCOPED)).scalars().all()
         secrets = (await session.execute(select(ApplicationCredential.secret_digest))).scalars().all()

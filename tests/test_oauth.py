@@ -77,7 +77,7 @@ async def client(served: House) -> Client:
 
 async def change(house: House, model: Any, condition: Any, **values: Any) -> None:
     """Change what only time or an operator changes."""
-    async with house.gateway.database.session(write=True) as session:
+    async with house.gateway.database.session() as session:
         await session.execute(update(model).where(condition).values(**values), execution_options=SCOPED)
         await session.commit()
 
@@ -300,7 +300,7 @@ async def test_neither_codes_nor_tokens_nor_secrets_are_stored(served: House, cl
         (RefreshToken, granted["refresh_token"]),
         (Token, granted["access_token"]),
     ):
-        async with served.gateway.database.session(write=False) as session:
+        async with served.gateway.database.reading() as session:
             statement = select(model.digest)  # type: ignore[attr-defined]
             stored = (await session.execute(statement, execution_options=SCOPED)).scalars().all()
         assert digest(secret) in stored

@@ -338,7 +338,7 @@ async def test_a_write_under_way_leaves_no_reading_that_no_day_counts_when_the_d
     await write(database, resource, day)
 
     async def forget() -> int:
-        async with database.session(write=True) as session:
+        async with database.session() as session:
             done = await Series(session).forget([resource], to_ms(day + DAY), limit=5)
             await session.commit()
             return done

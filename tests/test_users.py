@@ -57,7 +57,7 @@ async def put(house: House, path: str, headers: dict[str, str], **body: Any) -> 
 
 async def change_account(house: House, account_id: str, **values: Any) -> None:
     """Change what only time changes."""
-    async with house.gateway.database.session(write=True) as session:
+    async with house.gateway.database.session() as session:
         await session.execute(
             update(Account).where(Account.account_id == account_id).values(**values),  # type: ignore[arg-type]
             execution_options=SCOPED,
@@ -104,7 +104,7 @@ async def test_a_code_is_asked_for_over_the_door_and_only_its_digest_is_stored(s
     asked = await post(served, "/user/verify", here(served), username=who["username"], password=PASSWORD)
     assert (asked.status_code, asked.json()) == (200, {"valid": True})
     code = await people.verification_code(served.one, who)
-    async with served.gateway.database.session(write=False) as session:
+    async with served.gateway.database.session() as session:
         found = await session.execute(select(OneTimeCode), execution_options=SCOPED)
         codes = [one for one in found.scalars() if one.user_id == who["userId"]]
     assert len(codes) == 2
@@ -130,7 +130,7 @@ async def test_an_old_code_and_one_without_the_password_are_refused_alike(served
     code = await people.verification_code(served.one, who)
     body = {"username": who["username"], "token": code}
     no_password = await put(served, "/user/verify", here(served), **body, password="a wrong one")
-    async with served.gateway.database.session(write=True) as session:
+    async with served.gateway.database.session() as session:
         await session.execute(
             update(OneTimeCode)
             .where(OneTimeCode.user_id == who["userId"])  # type: ignore[arg-type]
@@ -363,7 +363,7 @@ async def test_an_accounts_push_tokens_are_added_once_and_removed(served: House,
 
 
 async def push_tokens(house: House, person: Person) -> list[str]:
-    async with house.gateway.database.session(write=False) as session:
+    async with house.gateway.database.reading() as session:
         statement = "select token from mobile_app_token where account_id = :account order by token"
         found = await session.execute(text(statement), {"account": person.account_id})
         return list(found.scalars())
@@ -411,10 +411,10 @@ async def test_a_failed_attempt_counts_although_it_is_refused_and_other_writes_a
     await person.log_in("wrong")
     assert (await served.one.run("account", account_id=person.account_id)).failures == 1
     taken = {**NEW, "username": served.one.username}
-    async with served.gateway.database.session(write=False) as session:
+    async with served.gateway.database.reading() as session:
         before = (await session.execute(text("select count(*) from app_user"))).scalar_one()
     await post(served, "/register", here(served), **taken)
-    async with served.gateway.database.session(write=False) as session:
+    async with served.gateway.database.reading() as session:
         assert (await session.execute(text("select count(*) from app_user"))).scalar_one() == before
 
 
@@ -422,7 +422,7 @@ async def test_no_code_or_token_of_an_account_outlives_it(served: House, person:
     await person.token()
     await people.reset_token(served.one, {"username": person.username, "userId": person.user_id})
     await served.call("DELETE", f"/account/{person.account_id}", served.one.headers["application"])
-    async with served.gateway.database.session(write=False) as session:
+    async with served.gateway.database.session() as session:
         for model in (Token, OneTimeCode):
             found = await session.execute(select(model), execution_options=SCOPED)
             assert person.account_id not in {one.account_id for one in found.scalars()}  # type: ignore[attr-defined]

@@ -9,12 +9,11 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.db.buckets import Grid, Run
 from wattgate.db.rollups import AMOUNTS, DAYS, HOURS, READINGS, Source
-from wattgate.db.rowset import Rowset
+from wattgate.db.rowset import Rowset, text_of
 from wattgate.db.storage import hourly
 
 SeriesKey = tuple[int, int]
@@ -187,7 +186,7 @@ async def read(
         parameters = _SERIES.parameters(dialect, series) | _SPANS.parameters(dialect, spans[source.table])
         if dialect != "sqlite":  # these let the planner leave out the partitions of other months
             parameters |= {"first": grid.start, "last": grid.stop}
-        rows = (await connection.execute(text(statement), parameters)).all()
+        rows = (await connection.execute(text_of(statement), parameters)).all()
         for number, field_index, *columns in _columns(rows) if dialect == "sqlite" else rows:
             _put(found, (number, field_index), _of_points(*columns) if points else columns)
     return found

@@ -24,7 +24,8 @@ from sqlalchemy.exc import (
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
-from wattgate.db.guard import refuse_unscoped
+from wattgate.db.guard import guard
+from wattgate.db.reader import Reader
 from wattgate.errors import BadInput, Conflict, Unavailable
 
 log = logging.getLogger(__name__)
@@ -77,6 +78,7 @@ class Database:
             hide_parameters=True,  # errors are logged, and the values are of people
         )
         self.engine = self.pooled if self.sqlite else self.pooled.execution_options(isolation_level="READ COMMITTED")
+        self._reading = self.pooled.execution_options(**{WITHOUT_TRANSACTION: True}) if self.sqlite else self.pooled
         sync = self.pooled.sync_engine
         if self.sqlite:
             event.listen(sync, "connect", _prepare_sqlite)
@@ -87,22 +89,27 @@ class Database:
             event.listen(sync, "checkout", partial(_ping, sync.dialect))
 
     @asynccontextmanager
-    async def session(self, *, write: bool) -> AsyncIterator[AsyncSession]:
+    async def session(self) -> AsyncIterator[AsyncSession]:
         """A session that ends with a rollback unless it was committed. Only `Runner` and `db` open one.
 
         What goes wrong with the database is told as a GatewayError: Unavailable where it is away.
 
-        Where nothing is written there is no transaction: each statement sees what is committed, as it would within one
-        (READ COMMITTED), and two ways to the server and back are saved. On SQLite a writing session takes the write
-        lock at once: two that began as readers could not both become writers.
-
-        The statement of a session whose task is cancelled ends at once.
+        On SQLite it takes the write lock at once: two that began as readers could not both become writers. The
+        statement of a session whose task is cancelled ends at once.
         """
-        engine = self.engine if write else self.pooled
         with _told():
-            async with AsyncSession(engine, expire_on_commit=False, sync_session_class=_Session) as session:
-                await session.connection(execution_options={} if write else {WITHOUT_TRANSACTION: True})
+            async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_Session) as session:
+                await session.connection()
                 yield session
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Reader]:
+        """The same for what changes nothing, without a transaction: each statement sees what is committed, as it would
+        within one (READ COMMITTED), and two ways to the server and back are saved.
+        """
+        with _told():
+            async with self._reading.connect() as connection:
+                yield Reader(connection)
 
     async def close(self) -> None:
         await self.pooled.dispose()
@@ -112,7 +119,7 @@ class _Session(Session):
     """Our sessions alone carry the guard, so that SQLAlchemy elsewhere in the process is left alone."""
 
 
-event.listen(_Session, "do_orm_execute", refuse_unscoped)
+event.listen(_Session, "do_orm_execute", guard)
 
 
 @contextmanager

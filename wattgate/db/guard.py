@@ -1,8 +1,9 @@
 """The net under tenancy: a statement on records of applications that names no application raises."""
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
 
-from sqlalchemy import ClauseElement, Table
+from sqlalchemy import ClauseElement, Executable, Table
 from sqlalchemy.orm import ORMExecuteState
 from sqlalchemy.sql import visitors
 from sqlmodel import SQLModel
@@ -21,11 +22,17 @@ class UnscopedStatement(RuntimeError):
     """A defect of ours: records of applications were reached for without going through `Rows`."""
 
 
-def refuse_unscoped(state: ORMExecuteState) -> None:
+def guard(state: ORMExecuteState) -> None:
+    """What a session asks before each statement; what it adds is an application's always."""
+    if not state.is_insert:
+        refuse_unscoped(state.statement, state.execution_options)
+
+
+def refuse_unscoped(statement: Executable, options: Mapping[str, Any]) -> None:
     """Raise on SELECT, UPDATE or DELETE of a tenanted table unless the statement is marked as scoped."""
-    if state.execution_options.get("scoped") or state.is_insert:
+    if options.get("scoped"):
         return
-    nodes = visitors.iterate(cast(ClauseElement, state.statement))
+    nodes = visitors.iterate(cast(ClauseElement, statement))
     touched = TENANTED.intersection(node for node in nodes if isinstance(node, Table))
     if touched:
         names = ", ".join(sorted(table.name for table in touched))

@@ -151,7 +151,7 @@ class Identity:
         )
 
     async def _count(self, account_id: str, values: Mapping[str, Any]) -> None:
-        async with self._database.session(write=True) as session:
+        async with self._database.session() as session:
             statement = update(Account).where(col(Account.account_id) == account_id).values(**values)
             await session.execute(statement, execution_options={**SCOPED, "synchronize_session": False})
             await session.commit()
@@ -200,12 +200,13 @@ class Identity:
     async def _among(self, key: Any, wanted: Collection[str], condition: Any) -> set[str]:
         """Those of these keys whose rows meet a condition."""
         keys, found = sorted(wanted), set[str]()
-        async with self._database.session(write=False) as session:
+        async with self._database.reading() as session:
             for start in range(0, len(keys), AT_ONCE):
                 some = key.in_(keys[start : start + AT_ONCE])
-                found.update(await session.scalars(select(key).where(some, condition), execution_options=SCOPED))
+                told = await session.execute(select(key).where(some, condition), execution_options=SCOPED)
+                found.update(told.scalars())
         return found
 
     async def _one(self, statement: Any, given: Mapping[str, Any] = NOTHING) -> Row[Any] | None:
-        async with self._database.session(write=False) as session:
+        async with self._database.reading() as session:
             return (await session.execute(statement, given, execution_options=SCOPED)).one_or_none()

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 from sqlalchemy import Executable, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
+from wattgate.db.reader import Session
 from wattgate.names import ReadingQuality
 
 M = TypeVar("M", bound=SQLModel)
@@ -84,14 +84,14 @@ class MeterNetwork(Protocol):
         ...
 
 
-Networks = Callable[[AsyncSession], MeterNetwork]
+Networks = Callable[[Session], MeterNetwork]
 """Makes the port for one operation. One that needs no database passes over the operation's session."""
 
 
 class RegistryNetwork:
     """The meter network as the registry tables have it; `wattgate network import` fills them."""
 
-    def __init__(self, session: AsyncSession) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
     async def meter_point(self, mpxn: str) -> MeterPoint | None:

@@ -4,17 +4,17 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from wattgate.db.models import TariffPrice
+from wattgate.db.reader import Session
 from wattgate.db.timeline import Price
 
 
 class Prices:
     """The prices that one session sees. The ids of tariffs come from rows that `Rows` gave, never from outside."""
 
-    def __init__(self, session: AsyncSession) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
     async def record(self, tariff_id: str, prices: Sequence[Price]) -> None:

@@ -1,9 +1,10 @@
 """The only way to the records of an application."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 from sqlalchemy import (
@@ -27,6 +28,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from wattgate.db.guard import SCOPED
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
 from wattgate.db.prices import Prices
+from wattgate.db.reader import Session
 from wattgate.db.series import Series
 from wattgate.errors import NotFound
 
@@ -53,6 +55,20 @@ def _table(model: type[Tenanted]) -> Table:
     return cast(Table, model.__table__)  # type: ignore[attr-defined]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookup(Generic[M]):
+    """A question that is asked again and again: the rows of a model that have some values in a column.
+
+    Its statement is made once, for making one costs as much as having it answered. `where` may have parameters
+    (`bindparam`), which `Rows.by` is given by name.
+    """
+
+    model: type[M]
+    column: str
+    where: tuple[ColumnElement[bool], ...] = ()
+    order_by: tuple[Any, ...] = ()
+
+
 class Rows:
     """The records of one application, or of one user in it when `user_id` is given, as of the instant `now`.
 
@@ -60,15 +76,20 @@ class Rows:
     watches. Only `edit` and `add` give live objects, which are saved when the operation ends.
     """
 
-    def __init__(
-        self, session: AsyncSession, application_id: str, user_id: str | None = None, *, now: datetime
-    ) -> None:
+    def __init__(self, session: Session, application_id: str, user_id: str | None = None, *, now: datetime) -> None:
         self.application_id = application_id
         self.user_id = user_id
         self.now = now
         self.series = Series(session)
         self.prices = Prices(session)
         self._session = session
+
+    @property
+    def _writing(self) -> AsyncSession:
+        """The session of a mutation; a query that reaches for it is a defect of ours."""
+        if isinstance(self._session, AsyncSession):
+            return self._session
+        raise RuntimeError("a query changes records")
 
     def within(self, application_id: str) -> "Rows":
         """The rows of an application for a caller who has shown no credentials yet: for log-in alone."""
@@ -93,9 +114,9 @@ class Rows:
     async def found(self, application: Application, credential: ApplicationCredential) -> Application:
         """Add a new application with its first credential: for the system's own operations alone."""
         credential.application_id = application.application_id
-        self._session.add(application)
-        await self._session.flush()
-        self._session.add(credential)
+        self._writing.add(application)
+        await self._writing.flush()
+        self._writing.add(credential)
         return application
 
     async def application(self) -> Application | None:
@@ -125,16 +146,16 @@ class Rows:
 
     async def get(self, model: type[M], key: str) -> M:
         """The row with this identifier. NotFound for another application's or user's as for none."""
-        found = await self._keyed(model, [key])
-        if not found:
-            raise NotFound(f"no {_spoken(model)} with id {key}")
-        return found[0]
+        row: M
+        for row in await self.by(_by_key(model), [key]):
+            return row
+        raise NotFound(f"no {_spoken(model)} with id {key}")
 
     async def many(self, model: type[M], keys: Iterable[str]) -> dict[str, M]:
         """The visible rows among these identifiers, by identifier."""
         wanted, found = list(set(keys)), list[M]()
         for start in range(0, len(wanted), AT_ONCE):
-            found += await self._keyed(model, wanted[start : start + AT_ONCE])
+            found += await self.by(_by_key(model), wanted[start : start + AT_ONCE])
         return {getattr(row, model.key): row for row in found}
 
     async def named(self, model: type[M], keys: Sequence[str]) -> list[M]:
@@ -149,7 +170,7 @@ class Rows:
         """The record with this identifier, to be changed; until then nobody else changes it. NotFound as `get`."""
         statement = select(model).where(*self._scope(model, [self.key_of(model) == key]))
         statement = statement.with_for_update(key_share=True)
-        found = (await self._session.execute(statement, execution_options=SCOPED)).scalar_one_or_none()
+        found = (await self._writing.execute(statement, execution_options=SCOPED)).scalar_one_or_none()
         if found is None:
             raise NotFound(f"no {_spoken(model)} with id {key}")
         return found
@@ -157,19 +178,19 @@ class Rows:
     async def add(self, record: M) -> M:
         """Put a new record into the application; what the database assigns is set on return."""
         record.application_id = self.application_id
-        self._session.add(record)
-        await self._session.flush()
+        self._writing.add(record)
+        await self._writing.flush()
         return record
 
     async def flush(self) -> None:
         """Write changed records now, for the sake of what the database would refuse or set."""
-        await self._session.flush()
+        await self._writing.flush()
 
     async def update(self, model: type[M], *where: Condition, **values: Any) -> int:
         """Change the visible records that meet the conditions, in one statement; how many they were."""
         statement = update(model).where(*self._scope(model, where)).values(**values)
         options = {**SCOPED, "synchronize_session": False}
-        result = await self._session.execute(statement, execution_options=options)
+        result = await self._writing.execute(statement, execution_options=options)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
 
     async def claim(
@@ -182,7 +203,7 @@ class Rows:
         """
         key = self.key_of(model)
         free = select(key).where(*self._scope(model, where)).order_by(*order_by).limit(limit)
-        found = await self._session.execute(free.with_for_update(skip_locked=True), execution_options=SCOPED)
+        found = await self._writing.execute(free.with_for_update(skip_locked=True), execution_options=SCOPED)
         claimed = list(found.scalars())
         if not claimed:
             return []
@@ -192,7 +213,7 @@ class Rows:
     async def delete(self, model: type[M], *where: Condition) -> int:
         """Delete the visible records that meet the conditions; how many they were."""
         statement = delete(model).where(*self._scope(model, where))
-        result = await self._session.execute(statement, execution_options=SCOPED)
+        result = await self._writing.execute(statement, execution_options=SCOPED)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
 
     async def keep_newest(self, model: type[M], most: int) -> None:
@@ -215,14 +236,15 @@ class Rows:
         found = await self._session.execute(statement, execution_options=SCOPED)
         return dict(iter(found))
 
-    async def _keyed(self, model: type[M], keys: list[str]) -> list[M]:
-        """The visible rows with these identifiers, by a statement that is made once for each model."""
-        owned = self.user_id is not None and model.owner is not None
-        scope = {"application": self.application_id, "keys": keys}
-        statement = _by_keys(model, self._session.get_bind().dialect.name, owned)
-        given = scope | {"owner": self.user_id} if owned else scope
+    async def by(self, lookup: Lookup[M], values: Collection[str], **parameters: Any) -> list[M]:
+        """The visible rows that a look-up finds for some values of its column, and its parameters."""
+        owned = self.user_id is not None and lookup.model.owner is not None
+        given = {**parameters, "application": self.application_id, "among": list(values)}
+        if owned:
+            given["owner"] = self.user_id
+        statement = _statement(lookup, self._session.get_bind().dialect.name, owned)
         found = await self._session.execute(statement, given, execution_options=SCOPED)
-        make = _struct(model)
+        make = _struct(lookup.model)
         return cast(list[M], [make(*row) for row in found])
 
     @staticmethod
@@ -241,20 +263,27 @@ class Rows:
 
 
 @cache
-def _by_keys(model: type[Tenanted], dialect: str, owned: bool) -> Select[Any]:
-    """The statement for the rows of an application, or of one owner in it, that have some identifiers.
+def _by_key(model: type[M]) -> Lookup[M]:
+    """The look-up of rows by their identifiers."""
+    return Lookup(model, model.key)
 
-    PostgreSQL would compare each row with every one of a long list, so that it gets them as a relation.
+
+@cache
+def _statement(lookup: Lookup[Any], dialect: str, owned: bool) -> Select[Any]:
+    """The statement of a look-up in the rows of an application, or of one owner in it.
+
+    PostgreSQL would compare each row with every one of a long list, so that it gets the values as a relation.
     """
-    columns = columns_of(model)
-    where = [columns["application_id"] == bindparam("application")]
+    columns = columns_of(lookup.model)
+    scope = [columns["application_id"] == bindparam("application")]
     if owned:
-        where.append(columns[str(model.owner)] == bindparam("owner"))
+        scope.append(columns[str(lookup.model.owner)] == bindparam("owner"))
     if dialect == "postgresql":
-        keys: Any = select(func.unnest(bindparam("keys", type_=ARRAY(String))))
+        among: Any = select(func.unnest(bindparam("among", type_=ARRAY(String))))
     else:
-        keys = bindparam("keys", expanding=True)
-    return select(*columns).where(*where, columns[model.key].in_(keys))
+        among = bindparam("among", expanding=True)
+    found = columns[lookup.column].in_(among)
+    return select(*columns).where(*scope, found, *lookup.where).order_by(*lookup.order_by)
 
 
 def _spoken(model: type[Tenanted]) -> str:

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
+from sqlalchemy import TextClause, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +31,9 @@ class Rowset:
             return {self.name: orjson.dumps([tuple(row) for row in rows]).decode()}
         columns = zip(*rows, strict=True) if rows else ((),) * len(self.columns)
         return {f"{self.name}_{name}": list(column) for name, column in zip(self.columns, columns, strict=True)}
+
+
+@lru_cache(maxsize=256)
+def text_of(sql: str) -> TextClause:
+    """The statement of a text, which is read but once: those of readings are few, and asked all the time."""
+    return text(sql)

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select, text
-from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from wattgate.db import aggregates, held_power, partitions, recording
@@ -16,9 +15,10 @@ from wattgate.db.aggregates import Aggregates, SeriesKey
 from wattgate.db.buckets import DAY, Grid
 from wattgate.db.held_power import Held
 from wattgate.db.models import Reading
+from wattgate.db.reader import Session
 from wattgate.db.recording import Readings
 from wattgate.db.rollups import DAYS, HOURS
-from wattgate.db.rowset import Rowset
+from wattgate.db.rowset import Rowset, text_of
 
 
 class Stored(NamedTuple):
@@ -100,7 +100,7 @@ _FORGET = """
 class Series:
     """The readings that one session sees. The keys of series come from rows that `Rows` gave, never from outside."""
 
-    def __init__(self, session: AsyncSession) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
     async def record(self, readings: Readings, now_ms: int) -> None:
@@ -211,8 +211,8 @@ class Series:
         found = await self._run(_EDGE_OF_SERIES.replace("{which}", which), _SERIES, series)
         return {(number, field): Stored(*stored) for number, field, *stored in found}
 
-    async def _run(self, statement: str, rowset: Rowset, rows: Sequence[Any], **more: int) -> Sequence[Any]:
+    async def _run(self, sql: str, rowset: Rowset, rows: Sequence[Any], **more: int) -> Sequence[Any]:
         connection = await self._session.connection()
         dialect = connection.dialect.name
-        statement = statement.replace(f"{{{rowset.name}}}", rowset.sql(dialect))
-        return (await connection.execute(text(statement), {**rowset.parameters(dialect, rows), **more})).all()
+        made = text_of(sql.replace(f"{{{rowset.name}}}", rowset.sql(dialect)))
+        return (await connection.execute(made, {**rowset.parameters(dialect, rows), **more})).all()

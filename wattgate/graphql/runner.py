@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.network import Networks, RegistryNetwork
+from wattgate.db.reader import Session
 from wattgate.db.rows import Rows
 from wattgate.errors import Forbidden, GatewayError, Unauthenticated
 from wattgate.graphql.edge import Edge
@@ -52,17 +53,18 @@ class Runner:
         scope = permit(principal, operation.needs)
         write = operation.kind is Kind.MUTATION
         events: list[Event] = []
-        async with self._database.session(write=write) as session:
+        opened = self._database.session() if write else self._database.reading()
+        async with opened as session:
             rows, network = self._rows(session, principal, scope), self._network(session)
             call = Call(principal, rows, events.append, network=network, outside=self._outside)
             try:
                 result = await operation.resolver(call, **arguments)
             except GatewayError as error:
-                if write and error.kept:
+                if error.kept and isinstance(session, AsyncSession):
                     await session.commit()
                     await self._publish(events)
                 raise
-            if write:
+            if isinstance(session, AsyncSession):
                 await session.commit()
         await self._publish(events)
         return result
@@ -77,7 +79,7 @@ class Runner:
         """What the edge leads to, one result for each parent, in a session of its own."""
         scope = permit(principal, edge.needs)
         with self.spans.step(edge.load.__name__):
-            async with self._database.session(write=False) as session:
+            async with self._database.reading() as session:
                 found: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
         if len(found) != len(parents):
             raise RuntimeError(f"{edge.load.__qualname__} gave {len(found)} results for {len(parents)} parents")
@@ -86,10 +88,10 @@ class Runner:
     async def read(self, principal: Principal, needs: Permission, work: Callable[[Rows], Awaitable[Any]]) -> Any:
         """What a function answers of the rows that the permission lets the principal see."""
         scope = permit(principal, needs)
-        async with self._database.session(write=False) as session:
+        async with self._database.reading() as session:
             return await work(self._rows(session, principal, scope))
 
-    def _rows(self, session: AsyncSession, principal: Principal, scope: Scope) -> Rows:
+    def _rows(self, session: Session, principal: Principal, scope: Scope) -> Rows:
         own = scope is Scope.OWN
         if own and principal.user_id is None:
             raise Forbidden("this needs a user; applications name one in the header userId")

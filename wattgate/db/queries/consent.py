@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlmodel import col
-
 from wattgate.db.meter_points import canonical
 from wattgate.db.models import MeterPointConsent, Resource
-from wattgate.db.rows import Rows
+from wattgate.db.rows import Lookup, Rows
 from wattgate.errors import ConsentRevoked
 
 T = TypeVar("T")
+
+OF_POINTS = Lookup(MeterPointConsent, "mpxn")
 
 
 def holds(consent: MeterPointConsent, now: datetime) -> bool:
@@ -27,7 +27,7 @@ async def withheld(rows: Rows, resources: Sequence[Resource]) -> dict[str, Conse
     points = {canonical(resource.mpxn) for resource in resources if resource.mpxn}
     if not points:
         return {}
-    consents = await rows.all(MeterPointConsent, col(MeterPointConsent.mpxn).in_(points))
+    consents = await rows.by(OF_POINTS, points)
     gone = {(one.user_id, one.mpxn): one for one in consents if not holds(one, rows.now)}
     return {
         resource.resource_id: _refusal(gone[resource.owner_id, canonical(resource.mpxn)])

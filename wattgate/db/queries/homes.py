@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from sqlmodel import col
 
 from wattgate.db.models import Resource, VirtualEntity, VirtualEntityResource, VirtualEntityType
-from wattgate.db.rows import Rows
+from wattgate.db.rows import Lookup, Rows
+
+LINKS = Lookup(VirtualEntityResource, "ve_id")
+ACTIVE_RESOURCES = Lookup(
+    Resource,
+    "resource_id",
+    where=(col(Resource.active).is_(True),),
+    order_by=(col(Resource.name), col(Resource.resource_id)),
+)
 
 
 async def resources(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[list[Resource]]:
     """The active resources that belong to each virtual entity, by name."""
     wanted = {entity.ve_id for entity in virtual_entities}
-    links = await rows.all(VirtualEntityResource, col(VirtualEntityResource.ve_id).in_(wanted))
-    found = await rows.all(
-        Resource,
-        col(Resource.resource_id).in_({link.resource_id for link in links}),
-        col(Resource.active).is_(True),
-        order_by=[Resource.name, Resource.resource_id],
-    )
+    links = await rows.by(LINKS, wanted)
+    found = await rows.by(ACTIVE_RESOURCES, {link.resource_id for link in links})
     homes = defaultdict(set)
     for link in links:
         homes[link.resource_id].add(link.ve_id)

@@ -5,17 +5,27 @@ from datetime import datetime
 from decimal import Decimal
 
 import msgspec
+from sqlalchemy import bindparam
 from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.models.tariffs import RATE_DECIMALS
 from wattgate.db.pricing import exactly
-from wattgate.db.rows import Rows
+from wattgate.db.rows import Lookup, Rows
 from wattgate.errors import BadInput
 
 MAX_PRICES = 20_000
 """How many prices one answer holds at most."""
+
+
+STANDING = Lookup(
+    Tariff,
+    "resource_id",
+    where=(col(Tariff.superseded_at).is_(None), col(Tariff.valid_from) <= bindparam("until")),
+    order_by=(col(Tariff.valid_from),),
+)
+"""The tariffs of resources that no later version replaces, valid from some instant or earlier on, in order."""
 
 
 class TariffPrice(msgspec.Struct, gc=False):
@@ -33,13 +43,7 @@ def source_id(resource: Resource) -> str:
 async def timelines(rows: Rows, resource_ids: Iterable[str], until: datetime) -> dict[str, list[Tariff]]:
     """By resource id, the tariffs that stand and are valid from `until` or earlier on, in order."""
     wanted = set(resource_ids)
-    found = await rows.all(
-        Tariff,
-        col(Tariff.resource_id).in_(wanted),
-        col(Tariff.superseded_at).is_(None),
-        col(Tariff.valid_from) <= until,
-        order_by=[Tariff.valid_from],
-    )
+    found = await rows.by(STANDING, wanted, until=until)
     by_resource: dict[str, list[Tariff]] = {resource_id: [] for resource_id in wanted}
     for tariff in found:
         by_resource[tariff.resource_id].append(tariff)

@@ -148,7 +148,7 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[Change]:
 )
 async def consent_changes(call: Call, *, mpxn: str, kind: types.ConsentChangeKind | None = None) -> list[Change]:
     """What happened to the consent for a meter point, oldest first; renewals or revocations only where asked."""
-    await _records(call, [mpxn])
+    await _known(call, [mpxn])
     found = await call.rows.all(
         models.ConsentChange,
         col(models.ConsentChange.mpxn) == canonical(mpxn),
@@ -165,6 +165,11 @@ def key_of(mpxn: str) -> types.MpxnKey:
 
 async def _records(call: Call, mpxns: Sequence[str]) -> list[models.MeterPointConsent]:
     """The user's consents for these meter points, to be changed. NotFound where one is not on record."""
+    return [await call.rows.edit(models.MeterPointConsent, one) for one in await _known(call, mpxns)]
+
+
+async def _known(call: Call, mpxns: Sequence[str]) -> list[str]:
+    """The ids of the user's consents for these meter points. NotFound where one is not on record."""
     user_id, wanted = owner_of(call), list(dict.fromkeys(map(canonical, mpxns)))
     found = await call.rows.all(
         models.MeterPointConsent,
@@ -175,7 +180,7 @@ async def _records(call: Call, mpxns: Sequence[str]) -> list[models.MeterPointCo
     for mpxn in wanted:
         if mpxn not in ids:
             raise NotFound(f"no consent for meter point {mpxn}")
-    return [await call.rows.edit(models.MeterPointConsent, ids[mpxn]) for mpxn in wanted]
+    return [ids[mpxn] for mpxn in wanted]
 
 
 async def _renew(call: Call, record: models.MeterPointConsent, until: datetime) -> models.ConsentChange:
