@@ -139,7 +139,13 @@ def assemble(
     )
     schema = build(OPERATIONS, hides=settings.environment == "production")
     documents = StoredDocuments(runner)
-    gate = Gate(schema, runner, persisted=Persisted(documents, shared.texts), budgets=budgets)
+    gate = Gate(
+        schema,
+        runner,
+        persisted=Persisted(documents, shared.texts),
+        budgets=budgets,
+        time_limit=settings.operation_seconds,
+    )
     identity = Identity(database)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)

@@ -49,6 +49,9 @@ class Settings(BaseSettings):
         default=["*"], description="Origins (JSON list) whose web pages may call; * for any."
     )
     max_body_bytes: int = Field(default=4 * 2**20, ge=2**10, description="Largest request body.")
+    operation_seconds: float = Field(
+        default=30.0, gt=0, le=600, description="Seconds that a GraphQL query or mutation may take, with its SQL."
+    )
     max_account_connections: int = Field(
         default=20, ge=1, description="Sockets and event streams of one account at once; the oldest give way."
     )
