@@ -12,6 +12,7 @@ from wattgate.db.models import Tenanted
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.operation import Argument, Call, Kind, Operation
 from wattgate.graphql.types.connection import Connection
+from wattgate.graphql.weights import Size, number
 from wattgate.principal import Permission
 
 DEFAULT_PAGE = 50
@@ -51,6 +52,7 @@ def paged(name: str, row: type[Tenanted], shape: Any, *, needs: Permission, call
         found = await call.rows.page(row, first + 1, after=None if after is None else _place(after))
         return _page(found[:first], more=len(found) > first, later=after is not None, key=row.key)
 
+    told = shape.__strawberry_definition__.name
     return Operation(
         name=f"{name}_connection",
         kind=Kind.QUERY,
@@ -59,6 +61,7 @@ def paged(name: str, row: type[Tenanted], shape: Any, *, needs: Permission, call
         needs=needs,
         description=f"A page of {called}, oldest first: at most {MAX_PAGE} at once.",
         takes={"first": Argument(int, DEFAULT_PAGE), "after": Argument(str | None, None)},
+        sizes=(Size(number("first", DEFAULT_PAGE, MAX_PAGE), (f"{told}Connection.edges",)),),
     )
 
 

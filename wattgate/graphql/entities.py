@@ -11,6 +11,7 @@ from wattgate.graphql.types import prompts as prompt_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.graphql.types import rules as rule_types
 from wattgate.graphql.types import webhooks as webhook_types
+from wattgate.graphql.weights import GROWING
 from wattgate.principal import Permission, Scheme
 
 ENTITIES: tuple[Entity, ...] = (
@@ -58,6 +59,7 @@ ENTITIES: tuple[Entity, ...] = (
         read=Permission.WEBHOOK_READ,
         write=Permission.WEBHOOK_WRITE,
         schemes=(("GET one", Scheme.TOKEN),),
+        size=GROWING,
     ),
     Entity(
         name="webhook_endpoint",
@@ -78,6 +80,7 @@ ENTITIES: tuple[Entity, ...] = (
         shape=webhook_types.WebhookError,
         read=Permission.WEBHOOK_READ,
         write=Permission.WEBHOOK_WRITE,
+        size=GROWING,
     ),
     Entity(
         name="content",
@@ -128,6 +131,7 @@ ENTITIES: tuple[Entity, ...] = (
         write=Permission.RESPONSE_WRITE,
         filters=("tc_id", "reference"),
         schemes=(("GET one", Scheme.BASIC),),
+        size=GROWING,
     ),
     Entity(
         name="support_details",
@@ -186,6 +190,7 @@ ENTITIES: tuple[Entity, ...] = (
         read=Permission.RESPONSE_READ,
         write=Permission.RESPONSE_WRITE,
         filters=("prompt_id", "status"),
+        size=GROWING,
     ),
     Entity(
         name="user_action_type",
@@ -209,6 +214,7 @@ ENTITIES: tuple[Entity, ...] = (
         read=Permission.RESPONSE_READ,
         write=Permission.RESPONSE_WRITE,
         filters=("user_action_type_id",),
+        size=GROWING,
     ),
     Entity(
         name="virtual_entity_type",

@@ -11,6 +11,7 @@ from wattgate.db.rows import columns_of
 from wattgate.graphql.inputs import change, check_references, values_of
 from wattgate.graphql.operation import Argument, Call, Kind, Operation, Rest
 from wattgate.graphql.owner import owner_of
+from wattgate.graphql.weights import ASSUMED_SIZE, Size
 from wattgate.names import camel
 from wattgate.principal import Permission, Scheme
 
@@ -22,8 +23,8 @@ class Entity:
     `called` is the noun with its article, for descriptions. `lists`, `add` and `update` (the input types) say which
     operations there are. `filters` are columns by which a list can be narrowed down. `schemes` gives the REST scheme
     of an operation that SPEC.md names one for, by HTTP method ("GET" is the list, "GET one" a single record).
-    `acknowledges` and `written` (the status) say how REST answers writes; see `Rest`. An entity that needs more than
-    this has written resolvers instead.
+    `acknowledges` and `written` (the status) say how REST answers writes; see `Rest`. `size` is how long its list is
+    assumed to be. An entity that needs more than this has written resolvers instead.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Entity:
     schemes: tuple[tuple[str, Scheme], ...] = ()
     acknowledges: tuple[str, ...] = ()
     written: int = 200
+    size: int = ASSUMED_SIZE
 
 
 def operations_of(entity: Entity) -> Iterator[Operation]:
@@ -49,11 +51,8 @@ def operations_of(entity: Entity) -> Iterator[Operation]:
     one = f"{entity.path}/{{{camel(entity.row.key)}}}"
     key = {entity.row.key: Argument(strawberry.ID)}
 
-    def make(name: str, kind: Kind, resolver: Any, **rest: Any) -> Operation:
-        return Operation(name=name, kind=kind, resolver=resolver, **rest)
-
     if entity.lists:
-        yield make(
+        yield Operation(
             entity.plural,
             Kind.QUERY,
             _lister(entity),
@@ -62,8 +61,9 @@ def operations_of(entity: Entity) -> Iterator[Operation]:
             description=f"The {entity.plural.removeprefix('all_').replace('_', ' ')} of the application.",
             takes={name: Argument(str | None, None) for name in entity.filters},
             rest=(Rest("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
+            sizes=(Size(entity.size),),
         )
-    yield make(
+    yield Operation(
         entity.name,
         Kind.QUERY,
         _finder(entity),
@@ -74,7 +74,7 @@ def operations_of(entity: Entity) -> Iterator[Operation]:
         rest=(Rest("GET", one, scheme=dict(entity.schemes).get("GET one")),),
     )
     if entity.add:
-        yield make(
+        yield Operation(
             f"add_{entity.name}",
             Kind.MUTATION,
             _adder(entity),
@@ -85,7 +85,7 @@ def operations_of(entity: Entity) -> Iterator[Operation]:
             rest=(_write("POST", entity.path, entity),),
         )
     if entity.update:
-        yield make(
+        yield Operation(
             f"update_{entity.name}",
             Kind.MUTATION,
             _changer(entity),

@@ -1,7 +1,7 @@
 """From declarations to Strawberry fields: one function for operations, one for edges."""
 
 import inspect
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, cast, get_type_hints
 
 import strawberry
@@ -11,12 +11,14 @@ from wattgate.errors import BadInput
 from wattgate.graphql.context import Context
 from wattgate.graphql.edge import Edge, Load
 from wattgate.graphql.operation import Argument, Kind, Operation
+from wattgate.graphql.weights import Amount, Size
 from wattgate.names import camel
 from wattgate.principal import Permission
 
 Info = strawberry.Info[Context, None]
 _EDGE = "wattgate.edge"
 _OPERATION = "wattgate.operation"
+_SIZES = "wattgate.sizes"
 _RESUMING = {"since": Argument(str | None, None)}
 
 
@@ -52,9 +54,9 @@ def field_of(operation: Operation) -> StrawberryField:
     return cast(StrawberryField, made)
 
 
-def edge(load: Load, *, needs: Permission, description: str) -> Any:
+def edge(load: Load, *, needs: Permission, description: str, weight: Amount = 1, sizes: Sequence[Size] = ()) -> Any:
     """The field of an edge. Its type is the class annotation, its arguments are the loader's keyword arguments."""
-    declared = Edge(load, needs)
+    declared = Edge(load, needs, weight, tuple(sizes))
 
     async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
         return await info.context.load(declared, root, arguments)
@@ -67,6 +69,18 @@ def edge(load: Load, *, needs: Permission, description: str) -> Any:
     }
     _sign(resolve, takes, root=True)
     return strawberry.field(resolver=resolve, description=description, metadata={_EDGE: declared})
+
+
+def listed(size: int, *, description: str | None = None) -> Any:
+    """A list among what is there already, of which it is known how long it mostly is."""
+    return strawberry.field(description=description, metadata={_SIZES: (Size(size),)})
+
+
+def sizes_of(field: StrawberryField) -> tuple[Size, ...]:
+    """How long the lists of a field are, as far as it says so."""
+    declared = edge_of(field) or operation_of(field)
+    sizes: tuple[Size, ...] = declared.sizes if declared else _metadata(field).get(_SIZES, ())
+    return sizes
 
 
 def edge_of(field: StrawberryField) -> Edge | None:

@@ -24,7 +24,7 @@ from graphql import parse as parse_text
 
 @dataclass(frozen=True, slots=True)
 class DocumentLimits:
-    """The bounds of a document; each has a test. What tools ask to know the schema has 15 levels and 259 fields."""
+    """The bounds of a document; each has a test. What tools ask to know the schema has 15 levels and 232 fields."""
 
     characters: int = 32_768
     """Of the text, which is read to its end; long texts and many values belong in variables."""

@@ -1,7 +1,7 @@
 """An operation of the gateway, declared once for GraphQL and REST."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from wattgate.db.network import MeterNetwork
 from wattgate.db.rows import Rows
+from wattgate.graphql.weights import MUTATION, STATEMENTS, Amount, Size
 from wattgate.messages.outside import ALONE, Outside
 from wattgate.principal import Permission, Principal, Scheme
 from wattgate.realtime.events import Event
@@ -80,7 +81,8 @@ class Operation:
 
     `resolver` is an async function of a `Call` and keyword arguments that returns rows, or, for a subscription,
     a `Watch`. `needs` has no default on purpose: public operations say Permission.ANYONE. A subscription that
-    `resumes` takes `since`, and its field is null where it tells no more than where the client stands.
+    `resumes` takes `since`, and its field is null where it tells no more than where the client stands. `weight` is
+    what a call costs, where it is not what its kind costs; `sizes` say how long lists are.
     """
 
     name: str
@@ -92,6 +94,15 @@ class Operation:
     takes: Mapping[str, Argument] = field(default_factory=lambda: MappingProxyType({}))
     rest: tuple[Rest, ...] = ()
     resumes: bool = False
+    weight: Amount | None = None
+    sizes: tuple[Size, ...] = ()
+
+    @property
+    def costs(self) -> Amount:
+        """What a call costs, without what is told of its result."""
+        if self.weight is not None:
+            return self.weight
+        return MUTATION if self.kind is Kind.MUTATION else STATEMENTS
 
     @property
     def many(self) -> bool:
@@ -111,6 +122,8 @@ def operation(
     needs: Permission,
     rest: Rest | tuple[Rest, ...] = (),
     resumes: bool = False,
+    weight: Amount | None = None,
+    sizes: Sequence[Size] = (),
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Make an Operation of a resolver: its name, docstring and keyword arguments become the operation's.
 
@@ -128,6 +141,8 @@ def operation(
             takes=_arguments_of(resolver),
             rest=rest if isinstance(rest, tuple) else (rest,),
             resumes=resumes,
+            weight=weight,
+            sizes=tuple(sizes),
         )
 
     return declare

@@ -15,6 +15,7 @@ from wattgate.graphql.login import Done, email_of, hash_of_new, log_out, open_ac
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import identity as types
+from wattgate.graphql.weights import GROWING, HASHING, Size
 from wattgate.messages.web_push import wrong_with
 from wattgate.principal import Permission, Scheme
 
@@ -22,7 +23,13 @@ MAX_TOKENS = 20
 """How many push tokens of an account are kept."""
 
 
-@operation(Kind.QUERY, returns=list[types.Account], needs=Permission.ACCOUNT_READ, rest=Rest("GET", "/account"))
+@operation(
+    Kind.QUERY,
+    returns=list[types.Account],
+    needs=Permission.ACCOUNT_READ,
+    rest=Rest("GET", "/account"),
+    sizes=[Size(GROWING)],
+)
 async def accounts(call: Call) -> list[models.Account]:
     """The accounts of the application, or the user's own."""
     return await call.rows.all(models.Account, order_by=[models.Account.created_at])
@@ -44,6 +51,7 @@ async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
     returns=types.Account,
     needs=Permission.ACCOUNT_MANAGE,
     rest=Rest("POST", "/account", acknowledges=("accountId", "applicationId", "userId")),
+    weight=HASHING,
 )
 async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     """Add an account to a user that exists."""
@@ -154,6 +162,7 @@ async def change_name(call: Call, *, name: str) -> Done:
     returns=types.Done,
     needs=Permission.CREDENTIAL_WRITE,
     rest=Rest("POST", "/account/changepassword"),
+    weight=2 * HASHING,
 )
 async def change_password(call: Call, *, old_password: str, new_password: str) -> Done:
     """Change the password of the account that calls. Every token but that of this call ends."""

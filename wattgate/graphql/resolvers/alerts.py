@@ -13,6 +13,7 @@ from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.telling import enqueue_event
 from wattgate.graphql.types import alerts as types
+from wattgate.graphql.weights import Size
 from wattgate.messages.templates.cultures import is_culture
 from wattgate.principal import Permission
 from wattgate.realtime import missed, topics
@@ -26,7 +27,9 @@ class Marked:
     unread: int
 
 
-@operation(Kind.MUTATION, returns=types.Alert, needs=Permission.NOTIFICATION_SEND, rest=Rest("POST", "/alert"))
+@operation(
+    Kind.MUTATION, returns=types.Alert, needs=Permission.NOTIFICATION_SEND, rest=Rest("POST", "/alert"), weight=300
+)
 async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     """Send an alert to a user: it is kept with one notification for each channel, which are delivered from there."""
     kind = await _alert_type(call, input.alert_type_id)
@@ -73,6 +76,7 @@ async def alert(call: Call, *, alert_id: strawberry.ID) -> models.Alert:
     returns=list[types.Alert],
     needs=Permission.NOTIFICATION_READ,
     rest=Rest("GET", "/alert/user"),
+    sizes=[Size(50)],
 )
 async def user_alerts(call: Call) -> list[models.Alert]:
     """The alerts sent to the user for whom the call is made, oldest first."""

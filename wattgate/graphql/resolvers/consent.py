@@ -15,6 +15,7 @@ from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.telling import enqueue_event
 from wattgate.graphql.types import consent as types
+from wattgate.graphql.weights import Size, count_of
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, Revoked
@@ -105,6 +106,7 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
         Rest("POST", "/user/verification/status/mpxns/renewal"),
         Rest("POST", "/user/verification/status/mpxn/{mpxn}/renewal"),
     ),
+    sizes=[Size(count_of("mpxns"))],
 )
 async def renew_consents(call: Call, *, mpxns: list[str], valid_until: datetime | None = None) -> list[Change]:
     """Renew the user's consent for meter points, for 18 months from now unless an earlier end is given."""
@@ -120,6 +122,7 @@ async def renew_consents(call: Call, *, mpxns: list[str], valid_until: datetime 
         Rest("POST", "/user/verification/status/mpxns/revocation"),
         Rest("POST", "/user/verification/status/mpxn/{mpxn}/revocation"),
     ),
+    sizes=[Size(count_of("mpxns"))],
 )
 async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[Change]:
     """Revoke the user's consent for meter points: their readings are served and streamed no longer."""

@@ -8,6 +8,7 @@ from wattgate.db.queries import homes as home_queries
 from wattgate.db.queries.consent import withheld
 from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types import displays as types
+from wattgate.graphql.weights import DISPLAY
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.display import DisplayView
@@ -15,7 +16,7 @@ from wattgate.realtime.freshness import topics_of
 from wattgate.realtime.watch import Watch
 
 
-@operation(Kind.SUBSCRIPTION, returns=types.Display, needs=Permission.READINGS_READ)
+@operation(Kind.SUBSCRIPTION, returns=types.Display, needs=Permission.READINGS_READ, weight=DISPLAY)
 async def display(call: Call, *, virtual_entity_id: strawberry.ID) -> Watch:
     """All that a home's display draws: at once as it stands, and anew whenever something of it has changed.
 

@@ -13,6 +13,7 @@ from wattgate.graphql.owner import owner_of
 from wattgate.graphql.telling import enqueue_event
 from wattgate.graphql.types import flexibility as types
 from wattgate.graphql.types.flexibility import DfsEventState
+from wattgate.graphql.weights import GROWING, Size
 from wattgate.principal import Permission
 from wattgate.realtime import missed, topics
 from wattgate.realtime.events import DfsEventMoved, Event
@@ -85,6 +86,7 @@ async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     returns=list[types.DfsParticipation],
     needs=Permission.FLEXIBILITY_MANAGE,
     rest=Rest("GET", "/dfs/event/{dfsEventId}/user"),
+    sizes=[Size(GROWING)],
 )
 async def dfs_event_users(call: Call, *, dfs_event_id: strawberry.ID) -> list[models.DfsParticipation]:
     """Who takes part in an event, or took part."""

@@ -6,19 +6,32 @@ from wattgate.db import models
 from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.resolvers.live import followed
 from wattgate.graphql.types import freshness as types
+from wattgate.graphql.weights import FRESHNESS, STATEMENTS, Size, count_of, per_item
 from wattgate.principal import Permission
 from wattgate.realtime.freshness import DeviceStatesView, FreshnessView, topics_of, topics_of_devices
 from wattgate.realtime.watch import Watch
 
 
-@operation(Kind.SUBSCRIPTION, returns=list[types.ResourceFreshness], needs=Permission.READINGS_READ)
+@operation(
+    Kind.SUBSCRIPTION,
+    returns=list[types.ResourceFreshness],
+    needs=Permission.READINGS_READ,
+    weight=per_item("resourceIds", weight=STATEMENTS, of_item=FRESHNESS, most=10_000),
+    sizes=[Size(count_of("resourceIds"))],
+)
 async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Watch:
     """How fresh these resources are, at once and whenever the state or cause of one has changed."""
     resources = await followed(call, resource_ids)
     return Watch(await topics_of(call.rows, resources), view=FreshnessView(resource_ids))
 
 
-@operation(Kind.SUBSCRIPTION, returns=list[types.DeviceState], needs=Permission.DEVICE_READ)
+@operation(
+    Kind.SUBSCRIPTION,
+    returns=list[types.DeviceState],
+    needs=Permission.DEVICE_READ,
+    weight=per_item("deviceIds", weight=STATEMENTS, of_item=FRESHNESS, most=10_000),
+    sizes=[Size(count_of("deviceIds"))],
+)
 async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> Watch:
     """How these devices are, at once and whenever one has changed: what it says of itself, or that it is silent."""
     known = await call.rows.named(models.Device, device_ids)

@@ -15,6 +15,7 @@ from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.owner import owner_of
 from wattgate.graphql.types import homes as types
 from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.weights import Size
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, HomeChanged
@@ -55,6 +56,7 @@ class Statistics:
     returns=list[types.VirtualEntity],
     needs=Permission.VIRTUAL_ENTITY_READ,
     rest=Rest("GET", "/virtualentity", edges=("resources",)),
+    sizes=[Size(5)],
 )
 async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
     """The active virtual entities of the application, or the user's own."""

@@ -12,6 +12,7 @@ from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.login import Done, Issued, end_token, entered, issue, logged_in, own_account
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import identity as types
+from wattgate.graphql.weights import HASHING
 from wattgate.principal import Permission
 
 
@@ -33,7 +34,7 @@ class Status:
     valid: bool = True
 
 
-@operation(Kind.MUTATION, returns=types.Login, needs=Permission.ANYONE, rest=Rest("POST", "/auth"))
+@operation(Kind.MUTATION, returns=types.Login, needs=Permission.ANYONE, rest=Rest("POST", "/auth"), weight=HASHING)
 async def authenticate(
     call: Call,
     *,

@@ -21,6 +21,7 @@ from wattgate.graphql.login import TOKEN_LIFETIME, end_family, entered, issue, l
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.resolvers.users import UserRecord, record_of
 from wattgate.graphql.types import oauth as types
+from wattgate.graphql.weights import HASHING
 from wattgate.principal import SCOPES, Permission
 
 CODE_LIFETIME = timedelta(seconds=60)
@@ -63,7 +64,13 @@ class Registered:
     secret: str | None
 
 
-@operation(Kind.MUTATION, returns=types.Authorisation, needs=Permission.ANYONE, rest=Rest("POST", "/auth/oauth"))
+@operation(
+    Kind.MUTATION,
+    returns=types.Authorisation,
+    needs=Permission.ANYONE,
+    rest=Rest("POST", "/auth/oauth"),
+    weight=HASHING,
+)
 async def authorise(
     call: Call,
     *,

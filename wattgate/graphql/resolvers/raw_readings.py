@@ -15,6 +15,7 @@ from wattgate.db.storage import QUALITIES, Field
 from wattgate.errors import NotSupported
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import resources as types
+from wattgate.graphql.weights import STATEMENTS, Size, rows
 from wattgate.principal import Permission
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -72,6 +73,8 @@ class MeterRead:
         Rest("GET", "/resource/{resourceId}/glowbinary", media=ARROW),
         Rest("GET", "/resource/{resourceId}/readings", media=ARROW),
     ),
+    weight=rows(PAGE, weight=STATEMENTS, per_unit=20),
+    sizes=[Size(rows(PAGE), ("RawReadings",))],
 )
 async def raw_readings(
     call: Call,

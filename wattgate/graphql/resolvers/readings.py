@@ -7,10 +7,12 @@ import strawberry
 from wattgate.clock import TimeRange
 from wattgate.db import models
 from wattgate.db.queries import readings as queries
+from wattgate.db.queries.ranges import MAX_BUCKETS
 from wattgate.db.reading_series import ReadingSeries
 from wattgate.errors import GatewayError
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import resources as types
+from wattgate.graphql.weights import STATEMENTS, per_bucket
 from wattgate.names import Function, Period, Weekday
 from wattgate.principal import Permission
 
@@ -20,6 +22,8 @@ from wattgate.principal import Permission
     returns=types.ReadingSeries,
     needs=Permission.READINGS_READ,
     rest=Rest("GET", "/resource/{resourceId}/readings"),
+    weight=per_bucket(STATEMENTS, most=MAX_BUCKETS),
+    sizes=types.SERIES_SIZES,
 )
 async def readings(
     call: Call,

@@ -11,6 +11,7 @@ from wattgate.errors import BadInput, Problem
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.targets import Target, Targets, UnknownTarget, store, tell_rules
 from wattgate.graphql.types import readings as types
+from wattgate.graphql.weights import per_item
 from wattgate.names import ReadingQuality
 from wattgate.principal import Permission
 
@@ -43,6 +44,7 @@ class RecordedColumns:
     returns=types.Recorded,
     needs=Permission.READINGS_WRITE,
     rest=Rest("POST", "/resource/{resourceId}/readings"),
+    weight=per_item("series", "readings", most=MAX_READINGS),
 )
 async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Recorded:
     """Store readings, at most 10,000 a call, of any of the caller's resources; known ones are replaced.
@@ -79,6 +81,7 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Rec
     returns=types.RecordedColumns,
     needs=Permission.READINGS_WRITE,
     rest=Rest("POST", "/readings"),
+    weight=per_item("series", "at", most=MAX_READINGS, per_unit=4),
 )
 async def record_reading_columns(call: Call, *, series: list[types.NewReadingColumns]) -> RecordedColumns:
     """Store readings given in columns, at most 10,000 a call; known ones are replaced.

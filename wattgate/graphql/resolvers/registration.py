@@ -28,6 +28,7 @@ from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.resolvers.users import UserRecord, record_of
 from wattgate.graphql.types import identity
 from wattgate.graphql.types import users as types
+from wattgate.graphql.weights import HASHING
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, OneTimeCodeMade
@@ -49,7 +50,7 @@ class Verified:
     valid: bool = True
 
 
-@operation(Kind.MUTATION, returns=types.User, needs=Permission.ANYONE, rest=Rest("POST", "/register"))
+@operation(Kind.MUTATION, returns=types.User, needs=Permission.ANYONE, rest=Rest("POST", "/register"), weight=HASHING)
 async def register(
     call: Call,
     *,
@@ -142,7 +143,13 @@ async def request_password_reset(
     return Done()
 
 
-@operation(Kind.MUTATION, returns=identity.Done, needs=Permission.ANYONE, rest=Rest("PUT", "/user/resetpassword"))
+@operation(
+    Kind.MUTATION,
+    returns=identity.Done,
+    needs=Permission.ANYONE,
+    rest=Rest("PUT", "/user/resetpassword"),
+    weight=HASHING,
+)
 async def reset_password(
     call: Call,
     *,

@@ -17,6 +17,7 @@ from wattgate.graphql.resolvers.meter_points import given_number, is_own, resour
 from wattgate.graphql.resolvers.retention import check_days
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
+from wattgate.graphql.weights import GROWING, Size
 from wattgate.principal import Permission, Role, Scheme
 
 COST = ".cost"
@@ -53,6 +54,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
     returns=list[types.Resource],
     needs=Permission.RESOURCE_READ,
     rest=Rest("GET", "/resource"),
+    sizes=[Size(20)],
 )
 async def resources(call: Call) -> list[models.Resource]:
     """The active resources of the application, or the user's own."""
@@ -98,6 +100,7 @@ async def resource_counts(call: Call) -> list[ResourceCount]:
     returns=list[types.Resource],
     needs=Permission.RESOURCE_READ,
     rest=Rest("GET", "/resourcetype/{resourceTypeId}/resource"),
+    sizes=[Size(5)],
 )
 async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
     """The user's active resources of a type."""
@@ -109,6 +112,7 @@ async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID
     returns=list[types.Resource],
     needs=Permission.RESOURCE_READ,
     rest=Rest("GET", "/resourcetype/{resourceTypeId}/appresource", scheme=Scheme.BASIC),
+    sizes=[Size(GROWING)],
 )
 async def resource_type_application_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
     """The active resources of a type that the caller may see: the application's, whoever owns them."""

@@ -15,6 +15,7 @@ from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.inputs import values_of
 from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types import tariffs as types
+from wattgate.graphql.weights import per_item
 from wattgate.names import TariffKind
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -73,7 +74,12 @@ async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tar
     return tariff
 
 
-@operation(Kind.MUTATION, returns=types.TariffPricesSet, needs=Permission.TARIFF_WRITE)
+@operation(
+    Kind.MUTATION,
+    returns=types.TariffPricesSet,
+    needs=Permission.TARIFF_WRITE,
+    weight=per_item("prices", most=MAX_PRICES),
+)
 async def set_tariff_prices(
     call: Call, *, tariff_id: strawberry.ID, prices: list[types.NewTariffPrice]
 ) -> TariffPricesSet:

@@ -12,6 +12,7 @@ from wattgate.db.queries.templates import Choice, choose, culture_of, published,
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.operation import Call, Kind, operation
 from wattgate.graphql.types import templates as types
+from wattgate.graphql.weights import STATEMENTS
 from wattgate.messages.templates.cultures import is_culture
 from wattgate.messages.templates.rendering import Source
 from wattgate.messages.templates.report import Preview, Report, preview
@@ -52,7 +53,7 @@ class Tried:
     made: Preview
 
 
-@operation(Kind.QUERY, returns=types.TemplatePreview, needs=Permission.TEMPLATE_READ)
+@operation(Kind.QUERY, returns=types.TemplatePreview, needs=Permission.TEMPLATE_READ, weight=STATEMENTS + 20)
 async def preview_template(call: Call, *, input: types.TemplateToPreview) -> Previewed:
     """A template rendered with data, and a report on it. Nothing is saved, and nothing is sent."""
     tried = await try_out(call, input)

@@ -13,6 +13,7 @@ from wattgate.graphql.resolvers.templates import try_out
 from wattgate.graphql.types import mails as types
 from wattgate.graphql.types.alerts import Channel
 from wattgate.graphql.types.templates import TemplateToPreview
+from wattgate.graphql.weights import MUTATION
 from wattgate.messages.addresses import Mailbox, NotMailable, mailbox
 from wattgate.messages.templates.rendering import Rendered
 from wattgate.names import DeliveryKind, DeliveryState
@@ -36,7 +37,7 @@ class OnItsWay:
     reason: str | None
 
 
-@operation(Kind.MUTATION, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE)
+@operation(Kind.MUTATION, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE, weight=MUTATION + 20)
 async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) -> OnItsWay:
     """Send what a preview of the same input shows as a mail. Its subject begins with [TEST]."""
     box = _allowed(call, address)

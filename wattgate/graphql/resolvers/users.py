@@ -13,6 +13,7 @@ from wattgate.graphql.login import Done, free_username, log_out, named, open_acc
 from wattgate.graphql.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import identity
 from wattgate.graphql.types import users as types
+from wattgate.graphql.weights import HASHING
 from wattgate.principal import Permission
 
 
@@ -60,7 +61,7 @@ async def user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
     return await record_of(call.rows, await call.rows.get(models.User, user_id))
 
 
-@operation(Kind.MUTATION, returns=types.User, needs=Permission.USER_WRITE, rest=Rest("POST", "/user"))
+@operation(Kind.MUTATION, returns=types.User, needs=Permission.USER_WRITE, rest=Rest("POST", "/user"), weight=HASHING)
 async def add_user(call: Call, *, input: types.NewUser) -> UserRecord:
     """Add a user with an account; both are active at once."""
     added = await call.rows.add(models.User())

@@ -11,6 +11,7 @@ from wattgate.db.queries import templates as template_queries
 from wattgate.db.queries.references import referred
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.weights import Size
 from wattgate.names import NotificationState
 from wattgate.principal import Permission
 
@@ -188,7 +189,10 @@ class Notification:
     created_at: datetime
     status_at: datetime
     log: list[NotificationLog] = edge(
-        queries.logs, needs=Permission.NOTIFICATION_READ, description="What happened so far, first step first."
+        queries.logs,
+        needs=Permission.NOTIFICATION_READ,
+        sizes=[Size(5)],
+        description="What happened so far, first step first.",
     )
 
 
@@ -209,7 +213,7 @@ class Alert:
         referred(models.AlertType, "alert_type_id"), needs=Permission.ALERT_READ, description="The kind of alert."
     )
     notifications: list[Notification] = edge(
-        queries.notifications, needs=Permission.NOTIFICATION_READ, description="One for each channel."
+        queries.notifications, needs=Permission.NOTIFICATION_READ, sizes=[Size(3)], description="One for each channel."
     )
 
 

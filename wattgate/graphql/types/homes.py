@@ -10,6 +10,7 @@ from wattgate.graphql.fields import edge
 from wattgate.graphql.types.displays import Display
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.weights import DISPLAY, Size
 from wattgate.principal import Permission
 
 
@@ -72,11 +73,15 @@ class VirtualEntity:
         queries.types, needs=Permission.VIRTUAL_ENTITY_TYPE_READ, description="The kind of virtual entity."
     )
     resources: list[Resource] = edge(
-        queries.resources, needs=Permission.RESOURCE_READ, description="The resources that belong to it."
+        queries.resources,
+        needs=Permission.RESOURCE_READ,
+        sizes=[Size(5)],
+        description="The resources that belong to it.",
     )
     display: Display = edge(
         display_queries.displays,
         needs=Permission.READINGS_READ,
+        weight=DISPLAY,
         description="All that its in-home display draws now; the subscription of that name tells it live.",
     )
 

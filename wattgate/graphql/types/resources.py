@@ -11,14 +11,23 @@ from wattgate.db.queries import freshness as freshness_queries
 from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
-from wattgate.graphql.fields import edge
+from wattgate.db.queries.ranges import MAX_BUCKETS
+from wattgate.db.reading_series import MAX_OBJECTS
+from wattgate.graphql.fields import edge, listed
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
 from wattgate.graphql.types.readings import Bucket, BucketColumns, SeriesPart
 from wattgate.graphql.types.scalars import Json
 from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
+from wattgate.graphql.weights import FRESHNESS, IN_SERIES, Size, bucket_count, per_bucket, per_day
 from wattgate.names import Baseline, BucketQuality, Function, Period, ReadingQuality
 from wattgate.principal import Permission
+
+SERIES_SIZES = (
+    Size(bucket_count(MAX_OBJECTS), ("ReadingSeries.buckets",), per_unit=IN_SERIES),
+    Size(bucket_count(MAX_BUCKETS), ("BucketColumns",)),
+)
+"""How long the lists of a series are, by its range and period."""
 
 
 @strawberry.type(description="One measured quantity of a storage definition.")
@@ -37,7 +46,7 @@ class StorageDefinition:
     interval: str | None = strawberry.field(
         description="The grid of regular sampling, counted from start; PT30M where it is null."
     )
-    fields: list[StorageField]
+    fields: list[StorageField] = listed(2)
 
 
 @strawberry.type(description="A kind of resource: what is measured and how it is stored.")
@@ -45,7 +54,7 @@ class ResourceType:
     resource_type_id: strawberry.ID
     name: str
     classifier: str = strawberry.field(description="Dotted category, such as electricity.consumption.")
-    storage: list[StorageDefinition]
+    storage: list[StorageDefinition] = listed(2)
     description: str
     data_source_type: str
     data_source_resource_type_info: Json | None
@@ -135,12 +144,14 @@ class ReadingSeries:
     comparison: "Comparison | None" = edge(
         comparison_queries.comparisons,
         needs=Permission.READINGS_READ,
+        weight=20,
         description="The series as far as it has come, beside the same elapsed time of a baseline; null where there is "
         "no reading yet. An open range that begins a month or a day is compared as that month or day so far.",
     )
     complete_to: datetime | None = edge(
         reading_queries.complete_to,
         needs=Permission.READINGS_READ,
+        weight=3,
         description="Up to when no sample is missing since the first bucket began; null where already the first one "
         "is, where no sample is to be taken in the range, and where sampling is irregular.",
     )
@@ -161,6 +172,7 @@ class Comparison:
     series: ReadingSeries = edge(
         comparison_queries.baseline_series,
         needs=Permission.READINGS_READ,
+        weight=250,
         description="The whole baseline, in buckets of the same period.",
     )
 
@@ -206,6 +218,7 @@ class Resource:
     freshness: Freshness = edge(
         freshness_queries.of_resources,
         needs=Permission.READINGS_READ,
+        weight=FRESHNESS,
         description="How fresh its readings are: those of `field`, else those that come most often.",
     )
     first_time: datetime | None = edge(
@@ -215,35 +228,49 @@ class Resource:
         queries.last_times, needs=Permission.READINGS_READ, description="When the last reading was taken."
     )
     tariff: Tariff | None = edge(
-        tariff_queries.in_force, needs=Permission.RESOURCE_READ, description="The tariff that applies now, if known."
+        tariff_queries.in_force,
+        needs=Permission.RESOURCE_READ,
+        weight=3,
+        description="The tariff that applies now, if known.",
     )
     current_rates: CurrentRates | None = edge(
         cost_queries.current_rates,
         needs=Permission.RESOURCE_READ,
+        weight=4,
         description="What its energy costs at this moment, with VAT; null where no tariff is known.",
     )
     readings: ReadingSeries = edge(
         reading_queries.readings,
         needs=Permission.READINGS_READ,
+        weight=per_bucket(2, most=MAX_BUCKETS),
+        sizes=SERIES_SIZES,
         description="Readings in a range of time, in whole buckets of the zone's wall clock.",
     )
     tariffs: list[Tariff] = edge(
         tariff_queries.histories,
         needs=Permission.RESOURCE_READ,
+        weight=2,
+        sizes=[Size(5)],
         description="Every tariff that applied until now, newest first.",
     )
     cost: CostExplanation | None = edge(
         cost_queries.explained,
         needs=Permission.READINGS_READ,
+        weight=per_day(15, 10, most=cost_queries.MAX_RANGE),
         description="What its energy in a range costs, line by line; null where no tariff is known for the range.",
     )
     costs: "CostSeries | None" = edge(
         cost_queries.series,
         needs=Permission.READINGS_READ,
+        weight=per_day(15, 10, most=cost_queries.MAX_RANGE),
+        sizes=[Size(bucket_count(MAX_BUCKETS), ("CostSeries.buckets",), per_unit=5)],
         description="What its energy costs in buckets of the zone's wall clock; null where no tariff is known.",
     )
     device: "Device | None" = edge(
-        device_queries.of_resources, needs=Permission.DEVICE_READ, description="The device that feeds it, if known."
+        device_queries.of_resources,
+        needs=Permission.DEVICE_READ,
+        weight=2,
+        description="The device that feeds it, if known.",
     )
     catch_ups: list[CatchUp] = edge(
         device_queries.catch_ups,
@@ -272,11 +299,12 @@ class Device:
         device_queries.protocols, needs=Permission.DEVICE_READ, description="How it talks to the platform."
     )
     status: DeviceStatus = edge(
-        device_queries.statuses, needs=Permission.DEVICE_READ, description="Whether it sends packets."
+        device_queries.statuses, needs=Permission.DEVICE_READ, weight=4, description="Whether it sends packets."
     )
     freshness: Freshness = edge(
         freshness_queries.of_devices,
         needs=Permission.DEVICE_READ,
+        weight=FRESHNESS,
         description="How fresh the last sign of it is: a live reading, or what it said of itself.",
     )
     network_state: NetworkState | None = edge(
@@ -285,7 +313,10 @@ class Device:
         description="What it said of itself, where it ever did.",
     )
     resources: list[Resource] = edge(
-        device_queries.resources, needs=Permission.RESOURCE_READ, description="The resources that its sensors feed."
+        device_queries.resources,
+        needs=Permission.RESOURCE_READ,
+        sizes=[Size(5)],
+        description="The resources that its sensors feed.",
     )
 
 

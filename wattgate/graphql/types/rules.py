@@ -8,6 +8,7 @@ import strawberry
 from wattgate.db.queries import rules as queries
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.alerts import Channel
+from wattgate.graphql.weights import IN_SERIES, Size, number
 from wattgate.names import Function, Period, RuleKind, ThresholdSide
 from wattgate.principal import Permission
 
@@ -66,6 +67,8 @@ class AlertRule:
     back_test: BackTest = edge(
         queries.back_test,
         needs=Permission.READINGS_READ,
+        weight=number("days", 30, queries.MAX_DAYS, weight=130, of_one=10),
+        sizes=[Size(number("days", 30, queries.MAX_DAYS), ("BackTest.firings",), per_unit=IN_SERIES)],
         description="How often it would have fired in the last days, and when.",
     )
 

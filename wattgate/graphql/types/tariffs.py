@@ -1,7 +1,7 @@
 """Tariffs, and what energy costs by them."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import strawberry
@@ -11,6 +11,7 @@ from wattgate.db.queries import tariffs as queries
 from wattgate.db.rows import Rows
 from wattgate.graphql.fields import edge
 from wattgate.graphql.types.ranges import TimeRange
+from wattgate.graphql.weights import IN_SERIES, Size, samples
 from wattgate.names import CostLineKind, Period, TariffKind, Weekday
 from wattgate.principal import Permission
 
@@ -82,6 +83,7 @@ class Tariff:
     prices: list[TariffPrice] = edge(
         _prices,
         needs=Permission.RESOURCE_READ,
+        sizes=[Size(samples(timedelta(minutes=30), queries.MAX_PRICES), per_unit=IN_SERIES)],
         description="The known prices of a dynamic tariff in a range, at most 20,000.",
     )
 

@@ -1,0 +1,217 @@
+"""A small schema with everything that a cost can come of, and random documents for it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import strawberry
+from graphql import GraphQLObjectType, GraphQLSchema, get_named_type, is_leaf_type, is_union_type
+from hypothesis import strategies as st
+from strawberry.tools import create_type
+
+from wattgate.graphql.fields import edge, field_of
+from wattgate.graphql.operation import Call, Kind, Operation, operation
+from wattgate.graphql.weights import Size, number, per_item
+from wattgate.principal import Permission
+
+FREE = Permission.ANYONE
+
+
+async def plain(rows: Any, parents: Sequence[Any]) -> list[Any]:
+    return []
+
+
+async def counted(rows: Any, parents: Sequence[Any], *, count: int = 20) -> list[Any]:
+    return []
+
+
+async def told(call: Call) -> Any: ...
+
+
+def to(of: Any, **declared: Any) -> Any:
+    """An edge."""
+    return edge(of, needs=FREE, description="", **declared)
+
+
+@strawberry.type
+class Label:
+    text: str
+
+
+@strawberry.interface
+class Thing:
+    name: str
+    label: Label
+
+
+@strawberry.type
+class Part(Thing):
+    size: int
+
+
+@strawberry.type
+class Cat(Thing):
+    label: Label = to(plain, weight=9)
+    kittens: list[Part] = to(plain, sizes=[Size(6)])
+
+
+@strawberry.type
+class Dog(Thing):
+    collar: Part
+
+
+@strawberry.type
+class Point:
+    size: int
+    label: Label
+    labels: list[Label]
+
+
+@strawberry.type
+class Columns:
+    at: list[int]
+    value: list[float | None]
+
+
+@strawberry.type
+class Series:
+    unit: str
+    points: list[Point]
+    columns: Columns
+    house: "House"
+    again: "Series" = to(plain, weight=3)
+    other: "Series" = to(plain, sizes=[Size(1_000, ("Columns",))])
+
+
+@strawberry.type
+class Room(Thing):
+    parts: list[Part]
+    tags: list[str]
+    grid: list[list[Part]]
+    lamps: list[Part] = to(plain, weight=2, sizes=[Size(4)])
+
+
+@strawberry.type
+class House(Thing):
+    address: Part
+    rooms: list[Room] = to(plain, sizes=[Size(3)])
+    pets: list[Cat | Dog] = to(plain, sizes=[Size(2)])
+    things: list[Thing]
+    neighbour: "House | None" = to(plain, weight=5)
+    age: int = to(plain)
+    series: Series = to(
+        counted,
+        weight=number("count", 20, 2_000, weight=7, of_one=2),
+        sizes=[
+            Size(number("count", 20, 1_000), ("Series.points",), per_unit=10),
+            Size(number("count", 20, 2_000), ("Columns.at", "Columns.value")),
+        ],
+    )
+
+
+@operation(Kind.QUERY, returns=House, needs=FREE)
+async def house(call: Call) -> Any:
+    """A house."""
+
+
+@operation(Kind.QUERY, returns=list[House], needs=FREE, sizes=[Size(number("first", 5, 50))])
+async def houses(call: Call, *, first: int = 5) -> Any:
+    """Houses, by the page."""
+
+
+@operation(Kind.QUERY, returns=list[House], needs=FREE)
+async def all_houses(call: Call) -> Any:
+    """Houses, nobody knows how many."""
+
+
+@operation(Kind.QUERY, returns=int, needs=FREE, weight=8)
+async def count(call: Call) -> Any:
+    """How many there are."""
+
+
+@strawberry.input
+class NewHouse:
+    name: str
+    rooms: list[int] = strawberry.field(default_factory=list)
+
+
+@operation(Kind.MUTATION, returns=House, needs=FREE)
+async def paint(call: Call) -> Any:
+    """Change something."""
+
+
+@operation(Kind.MUTATION, returns=list[House], needs=FREE, weight=per_item("input", "rooms", most=30))
+async def build(call: Call, *, input: list[NewHouse]) -> Any:
+    """Add houses."""
+
+
+@operation(Kind.SUBSCRIPTION, returns=House, needs=FREE)
+async def sold(call: Call) -> Any:
+    """Houses, as they are sold."""
+
+
+def _root(name: str, operations: Sequence[Operation]) -> type:
+    return create_type(name, [field_of(one) for one in operations])
+
+
+SCHEMA: GraphQLSchema = strawberry.Schema(
+    _root("Query", [house, houses, all_houses, count]),
+    _root("Mutation", [paint, build]),
+    _root("Subscription", [sold]),
+    types=[Cat, Dog, Room],
+)._schema
+
+ARGUMENTS = {"houses": "first", "series": "count"}
+"""Fields whose argument is a number."""
+
+VARIABLES = "($n: Int! = 7, $m: Int! = 30)"
+FRAGMENTS = ("House", "Series", "Room", "Thing")
+"""The types that fragments of random documents are on, each spread by those before it at most."""
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    """A random query: duplicates that are merged, aliases, arguments, inline and named fragments on any type."""
+    fragments = [
+        f"fragment F{place} on {kind} {_selection(draw, kind, place + 1, 2)}" for place, kind in enumerate(FRAGMENTS)
+    ]
+    return "\n".join([f"query {VARIABLES} {_selection(draw, 'Query', 0, 5)}", *fragments])
+
+
+def _selection(draw: st.DrawFn, name: str, first: int, levels: int) -> str:
+    """A selection set of a type that spreads fragments from the first one on."""
+    kind = SCHEMA.type_map[name]
+    chosen = ["__typename"]
+    members = [one.name for one in SCHEMA.get_possible_types(kind)] if not isinstance(kind, GraphQLObjectType) else []  # type: ignore[arg-type]
+    fields = {} if is_union_type(kind) else kind.fields  # type: ignore[attr-defined]
+    spread = [place for place in range(first, len(FRAGMENTS)) if FRAGMENTS[place] == name or name in _members(place)]
+    for _ in range(draw(st.integers(1, 3))):
+        ways = (["field"] * 3 if fields else []) + (["inline"] if levels else []) + (["spread"] if spread else [])
+        match draw(st.sampled_from(ways or ["none"])):
+            case "field":
+                chosen.append(_field(draw, fields, first, levels))
+            case "inline":
+                on = draw(st.sampled_from([*members, name]))
+                chosen.append(f"... on {on} {_selection(draw, on, first, levels - 1)}")
+            case "spread":
+                chosen.append(f"...F{draw(st.sampled_from(spread))}")
+    return "{ " + " ".join(chosen) + " }"
+
+
+def _members(place: int) -> list[str]:
+    kind: Any = SCHEMA.type_map[FRAGMENTS[place]]
+    return [] if isinstance(kind, GraphQLObjectType) else [one.name for one in SCHEMA.get_possible_types(kind)]
+
+
+def _field(draw: st.DrawFn, fields: dict[str, Any], first: int, levels: int) -> str:
+    name = draw(st.sampled_from(sorted(fields)))
+    named = get_named_type(fields[name].type)
+    if not is_leaf_type(named) and not levels:
+        return "__typename"
+    given = ""
+    if name in ARGUMENTS:
+        value = draw(st.sampled_from(["", "1", "12", "$n", "$m"]))
+        given = f"({ARGUMENTS[name]}: {value})" if value else ""
+    below = "" if is_leaf_type(named) else _selection(draw, named.name, first, levels - 1)
+    # what differs in its argument has an alias of its own, so that whatever has one name can be merged
+    alias = f"{name}{''.join(filter(str.isalnum, given))}: "
+    return f"{alias}{name}{given} {below}"
