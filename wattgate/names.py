@@ -2,6 +2,7 @@
 
 from contextvars import ContextVar
 from enum import Enum
+from functools import lru_cache
 
 
 class Period(Enum):
@@ -184,6 +185,7 @@ TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
 """The id of the request being served; it stands in every error told and every log line."""
 
 
+@lru_cache(maxsize=4096)
 def camel(name: str) -> str:
     """A snake_case name as the interface writes it: resource_type_id is resourceTypeId."""
     first, *rest = name.split("_")

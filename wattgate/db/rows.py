@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
@@ -80,8 +80,6 @@ class Rows:
         self.application_id = application_id
         self.user_id = user_id
         self.now = now
-        self.series = Series(session)
-        self.prices = Prices(session)
         self._session = session
 
     @property
@@ -90,6 +88,16 @@ class Rows:
         if isinstance(self._session, AsyncSession):
             return self._session
         raise RuntimeError("a query changes records")
+
+    @cached_property
+    def series(self) -> Series:
+        """The readings of what these rows tell."""
+        return Series(self._session)
+
+    @cached_property
+    def prices(self) -> Prices:
+        """The prices of dynamic tariffs."""
+        return Prices(self._session)
 
     def within(self, application_id: str) -> "Rows":
         """The rows of an application for a caller who has shown no credentials yet: for log-in alone."""

@@ -21,6 +21,7 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues
 
+from wattgate.graphql.compiled.variables import Plain, plain_variables
 from wattgate.graphql.limits import DocumentLimits, parse, refusal
 from wattgate.graphql.schema import Schema
 
@@ -36,12 +37,17 @@ MAX_ERRORS = 20
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """A valid operation of a text, and what was made of it. `conditions` are the variables that its directives name."""
+    """A valid operation of a text, and what was made of it.
+
+    `conditions` are the variables that its directives name, and `variables` all of them where their values may be
+    taken as they are.
+    """
 
     node: DocumentNode
     operation: OperationDefinitionNode
     name: str | None
     conditions: tuple[str, ...]
+    variables: tuple[Plain, ...] | None = None
     uses: int = 0
     plans: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
@@ -101,7 +107,9 @@ class Documents:
             return [_no_operation(name)]
         found = _Conditions()
         visit(node, found)
-        return Document(node, operation, name, tuple(sorted(found.names)))
+        return Document(
+            node, operation, name, tuple(sorted(found.names)), plain_variables(self._schema._schema, operation)
+        )
 
 
 def _no_operation(name: str | None) -> GraphQLError:

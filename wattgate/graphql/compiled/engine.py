@@ -26,6 +26,7 @@ from wattgate.graphql.compiled.reach import Refused
 from wattgate.graphql.compiled.shape import Shaper, Slot
 from wattgate.graphql.compiled.source import Checks, Root, write
 from wattgate.graphql.compiled.values import together
+from wattgate.graphql.compiled.variables import taken
 from wattgate.graphql.context import Context
 from wattgate.graphql.documents import Document, Invalid
 from wattgate.graphql.executor import Executor
@@ -83,6 +84,10 @@ class Engine:
 
     def variables(self, document: Document, given: Mapping[str, Any] | None) -> VariableValues:
         """The values of an operation's variables. Invalid where one is not what its type says."""
+        if document.variables is not None:
+            known = taken(document.variables, given or {})
+            if known is not None:
+                return known
         declared = document.operation.variable_definitions or ()
         found = get_variable_values(
             self._graphql, declared, dict(given or {}), MAX_TOLD, hide_suggestions=self.schema.hides
