@@ -167,10 +167,10 @@ def red(name: str) -> Counter[str]:
 
 def main(names: list[str]) -> None:
     write = sys.stdout.write
-    write("| switched off | single faults | differential | gateway | engine |\n|---|---:|---:|---:|---:|\n")
+    write("| switched off | single faults | differential | events | gateway | engine |\n|---|---:|---:|---:|---:|---:|\n")
     for name in names or SWITCHES:
         found = red(name)
-        cells = (found[module] for module in ("single_faults", "differential", "gateway", "engine"))
+        cells = (found[module] for module in ("single_faults", "differential", "events", "gateway", "engine"))
         write(f"| {name} | {' | '.join(map(str, cells))} |\n")
         sys.stdout.flush()
 
