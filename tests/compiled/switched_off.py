@@ -165,13 +165,15 @@ def red(name: str) -> Counter[str]:
     return Counter(re.findall(r"^(?:FAILED|ERROR) tests/compiled/test_(\w+)\.py", done.stdout, re.MULTILINE))
 
 
+MODULES = ("single_faults", "differential", "events", "gateway", "engine")
+
+
 def main(names: list[str]) -> None:
     write = sys.stdout.write
-    write("| switched off | single faults | differential | events | gateway | engine |\n|---|---:|---:|---:|---:|---:|\n")
+    write(f"| switched off | {' | '.join(MODULES)} |\n|---|{'---:|' * len(MODULES)}\n")
     for name in names or SWITCHES:
         found = red(name)
-        cells = (found[module] for module in ("single_faults", "differential", "events", "gateway", "engine"))
-        write(f"| {name} | {' | '.join(map(str, cells))} |\n")
+        write(f"| {name} | {' | '.join(str(found[module]) for module in MODULES)} |\n")
         sys.stdout.flush()
 
 

@@ -10,7 +10,7 @@ from tests.compiled.comparing import How, Watched, by_engine, by_graphql_core, d
 from tests.compiled.documents import Request
 from tests.compiled.running import GRAPHQL_CORE_LEAVES, NO_LIMITS
 from tests.compiled.schema import schema
-from tests.compiled.types import ProbeRow
+from tests.compiled.types import LimitsRow, ProbeRow
 from tests.compiled.values import FAULTS, Fault
 from tests.compiled.world import World
 from wattgate.graphql.context import Context
@@ -68,6 +68,7 @@ PLACES = {
     "Panel.panes[]": "{ panel { panes { rank } } }",
     "Panel.panes[][]": "{ panel { panes { __typename around { path } } } }",
     "Panel.part": "{ panel { part { __typename ... on Slab { source { path } } } } }",
+    "Panel.hots": "{ panel { hots { path } } }",
     "Panel.hots[]": "{ panel { hots { warmth } } }",
     "Panel.unit": "{ metered { path } }",
     "Room.parts": "{ room { parts { __typename } } }",
@@ -126,6 +127,29 @@ async def test_a_wrong_value_is_told_as_graphql_core_tells_it(place: str) -> Non
         hows.add(how)
     assert How.REFUSED not in hows
     assert hows & {How.FELL_BACK, How.TOLD}
+
+
+async def _soon(value: Any) -> Any:
+    return value
+
+
+ONCE: dict[str, tuple[str, Fault]] = {
+    "generator for a list": ("Meter.warmth", lambda: (degrees for degrees in (1.5, None))),
+    "iterator for a list": ("Room.cube", lambda: iter([[[True]], [[False]]])),
+    "generator of objects": ("Panel.hots", lambda: (ProbeRow(kind, "Hot") for kind in "ab")),
+    "generator for a leaf": ("Limits.text", lambda: (text for text in "ab")),
+    "coroutine for a leaf": ("Limits.text", lambda: _soon("in time")),
+    "coroutine for a list": ("Room.cube", lambda: _soon([])),
+    "coroutine for an object": ("Meter.limits", lambda: _soon(LimitsRow("in time", *[None] * 14))),
+}
+"""Values that can be read once, by what they stand for. None of them stands below an edge that is followed twice."""
+
+
+@pytest.mark.parametrize("name", ONCE)
+async def test_what_can_be_read_once_is_left_unread_by_the_plan(name: str) -> None:
+    place, fault = ONCE[name]
+    what, how, answers = await _difference(PLACES[place], {place: fault})
+    assert (what, how) == (None, How.FELL_BACK), answers
 
 
 async def test_rows_of_a_class_that_has_been_seen_are_looked_at_where_their_value_says_what_they_are() -> None:
