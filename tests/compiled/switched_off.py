@@ -40,9 +40,18 @@ def _set(where: Any, name: str, value: Any) -> Callable[[], None]:
     return lambda: setattr(where, name, value)
 
 
-def _unchecked_members(levels: Any, name: Any, c: Any, v: Any, rows: Any) -> Any:
-    known = {one: levels.get(one, next(iter(levels.values()))) for one in set(map(name, rows))}
-    return values.mixed(known, name, c, v, rows)
+async def _unchecked_members(levels: Any, name: Any, c: Any, v: Any, rows: Any) -> list[Any]:
+    names = [name(row) for row in rows]
+    groups = {one: [row for known, row in zip(names, rows, strict=True) if known == one] for one in names}
+    made = await values.together(*[levels[one](c, v, some) for one, some in groups.items()])
+    following = {one: iter(results) for one, results in zip(groups, made, strict=True)}
+    return [next(following[one]) for one in names]
+
+
+def _unscanned(found: Any, parents: Any) -> Any:
+    if found.__class__ is not list or len(found) != len(parents):
+        raise values.Fault("not aligned")
+    return found
 
 
 def _any_row(self: Any, value: Any) -> None:
@@ -124,9 +133,7 @@ SWITCHES: dict[str, Callable[[], None]] = {
     "member that cannot stand there, of a level": _set(source, "mixed", _unchecked_members),
     "lists": _set(source, "as_list", lambda value: value),
     "length of what an edge gave": _set(source, "aligned", lambda found, parents: found),
-    "errors among what an edge gave": _set(
-        source, "aligned", lambda found, parents: values.aligned([None] * len(found), parents) and found
-    ),
+    "errors among what an edge gave": _set(source, "aligned", _unscanned),
     "arguments that may be changed": _set(arguments, "FOR_GOOD", (object,)),
     "variables that may be left out": _set(arguments, "NonNullTypeNode", object),
     "plans by conditions": _set(engine.Engine, "compiled", _one_plan),

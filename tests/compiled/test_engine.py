@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.compiled.comparing import Watched
 from tests.compiled.running import NO_LIMITS
 from tests.compiled.schema import schema
+from tests.compiled.types import LimitsRow
 from tests.compiled.values import FAULTS
 from tests.compiled.world import World
 from wattgate.errors import NotFound
@@ -80,6 +82,14 @@ async def test_an_argument_that_cannot_be_bound_leaves_nothing_unawaited() -> No
     told = await run(Watched(SCHEMA), text, world(), n=None)
     assert told.data is None
     assert "Argument 'limit'" in told.errors[0].message
+
+
+async def test_an_object_of_no_type_that_can_stand_there_leaves_nothing_unawaited() -> None:
+    meter = world().values.row(SCHEMA._schema.type_map["Meter"], Random(SEED), "a meter")  # type: ignore[arg-type]
+    broken = world(Query__metered=lambda: [meter, LimitsRow("no meter", *[None] * 14)])
+    told = await run(Watched(SCHEMA), "{ metered { path ... on Meter { kin { path } } } }", broken)
+    assert told.data == {"metered": None}
+    assert "'Limits' is not a possible type" in told.errors[0].message
 
 
 async def test_rows_that_are_structs_are_told_by_plans_behind_interfaces_too() -> None:
