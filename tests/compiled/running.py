@@ -53,7 +53,7 @@ class Report:
     @property
     def row(self) -> dict[str, int]:
         return {
-            "documents": self.hows.total(),
+            "executions": self.hows.total(),
             **{how.value: self.hows[how] for how in How},
             "different": len(self.different),
         }
