@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.applications import Starlette
 
-from tests.support.house import House
+from tests.support.house import House, operation
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.servers import serving
 from tests.support.timed import Clock
@@ -23,6 +23,7 @@ from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.errors import CostTooHigh
 from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.cost import cost_of_call
 from wattgate.metrics import BUDGET_REFUSALS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.address import Address
@@ -370,10 +371,13 @@ def test_balances_in_headers_and_errors() -> None:
 
 # Over HTTP.
 
+LIST, ONE, ASK = (cost_of_call(operation(name), {}) for name in ("resources", "resource", "request_password_reset"))
+"""What it costs to ask for all resources, for one, and for a new password."""
+
 
 @dataclass
 class Limited:
-    """A gateway whose callers may make three requests, and one more every ten seconds."""
+    """A gateway whose callers may ask for their resources three times, and once more every ten seconds."""
 
     house: House
     http: httpx.AsyncClient
@@ -400,7 +404,7 @@ async def refused(asking: Callable[[], Awaitable[httpx.Response]]) -> httpx.Resp
 @pytest.fixture
 async def limited(served: House) -> AsyncIterator[Limited]:
     gateway, clock = served.gateway, Clock()
-    terms = Terms(Allowance(3, 0.1), Allowance(60, 1.0))
+    terms = Terms(Allowance(3 * LIST, LIST / 10), Allowance(60 * ASK, ASK))
     doors = routes(
         OPERATIONS,
         runner=gateway.runner,
@@ -420,12 +424,12 @@ async def test_rest_tells_what_is_left_and_refuses_with_retry_after(limited: Lim
     answers = [await limited.get(headers) for _ in range(4)]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
     assert [answer.headers["RateLimit"] for answer in answers] == [
-        '"login";r=2;t=10',
-        '"login";r=1;t=20',
+        f'"login";r={2 * LIST};t=10',
+        f'"login";r={LIST};t=20',
         '"login";r=0;t=30',
         '"login";r=0;t=10',
     ]
-    assert {answer.headers["RateLimit-Policy"] for answer in answers} == {'"login";q=3;w=30'}
+    assert {answer.headers["RateLimit-Policy"] for answer in answers} == {f'"login";q={3 * LIST};w=30'}
     refused = answers[-1]
     assert refused.headers["Retry-After"] == "10"
     body = refused.json()
@@ -438,7 +442,8 @@ async def test_rest_tells_what_is_left_and_refuses_with_retry_after(limited: Lim
 async def test_a_request_that_fails_after_it_was_paid_tells_what_is_left(limited: Limited) -> None:
     headers = {"token": await limited.house.one.add_token()}
     answer = await limited.get(headers, "/resource/unknown")
-    assert (answer.status_code, answer.headers["RateLimit"]) == (404, '"login";r=2;t=10')
+    told = f'"login";r={3 * LIST - ONE};t={ceil(ONE / LIST * 10)}'
+    assert (answer.status_code, answer.headers["RateLimit"]) == (404, told)
 
 
 async def test_a_display_that_runs_wild_leaves_the_phone_of_the_account_alone(limited: Limited) -> None:
@@ -457,13 +462,13 @@ async def test_an_account_cannot_spend_more_by_logging_in_more(limited: Limited)
     tokens = [{"token": await one.add_token()} for _ in range(5)]
     answers = [await limited.get(headers) for headers in tokens for _ in range(3)]
     assert sum(answer.status_code == 200 for answer in answers) == 12
-    assert answers[-1].headers["RateLimit-Policy"] == '"account";q=12;w=30'
+    assert answers[-1].headers["RateLimit-Policy"] == f'"account";q={12 * LIST};w=30'
 
 
 async def test_callers_without_credentials_take_nothing_from_those_who_have_some(limited: Limited) -> None:
     one, other = limited.house.one, limited.house.other
     spent = await refused(lambda: limited.ask(one.application_id))
-    assert spent.headers["RateLimit-Policy"] == '"anonymous";q=60;w=60'
+    assert spent.headers["RateLimit-Policy"] == f'"anonymous";q={60 * ASK};w=60'
     assert (await limited.get(one.headers["account"])).status_code == 200
     assert (await limited.ask(other.application_id)).status_code == 200
 

@@ -145,6 +145,7 @@ def assemble(
         persisted=Persisted(documents, shared.texts),
         budgets=budgets,
         time_limit=settings.operation_seconds,
+        clock=clock,
     )
     identity = Identity(database)
     authenticator = Authenticator(identity, clock)

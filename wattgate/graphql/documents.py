@@ -19,9 +19,10 @@ from graphql import (
     validate,
     visit,
 )
-from graphql.execution.values import VariableValues
 
+from wattgate.clock import Clock, utc_now
 from wattgate.graphql.compiled.variables import Plain, plain_variables
+from wattgate.graphql.cost import Cost, estimate
 from wattgate.graphql.limits import DocumentLimits, parse, refusal
 from wattgate.graphql.schema import Schema
 
@@ -39,14 +40,15 @@ MAX_ERRORS = 20
 class Document:
     """A valid operation of a text, and what was made of it.
 
-    `conditions` are the variables that its directives name, and `variables` all of them where their values may be
-    taken as they are.
+    `conditions` are the variables that its directives name, `cost` is what it costs, and `variables` are all of them
+    where their values may be taken as they are.
     """
 
     node: DocumentNode
     operation: OperationDefinitionNode
     name: str | None
     conditions: tuple[str, ...]
+    cost: Cost
     variables: tuple[Plain, ...] | None = None
     uses: int = 0
     plans: dict[tuple[Any, ...], Any] = field(default_factory=dict)
@@ -54,10 +56,6 @@ class Document:
     @property
     def kind(self) -> OperationType:
         return self.operation.operation
-
-    def cost(self, variables: VariableValues) -> int:
-        """What the operation costs."""
-        return 1
 
 
 class Invalid(Exception):
@@ -71,8 +69,9 @@ class Invalid(Exception):
 class Documents:
     """Reads texts within their limits. Those that are wrong are remembered too."""
 
-    def __init__(self, schema: Schema, limits: DocumentLimits) -> None:
+    def __init__(self, schema: Schema, limits: DocumentLimits, clock: Clock = utc_now) -> None:
         self._schema = schema
+        self._clock = clock
         self._limits = limits
         self._short = lru_cache(MAX_SHORT)(self._read)
         self._long = lru_cache(MAX_LONG)(self._read)
@@ -108,7 +107,12 @@ class Documents:
         found = _Conditions()
         visit(node, found)
         return Document(
-            node, operation, name, tuple(sorted(found.names)), plain_variables(self._schema._schema, operation)
+            node,
+            operation,
+            name,
+            tuple(sorted(found.names)),
+            estimate(graphql, node, operation, self._clock),
+            plain_variables(graphql, operation),
         )
 
 

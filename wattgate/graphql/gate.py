@@ -10,9 +10,11 @@ import orjson
 from graphql import GraphQLError, OperationType
 from graphql.execution.values import VariableValues
 
+from wattgate.clock import Clock, utc_now
 from wattgate.errors import BadInput, CostTooHigh, GatewayError, TimedOut
 from wattgate.graphql.compiled.engine import Engine
 from wattgate.graphql.context import Context
+from wattgate.graphql.cost import MAX_COST
 from wattgate.graphql.documents import Document, Documents
 from wattgate.graphql.limits import DocumentLimits
 from wattgate.graphql.persisted import Persisted
@@ -28,9 +30,6 @@ TIME_LIMIT = 30.0
 """How many seconds a query or mutation may take."""
 
 DOCUMENT_LIMITS = DocumentLimits()
-
-MAX_COST = 100_000
-"""What an operation may cost."""
 
 DRY_RUN = "dryRun"
 """The extension of a request that asks what an operation costs."""
@@ -90,12 +89,13 @@ class Gate:
         budgets: Budgets = UNLIMITED,
         limits: DocumentLimits = DOCUMENT_LIMITS,
         time_limit: float = TIME_LIMIT,
+        clock: Clock = utc_now,
     ) -> None:
         self.engine = Engine(schema)
         self._runner = runner
         self._persisted = persisted
         self._budgets = budgets
-        self._documents = Documents(schema, limits)
+        self._documents = Documents(schema, limits, clock)
         self._time_limit = time_limit
 
     async def find(self, principal: Principal, request: Request) -> tuple[Request, Document]:

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
 from wattgate.graphql.bulk import Run
+from wattgate.graphql.cost import cost_of_call
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.fields import edge_of
 from wattgate.graphql.operation import JSON, Operation, Rest
@@ -22,7 +23,6 @@ from wattgate.graphql.schema import Schema
 from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.budgets import UNLIMITED, Balance, Budgets, rate_limit_headers, spent
 from wattgate.rest_compat.arguments import Binder, body_of, form_of
-from wattgate.rest_compat.cost import cost_of
 from wattgate.rest_compat.exchange import Answer, Exchange
 from wattgate.rest_compat.intake import record_stream
 from wattgate.rest_compat.render import name_of, render_field, renderer
@@ -108,7 +108,9 @@ class Door:
                 raise Unauthenticated("Access denied")
             permit(principal, place.operation.needs)
             asked = await self._asked(place, request)
-            balance = await self._budgets.charge(principal, cost_of(place.operation, asked.arguments))
+            edges = [edge for _, edge in place.edges]
+            cost = cost_of_call(place.operation, asked.arguments, edges, self._clock)
+            balance = await self._budgets.charge(principal, cost)
             if balance and not balance.granted:
                 raise spent(balance)
             response = await self._answer(place, principal, asked)

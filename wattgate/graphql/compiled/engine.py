@@ -237,7 +237,7 @@ def _alone(document: Document, slot: Slot) -> Document:
     selected = SelectionSetNode(selections=tuple(one.node for one in slot.nodes))
     operation = replace(document.operation, selection_set=selected)
     definitions = tuple(operation if one is document.operation else one for one in document.node.definitions)
-    return Document(replace(document.node, definitions=definitions), operation, document.name, ())
+    return Document(replace(document.node, definitions=definitions), operation, document.name, (), document.cost)
 
 
 def _expected(plan: Plan, call: Context, error: Exception) -> Executed | None:
