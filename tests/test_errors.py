@@ -2,6 +2,7 @@
 
 import logging
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import httpx
@@ -9,14 +10,14 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from tests.support.house import House
+from tests.support.house import House, Tenant
 from tests.support.servers import serving
 from wattgate.app.factory import tell_unexpected
-from wattgate.errors import GatewayError
+from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.endpoint import Endpoint
 from wattgate.graphql.gate import Gate
 from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.resolvers import live
+from wattgate.graphql.resolvers import live, profiles
 from wattgate.graphql.schema import build
 from wattgate.graphql.types.identity import Done
 from wattgate.names import TRACE_ID
@@ -114,6 +115,17 @@ async def test_a_value_that_a_scalar_does_not_take_is_told_wherever_it_stands(se
         assert "data" not in told
         assert [error["extensions"]["code"] for error in told["errors"]] == ["BAD_INPUT"] * count
         assert all(value in error["message"] for error in told["errors"])
+
+
+async def test_a_text_that_the_database_does_not_take_is_bad_input(served: House, settled: Tenant) -> None:
+    """PostgreSQL takes no U+0000, in texts and in JSON; SQLite does."""
+    asked = "query ($given: String!) { userByUsername(username: $given) { userId } }"
+    told = await served.graphql(asked, served.one.headers["administrator"], given="\0")
+    strict = not settled.gateway.database.sqlite
+    assert told["errors"][0]["extensions"]["code"] == ("BAD_INPUT" if strict else "NOT_FOUND")
+    with pytest.raises(BadInput, match="cannot be stored") if strict else nullcontext():
+        profile = {"profile_name": "x", "data": {"x": "\0"}}
+        await settled.gateway.runner.run(profiles.set_account_profile, settled.account, profile)
 
 
 async def test_unknown_paths_and_methods_are_told_in_the_same_form(served: House) -> None:

@@ -127,6 +127,17 @@ async def test_a_registered_document_is_asked_by_its_id(home: House, door: str) 
         assert "one document" in told(await ask(home, door, both, headers))[1]
 
 
+@each_door
+async def test_an_empty_query_beside_an_id_or_a_digest_is_none(home: House, door: str) -> None:
+    """The npm package graphql-ws sends no operation without a query."""
+    text, headers = document(), home.one.headers["account"]
+    assert told(await ask(home, door, {"query": "", **by_digest(text)}, headers))[0] == "PERSISTED_QUERY_NOT_FOUND"
+    document_id = await register(home, text)
+    for named in ({"documentId": document_id}, by_digest(text)):
+        assert (await ask(home, door, {"query": "", **named}, headers))["data"] == {"__typename": "Query"}
+    assert told(await ask(home, door, {"query": ""}, headers))[0] == "BAD_INPUT"
+
+
 async def test_the_digest_of_a_registered_document_is_known_without_being_sent(home: House) -> None:
     text = document()
     await register(home, text)

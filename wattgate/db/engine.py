@@ -47,6 +47,9 @@ RESTED = 1.0
 SERVERS_FAULTS = ("08", "53", "57")
 """Classes of SQLSTATE: connection, insufficient resources, operator intervention."""
 
+DATA_EXCEPTIONS = "22"
+"""The class of SQLSTATE for values that cannot be: a text with U+0000 is one."""
+
 _DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
     "postgres": "postgresql+asyncpg",
@@ -135,7 +138,9 @@ def _told() -> Iterator[None]:
     except (OperationalError, InterfaceError, TimeoutError, OSError) as error:
         raise _away(error) from error
     except DBAPIError as error:
-        if not error.connection_invalidated and not _servers_fault(error):
+        if _state(error).startswith(DATA_EXCEPTIONS):
+            raise BadInput("a value cannot be stored") from error
+        if not error.connection_invalidated and not _state(error).startswith(SERVERS_FAULTS):
             raise
         raise _away(error) from error
 
@@ -145,10 +150,9 @@ def _away(error: Exception) -> Unavailable:
     return Unavailable("the database is away for the moment", retry_after=1)
 
 
-def _servers_fault(error: DBAPIError) -> bool:
-    """Whether the database says that it is not well itself, as while it starts or when it has no connection left."""
-    state: str | None = getattr(error.orig, "sqlstate", None)
-    return state is not None and state.startswith(SERVERS_FAULTS)
+def _state(error: DBAPIError) -> str:
+    """The SQLSTATE that PostgreSQL gives to an error; empty where there is none."""
+    return getattr(error.orig, "sqlstate", None) or ""
 
 
 def _json(stored: Any) -> Any:

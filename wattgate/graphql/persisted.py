@@ -45,19 +45,20 @@ class Persisted:
     async def keep(self, request: Request) -> None:
         """Keep the text of a request that is valid, where it comes with its digest."""
         digest = _digest(request.extensions)
-        if digest is not None and request.query is not None:
+        if digest is not None and request.query:
             await self._texts.put(digest, request.query)
 
     async def _text(self, principal: Principal, request: Request, digest: str | None) -> str:
+        """An empty query is none: clients of graphql-transport-ws have to send one."""
         if request.document_id is not None:
-            if request.query is not None or digest is not None:
+            if request.query or digest is not None:
                 raise BadInput("a request has one document: give its text or its id")
             text = await self._registered(principal, request.document_id)
             if text is None:
                 raise BadInput(f"no document is registered under the id {request.document_id[:100]}")
             return text
         assert digest is not None  # one of both is given
-        if request.query is not None:
+        if request.query:
             if digest_of(request.query) != digest:
                 raise BadInput("sha256Hash is not that of the query")
             if principal.trusted_only:
