@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from wattgate.realtime.events import Event
 from wattgate.realtime.feed import Feed
 from wattgate.realtime.hub import Hub
 
+SDL = Path(__file__).parents[1] / "docs" / "schema.graphql"
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"
 
 
@@ -53,7 +55,7 @@ async def test_the_gql_client_queries_writes_and_receives_what_was_posted_over_r
     resource_id = await served.one.add_resource()
     headers = served.one.headers["account"]
     http = HTTPXAsyncTransport(url=f"{served.url}/graphql", headers=headers)
-    async with Client(transport=http, fetch_schema_from_transport=True) as session:
+    async with Client(transport=http, schema=SDL.read_text()) as session:
         homes = await session.execute(gql("{ virtualEntities { name resources { name } } }"))
         assert homes["virtualEntities"][0]["name"] == "Home"
         mutation = gql("mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded } }")
