@@ -111,15 +111,19 @@ class Asked:
     def text(self) -> bool:
         return "query" in self.body
 
-    def json(self) -> dict[str, Any]:
-        """The request as a body, whose text it has."""
-        variables = self.body.get("variables") or {}
-        given = variables if isinstance(variables, dict) else json.loads(variables)
-        return {"query": self.body["query"], "variables": given}
+    def dry(self) -> dict[str, Any]:
+        """The body of a request that asks what this one costs."""
+        return {**self.body, "extensions": {**(self.body.get("extensions") or {}), "dryRun": True}}
 
     @property
-    def queries(self) -> bool:
-        return "mutation" not in self.body.get("query", "mutation")
+    def logs_in(self) -> bool:
+        return "mutation" in self.body.get("query", "")
+
+
+def from_address(address: str) -> dict[str, Any]:
+    """The body that a request by GET stands for."""
+    given = dict(httpx.QueryParams(address))
+    return {name: json.loads(one) if name in ("variables", "extensions") else one for name, one in given.items()}
 
 
 @dataclass
@@ -143,7 +147,7 @@ class Noted:
 
         async def told(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = json.loads(body) if body else dict(httpx.QueryParams(scope["query_string"].decode()))
+                given = json.loads(body) if body else from_address(scope["query_string"].decode())
                 self.asked.append(Asked(scope["method"], given, message["status"]))
             await send(message)
 
@@ -167,7 +171,7 @@ class Place:
         """What it costs to ask that."""
         headers = self.tenant.headers["account"]
         async with httpx.AsyncClient(base_url=self.url, headers=headers) as http:
-            told = await http.post("/graphql", json={**asked.json(), "extensions": {"dryRun": True}})
+            told = await http.post("/graphql", json=asked.dry())
         return int(told.json()["extensions"]["cost"]["requested"])
 
 
@@ -183,6 +187,20 @@ async def place(folder: Path, **more: Any) -> AsyncIterator[Place]:
             yield Place(settings, tenant, url, noted)
     finally:
         await gateway.database.close()
+
+
+@pytest.fixture(scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+    """A gateway whose callers have no budgets."""
+    async with place(tmp_path_factory.mktemp("shared"), caller_budget=0) as made:
+        yield made
+
+
+@pytest.fixture
+def here(shared: Place) -> Place:
+    """The same, of which nothing was asked yet."""
+    shared.noted.asked.clear()
+    return shared
 
 
 def test_the_codes_of_errors_are_told_each_with_its_status() -> None:
@@ -226,89 +244,67 @@ async def until_live(shown: Client) -> str:
 
 
 @each_client
-async def test_a_client_logs_in_and_shows_homes_days_and_what_is_live(
-    project: Project, script: str, tmp_path: Path
+async def test_a_client_logs_in_again_and_shows_homes_days_and_what_is_live(
+    project: Project, here: Place, script: str
 ) -> None:
-    async with place(tmp_path) as here, project.shown(script, here.url, *here.credentials, *JANUARY) as shown:
+    ends = {".ts": ("word!)", "word!, 'forged')"), ".py": ("=password)", "=password, token='forged')")}
+    begun_before = project.changed(script, *ends[script[-3:]])
+    async with project.shown(begun_before, here.url, *here.credentials, *JANUARY) as shown:
         assert (await shown.next())["resourceIds"] == [here.tenant.ids["resource"]]
         days = await shown.next()
         assert (days["unit"], float(days["total"])) == ("kWh", 1.875)
         assert await until_live(shown) == here.tenant.ids["resource"]
-
-
-@each_client
-async def test_a_client_shows_what_is_wrong_and_goes_on(project: Project, script: str, tmp_path: Path) -> None:
-    cases = {
-        (*JANUARY, "unknown"): "NOT_FOUND",
-        (JANUARY[0], "tomorrow"): "BAD_INPUT",
-        JANUARY[::-1]: "BAD_INPUT",
-    }
-    async with place(tmp_path) as here:
-        for arguments, code in cases.items():
-            async with project.shown(script, here.url, *here.credentials, *arguments) as shown:
-                assert (await shown.next())["resourceIds"]
-                error = await shown.next()
-                assert [one["code"] for one in error["told"]] == [code], error
-                assert all(one["retryable"] is False and one["traceId"] for one in error["told"])
-                assert "reading" in await shown.next()
-
-
-@each_client
-async def test_a_client_whose_token_is_good_no_longer_logs_in_again(
-    project: Project, script: str, tmp_path: Path
-) -> None:
-    ends = {
-        ".ts": ("password!)", "password!, 'forged')"),
-        ".py": ("password=password)", "password=password, token='forged')"),
-    }
-    old = project.changed(script, *ends[script[-3:]])
-    async with place(tmp_path) as here, project.shown(old, here.url, *here.credentials, *JANUARY) as shown:
-        assert (await shown.next())["resourceIds"] == [here.tenant.ids["resource"]]
-        assert (await shown.next())["unit"] == "kWh"
     assert [one.status for one in here.noted.asked].count(401) == 1
+    assert [one.logs_in for one in here.noted.asked].count(True) == 1
+
+
+@each_client
+@pytest.mark.parametrize(
+    ("arguments", "code"), [((*JANUARY, "unknown"), "NOT_FOUND"), ((JANUARY[0], "tomorrow"), "BAD_INPUT")]
+)
+async def test_a_client_shows_what_is_wrong_and_goes_on(
+    project: Project, here: Place, script: str, arguments: tuple[str, ...], code: str
+) -> None:
+    async with project.shown(script, here.url, *here.credentials, *arguments) as shown:
+        assert (await shown.next())["resourceIds"]
+        error = await shown.next()
+        assert [one["code"] for one in error["told"]] == [code], error
+        assert all(one["retryable"] is False and one["traceId"] for one in error["told"])
+        assert "reading" in await shown.next()
 
 
 @each_client
 async def test_a_client_asks_again_when_the_gateway_says_that_it_is_of_use(
-    project: Project, script: str, tmp_path: Path
+    project: Project, here: Place, script: str, tmp_path: Path
 ) -> None:
-    for name in ("free", "poor"):
-        (tmp_path / name).mkdir()
-    async with place(tmp_path / "free") as here:
-        async with project.shown(script, here.url, *here.credentials, *JANUARY) as shown:
-            await shown.next()
-            await shown.next()
-        asked = [one for one in here.noted.asked if one.status == 200 and one.queries]
-        homes, days = [await here.cost(one) for one in asked]
+    async with project.shown(script, here.url, *here.credentials, *JANUARY) as shown:
+        await shown.next()
+        await shown.next()
+    answered = [one for one in here.noted.asked if one.status == 200 and not one.logs_in]
+    homes, days = [await here.cost(one) for one in answered]
     budget = max(homes, days)  # enough for either, but not for one after the other
-    poor = {"caller_budget": budget, "budget_seconds": ceil(3 * budget / days)}
-    async with place(tmp_path / "poor", **poor) as here:
-        async with project.shown(script, here.url, *here.credentials, *JANUARY) as shown:
-            assert (await shown.next())["resourceIds"] == [here.tenant.ids["resource"]]
+    async with place(tmp_path, caller_budget=budget, budget_seconds=ceil(3 * budget / days)) as poor:
+        async with project.shown(script, poor.url, *poor.credentials, *JANUARY) as shown:
+            assert (await shown.next())["resourceIds"] == [poor.tenant.ids["resource"]]
             assert (await shown.next())["unit"] == "kWh"
-        statuses = [one.status for one in here.noted.asked]
+        statuses = [one.status for one in poor.noted.asked]
         assert statuses.count(429) == 1
         assert statuses[-1] == 200
 
 
 @pytest.mark.parametrize("script", ["show-apollo.ts", "show-urql.ts"])
-async def test_digests_are_sent_in_place_of_texts_that_are_known(project: Project, script: str, tmp_path: Path) -> None:
-    async with place(tmp_path) as here:
-        for _ in range(2):
-            here.noted.asked.clear()
-            async with project.shown(script, here.url, *here.credentials, *JANUARY) as shown:
-                await shown.next()
-                await shown.next()
-        assert [one.method for one in here.noted.asked if not one.text] == ["GET", "GET"]
-        assert [one.body["query"].split("(")[0] for one in here.noted.asked if one.text] == ["mutation LogIn"]
-        assert {one.status for one in here.noted.asked} == {200}
+async def test_digests_are_sent_in_place_of_texts_that_are_known(project: Project, here: Place, script: str) -> None:
+    for _ in range(2):
+        here.noted.asked.clear()
+        async with project.shown(script, here.url, *here.credentials, *JANUARY) as shown:
+            await shown.next()
+            await shown.next()
+    assert [(one.method, one.text, one.status) for one in here.noted.asked if not one.logs_in] == [
+        ("GET", False, 200)
+    ] * 2
 
 
-@pytest.mark.parametrize("client", ["apollo", "urql"])
-async def test_an_application_that_takes_registered_documents_alone_is_served(
-    project: Project, client: str, tmp_path: Path
-) -> None:
-    trusted = project.changed(f"show-{client}.ts", f"'./{client}.ts'", f"'./trusted-{client}.ts'")
+async def test_an_application_that_takes_registered_documents_alone_is_served(project: Project, tmp_path: Path) -> None:
     async with place(tmp_path) as here:
         manifest = project.folder / "src" / "gql" / "persisted-documents.json"
         filled = {"src/gql/persisted-documents.json": str(manifest), "APPLICATION": here.credentials[0]}
@@ -316,16 +312,16 @@ async def test_an_application_that_takes_registered_documents_alone_is_served(
             words = [filled.get(word, word) for word in command.split()]
             done = await wattgate(here.settings.database_url, *words)
             assert done.returncode == 0, done.stderr
-        async with project.shown(trusted, here.url, *here.credentials, *JANUARY) as shown:
-            assert (await shown.next())["resourceIds"] == [here.tenant.ids["resource"]]
-            assert (await shown.next())["unit"] == "kWh"
-            assert await until_live(shown) == here.tenant.ids["resource"]
-        assert [one.body["query"].split("(")[0] for one in here.noted.asked if one.text] == ["mutation LogIn"]
-        other = {"query": "{ resources { resourceId } }"}
+        for client in ("apollo", "urql"):
+            trusted = project.changed(f"show-{client}.ts", f"'./{client}.ts'", f"'./trusted-{client}.ts'")
+            async with project.shown(trusted, here.url, *here.credentials, *JANUARY) as shown:
+                assert (await shown.next())["resourceIds"] == [here.tenant.ids["resource"]]
+                assert (await shown.next())["unit"] == "kWh"
+                assert await until_live(shown) == here.tenant.ids["resource"]
+        assert not [one for one in here.noted.asked if one.text and not one.logs_in]
         async with httpx.AsyncClient(base_url=here.url, headers=here.tenant.headers["account"]) as http:
-            refused = await http.post("/graphql", json=other)
+            refused = await http.post("/graphql", json={"query": "{ resources { resourceId } }"})
             assert (refused.status_code, refused.json()["errors"][0]["extensions"]["code"]) == (403, "FORBIDDEN")
-            for document_id, text in json.loads(manifest.read_text()).items():
-                if "query Homes" in text:
-                    told = (await http.post("/graphql", json={"documentId": document_id, "variables": {}})).json()
-                    assert told["data"]["virtualEntities"]
+            (homes,) = [one for one, text in json.loads(manifest.read_text()).items() if "query Homes" in text]
+            told = await http.post("/graphql", json={"documentId": homes, "variables": {}})
+            assert told.json()["data"]["virtualEntities"]
