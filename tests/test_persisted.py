@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.house import House, house
 from tests.support.socket import socket
+from wattgate.errors import PersistedQueryNotFound
 from wattgate.graphql.resolvers import documents
 from wattgate.graphql.resolvers.documents import NewDocument
 from wattgate.realtime.texts import digest_of
@@ -89,6 +90,12 @@ async def test_a_document_that_was_sent_once_is_asked_by_its_digest(home: House,
     assert sent["data"] == {"__typename": "Query"}
     for other in DOORS:
         assert (await ask(home, other, by_digest(text), headers))["data"] == {"__typename": "Query"}
+
+
+async def test_a_digest_that_is_not_known_is_told_by_the_status_of_its_error(home: House) -> None:
+    headers = home.one.headers["account"] | {"accept": "application/graphql-response+json"}
+    answer = await home.http.post("/graphql", json=by_digest(document()), headers=headers)
+    assert answer.status_code == PersistedQueryNotFound.status
 
 
 @each_door

@@ -3,11 +3,11 @@
 - GatewayError
   - BadInput: the request says something that cannot be (400)
   - CostTooHigh: the request asks for more than any budget allows at once (400)
+  - PersistedQueryNotFound: the gateway does not have the document that is named; send its text (400)
   - Unauthenticated: no acceptable credentials (401)
   - Forbidden: the credentials do not allow this operation (403)
   - ConsentRevoked: the data's owner has withdrawn the consent to it (403)
   - NotFound: no such record in the caller's application (404)
-  - PersistedQueryNotFound: the gateway does not have the document that is named; send its text (404)
   - NotSupported: the record is there, but what is asked of it does not exist for its kind (404)
   - Conflict: the record stands against the change (409)
   - TooLarge: the request is larger than the gateway takes (413)
@@ -99,6 +99,10 @@ class CostTooHigh(GatewayError):
     code, status = "COST_TOO_HIGH", 400
 
 
+class PersistedQueryNotFound(GatewayError):
+    code, status = "PERSISTED_QUERY_NOT_FOUND", 400
+
+
 class Unauthenticated(GatewayError):
     code, status = "UNAUTHENTICATED", 401
 
@@ -113,10 +117,6 @@ class ConsentRevoked(GatewayError):
 
 class NotFound(GatewayError):
     code, status = "NOT_FOUND", 404
-
-
-class PersistedQueryNotFound(GatewayError):
-    code, status = "PERSISTED_QUERY_NOT_FOUND", 404
 
 
 class NotSupported(GatewayError):
