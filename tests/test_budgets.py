@@ -480,7 +480,7 @@ async def test_applications_that_there_are_not_share_one_budget(limited: Limited
 
 
 async def test_web_pages_may_read_what_is_left(served: House) -> None:
-    headers = {**served.one.headers["account"], "Origin": "https://app.example"}
+    headers = {"token": await served.one.add_token(), "Origin": "https://app.example"}
     answer = await served.call("GET", "/resource", headers)
     exposed = {name.strip() for name in answer.headers["access-control-expose-headers"].split(",")}
     assert {"RateLimit", "RateLimit-Policy", "Retry-After"} <= exposed

@@ -12,7 +12,10 @@ from strawberry import ID
 
 from tests.support.costs import cost_resource, told
 from tests.support.house import House
-from wattgate.clock import iso
+from wattgate.clock import TimeRange, iso
+from wattgate.errors import BadInput
+from wattgate.graphql.fields import edge_named
+from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
 from wattgate.names import Period, TariffKind, Weekday
 
@@ -327,8 +330,6 @@ async def test_without_consent_there_is_no_cost_either(served: House) -> None:
     [
         (DAY, DAY, "P1D", ["range", "end"]),
         (DAY, DAY - timedelta(days=1), "P1D", ["range", "end"]),
-        (DAY, DAY + timedelta(days=2001), "P1D", ["range"]),
-        (DAY, DAY + timedelta(days=1000), "PT30M", ["period"]),
     ],
 )
 async def test_a_range_that_cannot_be_answered_is_refused_with_what_to_ask(
@@ -337,9 +338,28 @@ async def test_a_range_that_cannot_be_answered_is_refused_with_what_to_ask(
     resource_id = served.one.ids["resource"]
     refused = await told(served, served.one, COSTS, id=resource_id, range=span(start, end), period=period)
     assert [problem["path"] for problem in refused["problems"]] == [path]
-    if path != ["period"]:
-        refused = await told(served, served.one, COST, id=resource_id, range=span(start, end))
-        assert [problem["path"] for problem in refused["problems"]] == [path]
+    refused = await told(served, served.one, COST, id=resource_id, range=span(start, end))
+    assert [problem["path"] for problem in refused["problems"]] == [path]
+
+
+@pytest.mark.parametrize(
+    ("days", "period", "path", "code"),
+    [
+        (2001, Period.P1D, ("range",), "COST_TOO_HIGH"),
+        (1000, Period.PT30M, ("period",), "BAD_INPUT"),
+    ],
+)
+async def test_a_range_that_is_far_too_long_is_refused_by_the_edge_if_not_for_what_it_costs(
+    served: House, days: int, period: Period, path: tuple[str, ...], code: str
+) -> None:
+    resource_id, end = served.one.ids["resource"], DAY + timedelta(days=days)
+    refused = await told(served, served.one, COSTS, id=resource_id, range=span(DAY, end), period=period.value)
+    assert refused["code"] == code
+    resource = await served.one.run("resource", resource_id=resource_id)
+    asked = {"range": TimeRange(DAY, end), "period": period}
+    with pytest.raises(BadInput) as caught:
+        await served.gateway.runner.load(edge_named(Resource, "costs"), served.one.system, [resource], asked)
+    assert [problem.path for problem in caught.value.problems] == [path]
 
 
 async def test_too_many_readings_are_refused_and_not_cut(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
