@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.applications import Starlette
 
-from tests.support.house import House, operation
+from tests.support.house import CALLER_BUDGET, House, operation
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.servers import serving
 from tests.support.timed import Clock
@@ -484,8 +484,8 @@ async def test_web_pages_may_read_what_is_left(served: House) -> None:
     answer = await served.call("GET", "/resource", headers)
     exposed = {name.strip() for name in answer.headers["access-control-expose-headers"].split(",")}
     assert {"RateLimit", "RateLimit-Policy", "Retry-After"} <= exposed
-    assert answer.headers["RateLimit-Policy"] == '"login";q=50000;w=60'
-    assert answer.headers["RateLimit"].startswith('"login";r=49')
+    assert answer.headers["RateLimit-Policy"] == f'"login";q={CALLER_BUDGET};w=60'
+    assert answer.headers["RateLimit"].startswith(f'"login";r={CALLER_BUDGET - LIST};t=')
 
 
 def test_a_window_is_told_in_whole_seconds() -> None:

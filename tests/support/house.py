@@ -33,6 +33,8 @@ from wattgate.names import TariffKind
 from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"
+CALLER_BUDGET = 10_000_000
+"""What an account may spend in a minute, whose log-in the tests of a run share."""
 TARIFF_START = datetime(2024, 1, 1, tzinfo=UTC)
 STORAGE = [
     resource_types.NewStorageDefinition(
@@ -242,7 +244,12 @@ async def house(
 
     `more` are further settings.
     """
-    usual = {"database_url": database_url, "allowed_origins": ["*"], "test_addresses": ["@testers.example"]}
+    usual = {
+        "database_url": database_url,
+        "allowed_origins": ["*"],
+        "test_addresses": ["@testers.example"],
+        "caller_budget": CALLER_BUDGET,
+    }
     settings = Settings(_env_file=None, **usual | more)
     gateway = assemble(settings, clock=clock)
     try:
