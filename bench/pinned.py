@@ -35,10 +35,15 @@ class Pinned:
         return int(pages) * os.sysconf("SC_PAGE_SIZE") / 1024
 
 
+_FIRST, *_OTHERS = sorted(os.sched_getaffinity(0))
+
+
 def cores() -> tuple[set[int], set[int]]:
-    """The core of what is measured, and those of everything else; the same where there is only one."""
-    first, *others = sorted(os.sched_getaffinity(0))
-    return {first}, set(others) or {first}
+    """The core of what is measured, and those of everything else; the same where there is only one.
+
+    They are what this process had when it began, wherever it has moved since.
+    """
+    return {_FIRST}, set(_OTHERS) or {_FIRST}
 
 
 @asynccontextmanager

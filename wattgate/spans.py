@@ -19,6 +19,9 @@ class Spans(Protocol):
     def step(self, name: str, attributes: Attributes = NONE) -> AbstractContextManager[Any]:
         """A part of what is being served; outside of that nothing is told."""
 
+    def statement(self, system: str, sql: str) -> AbstractContextManager[Any]:
+        """A statement that a database executes, as a part of what is being served."""
+
 
 class NoSpans:
     """Nobody is told."""
@@ -27,6 +30,9 @@ class NoSpans:
         return _NOTHING
 
     def step(self, name: str, attributes: Attributes = NONE) -> AbstractContextManager[Any]:
+        return _NOTHING
+
+    def statement(self, system: str, sql: str) -> AbstractContextManager[Any]:
         return _NOTHING
 
 

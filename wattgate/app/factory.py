@@ -126,7 +126,7 @@ def assemble(
 
     The limits of connections are those of the settings, unless others are given.
     """
-    database = Database(settings.database_url, pool_size=settings.database_pool_size)
+    database = Database(settings.database_url, pool_size=settings.database_pool_size, spans=spans)
     bus, shared = shared_by(settings, clock)
     budgets = Budgets(terms(settings), shared.buckets)
     runner = Runner(

@@ -107,21 +107,27 @@ class Telemetry:
             return nullcontext()
         return Running(self._tracer.start_span(name, attributes=attributes))
 
+    def statement(self, system: str, sql: str) -> AbstractContextManager[Any]:
+        return Running(self._sent(system, sql)) if get_current_span().is_recording() else nullcontext()
+
     def watch(self, engine: Engine) -> None:
         event.listen(engine, "before_cursor_execute", self._statement)
         event.listen(engine, "after_cursor_execute", _executed)
         event.listen(engine, "handle_error", _refused)
 
     def _statement(self, connection: Any, cursor: Any, statement: str, values: Any, execution: Any, many: bool) -> None:
-        if not get_current_span().is_recording():
-            return
-        word = statement.split(None, 1)[0].upper()
+        if get_current_span().is_recording():
+            execution.__dict__[_SPAN] = self._sent(connection.dialect.name, statement)
+
+    def _sent(self, system: str, sql: str) -> Span:
+        """The span of a statement that is sent."""
+        word = sql.split(None, 1)[0].upper()
         attributes = {
-            db_attributes.DB_SYSTEM_NAME: connection.dialect.name,
+            db_attributes.DB_SYSTEM_NAME: system,
             db_attributes.DB_OPERATION_NAME: word,
-            db_attributes.DB_QUERY_TEXT: statement[:LONGEST_STATEMENT],
+            db_attributes.DB_QUERY_TEXT: sql[:LONGEST_STATEMENT],
         }
-        execution.__dict__[_SPAN] = self._tracer.start_span(word, kind=SpanKind.CLIENT, attributes=attributes)
+        return self._tracer.start_span(word, kind=SpanKind.CLIENT, attributes=attributes)
 
     async def close(self) -> None:
         ending = Thread(target=self._provider.shutdown, daemon=True)

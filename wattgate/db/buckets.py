@@ -3,11 +3,13 @@
 Instants and lengths are in milliseconds; instants count from 1970, UTC.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property, lru_cache
 from itertools import pairwise
+
+import numpy as np
 
 from wattgate.clock import from_ms, iso_ms, to_ms
 from wattgate.names import Period, Weekday
@@ -55,6 +57,11 @@ class Grid:
     def labels(self) -> list[str]:
         """The edges as texts (`clock.iso`)."""
         return [iso_ms(edge) for edge in self.edges]
+
+    def positions(self, instants: Sequence[int]) -> list[int]:
+        """The positions of the buckets that instants of the grid's span fall into."""
+        found: list[int] = (np.searchsorted(self.edges, instants, side="right") - 1).tolist()
+        return found
 
     @property
     def start(self) -> int:

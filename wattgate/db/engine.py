@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 
+import asyncpg
 import orjson
 from sqlalchemy import event
 from sqlalchemy.engine import Connection, Dialect, ExceptionContext, make_url
@@ -25,8 +26,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engin
 from sqlalchemy.orm import Session
 
 from wattgate.db.guard import guard
-from wattgate.db.reader import Reader
+from wattgate.db.reader import DriverReader, Reader
 from wattgate.errors import BadInput, Conflict, Unavailable
+from wattgate.spans import NO_SPANS, Spans
 
 log = logging.getLogger(__name__)
 
@@ -66,11 +68,12 @@ class Database:
     `url` is an SQLAlchemy URL of SQLite or PostgreSQL; the asyncio driver is chosen where none is named.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+    def __init__(self, url: str, *, pool_size: int = 10, spans: Spans = NO_SPANS) -> None:
         parsed = make_url(url)
         parsed = parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
         self.url = parsed
         self.sqlite = parsed.get_backend_name() == "sqlite"
+        self._spans = spans
         self.pooled: AsyncEngine = create_async_engine(
             parsed,
             **({} if self.sqlite else {"isolation_level": "AUTOCOMMIT"}),
@@ -81,7 +84,7 @@ class Database:
             hide_parameters=True,  # errors are logged, and the values are of people
         )
         self.engine = self.pooled if self.sqlite else self.pooled.execution_options(isolation_level="READ COMMITTED")
-        self._reading = self.pooled.execution_options(**{WITHOUT_TRANSACTION: True}) if self.sqlite else self.pooled
+        self._reading = self.pooled.execution_options(**{WITHOUT_TRANSACTION: True})
         sync = self.pooled.sync_engine
         if self.sqlite:
             event.listen(sync, "connect", _prepare_sqlite)
@@ -111,8 +114,15 @@ class Database:
         within one (READ COMMITTED), and two ways to the server and back are saved.
         """
         with _told():
-            async with self._reading.connect() as connection:
-                yield Reader(connection)
+            if self.sqlite:
+                async with self._reading.connect() as connection:
+                    yield Reader(connection)
+            else:
+                held = await self.pooled.raw_connection()
+                try:
+                    yield DriverReader(self.pooled, held, self._spans)
+                finally:
+                    held.close()
 
     async def close(self) -> None:
         await self.pooled.dispose()
@@ -137,10 +147,15 @@ def _told() -> Iterator[None]:
         raise BadInput("a value cannot be stored") from error
     except (OperationalError, InterfaceError, TimeoutError, OSError) as error:
         raise _away(error) from error
-    except DBAPIError as error:
+    except asyncpg.DataError as error:
+        raise BadInput("a value cannot be stored") from error
+    except asyncpg.InterfaceError as error:
+        raise _away(error) from error
+    except (DBAPIError, asyncpg.PostgresError) as error:
         if _state(error).startswith(DATA_EXCEPTIONS):
             raise BadInput("a value cannot be stored") from error
-        if not error.connection_invalidated and not _state(error).startswith(SERVERS_FAULTS):
+        invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
+        if not invalidated and not _state(error).startswith(SERVERS_FAULTS):
             raise
         raise _away(error) from error
 
@@ -150,9 +165,9 @@ def _away(error: Exception) -> Unavailable:
     return Unavailable("the database is away for the moment", retry_after=1)
 
 
-def _state(error: DBAPIError) -> str:
+def _state(error: DBAPIError | asyncpg.PostgresError) -> str:
     """The SQLSTATE that PostgreSQL gives to an error; empty where there is none."""
-    return getattr(error.orig, "sqlstate", None) or ""
+    return getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None) or ""
 
 
 def _json(stored: Any) -> Any:
@@ -185,10 +200,13 @@ def _rested(connection: Any, record: Any) -> None:
 
 
 def _ping(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:
-    """Make sure of a connection that has not been used for a while; the pool replaces one that is dead.
+    """Make sure of a connection; the pool replaces one that is dead.
 
-    Under load connections rest for milliseconds, so that no question goes twice to the server.
+    What the server has closed is known to be so. Only one that has not been used for a while is asked: under load
+    connections rest for milliseconds, so that no question goes twice to the server.
     """
+    if record.driver_connection.is_closed():
+        raise DisconnectionError
     if time.monotonic() - record.info.get("since", math.inf) < RESTED:
         return
     try:

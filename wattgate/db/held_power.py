@@ -6,12 +6,10 @@ Instants and spans are milliseconds; power is a scaled integer, and so held powe
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from wattgate.db.aggregates import SeriesKey
 from wattgate.db.buckets import HALF_HOUR, MINUTE
-from wattgate.db.rowset import Rowset
+from wattgate.db.reader import Session, dialect_of, fetch
+from wattgate.db.rowset import Rowset, text_of
 
 HOLDS = 2 * MINUTE
 """How long a reading of power stands for what came after it, where no other one does."""
@@ -49,14 +47,12 @@ _STATEMENT = f"""
     GROUP BY number, field, slot ORDER BY number, field, slot"""
 
 
-async def read(
-    connection: AsyncConnection, since: Sequence[tuple[int, int, int]], until: int
-) -> dict[SeriesKey, list[Held]]:
+async def read(session: Session, since: Sequence[tuple[int, int, int]], until: int) -> dict[SeriesKey, list[Held]]:
     """What series of power (resource number, field, and since when) held in each half hour up to an instant."""
     found: dict[SeriesKey, list[Held]] = {(number, field): [] for number, field, _ in since}
-    dialect = connection.dialect.name
-    statement = text(_STATEMENT.replace("{since}", _SINCE.sql(dialect)))
+    dialect = dialect_of(session)
+    statement = text_of(_STATEMENT.replace("{since}", _SINCE.sql(dialect)))
     limits = {"first": min(at for _, _, at in since), "until": until}  # which partitions these are, the planner sees
-    for number, field, *held in await connection.execute(statement, _SINCE.parameters(dialect, since) | limits):
+    for number, field, *held in await fetch(session, statement, _SINCE.parameters(dialect, since) | limits):
         found[number, field].append(Held(*held))
     return found

@@ -5,7 +5,6 @@ import hmac
 import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Row, bindparam, select, update
@@ -17,9 +16,8 @@ from wattgate.db.engine import Database
 from wattgate.db.guard import SCOPED
 from wattgate.db.lately import Lately
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
+from wattgate.db.reader import fetch
 from wattgate.principal import Principal, Role, Scheme
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 AT_ONCE = 500
 """How many keys one statement names."""
@@ -69,10 +67,12 @@ class Identity:
 
     async def by_token(self, token: str, now: datetime) -> Principal | None:
         """The principal of a token that is neither expired nor deleted and whose account is active."""
-        found = await self._one(_BY_TOKEN, {"digest": digest(token), "now": now})
-        if found is None:
+        async with self._database.reading() as session:
+            given = {"digest": digest(token), "now": now}
+            found = await fetch(session, _BY_TOKEN, given, execution_options=SCOPED)
+        if not found:
             return None
-        application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = tuple(found)
+        application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = found[0]
         return Principal(
             role=Role.ADMINISTRATOR if administrator else Role.ACCOUNT,
             scheme=Scheme.TOKEN,
@@ -207,6 +207,6 @@ class Identity:
                 found.update(told.scalars())
         return found
 
-    async def _one(self, statement: Any, given: Mapping[str, Any] = NOTHING) -> Row[Any] | None:
+    async def _one(self, statement: Any) -> Row[Any] | None:
         async with self._database.reading() as session:
-            return (await session.execute(statement, given, execution_options=SCOPED)).one_or_none()
+            return (await session.execute(statement, execution_options=SCOPED)).one_or_none()

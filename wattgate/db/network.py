@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import SQLModel, col
 
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
-from wattgate.db.reader import Session
+from wattgate.db.reader import Session, dialect_of
 from wattgate.names import ReadingQuality
 
 M = TypeVar("M", bound=SQLModel)
@@ -142,7 +142,7 @@ class RegistryNetwork:
         return len(records)
 
     def _upsert(self, kind: type[SQLModel], keys: Sequence[str]) -> Executable:
-        dialect = self._session.get_bind().dialect.name
+        dialect = dialect_of(self._session)
         statement = (sqlite if dialect == "sqlite" else postgresql).insert(kind)
         replaced = {name: statement.excluded[name] for name in kind.model_fields if name not in keys}
         upsert: Executable = statement.on_conflict_do_update(index_elements=keys, set_=replaced)

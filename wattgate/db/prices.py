@@ -7,7 +7,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
 from wattgate.db.models import TariffPrice
-from wattgate.db.reader import Session
+from wattgate.db.reader import Session, dialect_of
 from wattgate.db.timeline import Price
 
 
@@ -19,7 +19,7 @@ class Prices:
 
     async def record(self, tariff_id: str, prices: Sequence[Price]) -> None:
         """Upsert prices of a tariff; no two for the same half hour."""
-        insert = (sqlite if self._session.get_bind().dialect.name == "sqlite" else postgresql).insert(TariffPrice)
+        insert = (sqlite if dialect_of(self._session) == "sqlite" else postgresql).insert(TariffPrice)
         statement = insert.on_conflict_do_update(
             index_elements=["tariff_id", "at"], set_={"rate": insert.excluded.rate}
         )

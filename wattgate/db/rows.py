@@ -1,6 +1,6 @@
 """The only way to the records of an application."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
@@ -28,7 +28,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from wattgate.db.guard import SCOPED
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
 from wattgate.db.prices import Prices
-from wattgate.db.reader import Session
+from wattgate.db.reader import Session, dialect_of, fetch
 from wattgate.db.series import Series
 from wattgate.errors import NotFound
 
@@ -60,13 +60,15 @@ class Lookup(Generic[M]):
     """A question that is asked again and again: the rows of a model that have some values in a column.
 
     Its statement is made once, for making one costs as much as having it answered. `where` may have parameters
-    (`bindparam`), which `Rows.by` is given by name.
+    (`bindparam`), which `Rows.by` is given by name. With `via` the column is that of records that link to the rows: they
+    have the rows' keys too.
     """
 
     model: type[M]
     column: str
     where: tuple[ColumnElement[bool], ...] = ()
     order_by: tuple[Any, ...] = ()
+    via: type[Tenanted] | None = None
 
 
 class Rows:
@@ -246,14 +248,24 @@ class Rows:
 
     async def by(self, lookup: Lookup[M], values: Collection[str], **parameters: Any) -> list[M]:
         """The visible rows that a look-up finds for some values of its column, and its parameters."""
+        make = _struct(lookup.model)
+        return cast(list[M], [make(*row) for row in await self._found(lookup, values, parameters)])
+
+    async def linked(self, lookup: Lookup[M], values: Collection[str]) -> list[tuple[str, M]]:
+        """The visible rows that are linked to some values of the look-up's column, each with such a value."""
+        make = _struct(lookup.model)
+        found = await self._found(lookup, values, {})
+        return cast(list[tuple[str, M]], [(value, make(*row)) for value, *row in found])
+
+    async def _found(
+        self, lookup: Lookup[M], values: Collection[str], parameters: Mapping[str, Any]
+    ) -> Sequence[Sequence[Any]]:
         owned = self.user_id is not None and lookup.model.owner is not None
         given = {**parameters, "application": self.application_id, "among": list(values)}
         if owned:
             given["owner"] = self.user_id
-        statement = _statement(lookup, self._session.get_bind().dialect.name, owned)
-        found = await self._session.execute(statement, given, execution_options=SCOPED)
-        make = _struct(lookup.model)
-        return cast(list[M], [make(*row) for row in found])
+        statement = _statement(lookup, dialect_of(self._session), owned)
+        return await fetch(self._session, statement, given, execution_options=SCOPED)
 
     @staticmethod
     def key_of(model: type[Tenanted]) -> Any:
@@ -284,14 +296,21 @@ def _statement(lookup: Lookup[Any], dialect: str, owned: bool) -> Select[Any]:
     """
     columns = columns_of(lookup.model)
     scope = [columns["application_id"] == bindparam("application")]
+    told, asked = list(columns), columns[lookup.column] if lookup.via is None else columns_of(lookup.via)[lookup.column]
+    if lookup.via is not None:
+        links = columns_of(lookup.via)
+        scope += [
+            links["application_id"] == columns["application_id"],
+            links[lookup.model.key] == Rows.key_of(lookup.model),
+        ]
+        told.insert(0, asked)
     if owned:
         scope.append(columns[str(lookup.model.owner)] == bindparam("owner"))
     if dialect == "postgresql":
         among: Any = select(func.unnest(bindparam("among", type_=ARRAY(String))))
     else:
         among = bindparam("among", expanding=True)
-    found = columns[lookup.column].in_(among)
-    return select(*columns).where(*scope, found, *lookup.where).order_by(*lookup.order_by)
+    return select(*told).where(*scope, asked.in_(among), *lookup.where).order_by(*lookup.order_by)
 
 
 def _spoken(model: type[Tenanted]) -> str:

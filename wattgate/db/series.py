@@ -15,7 +15,7 @@ from wattgate.db.aggregates import Aggregates, SeriesKey
 from wattgate.db.buckets import DAY, Grid
 from wattgate.db.held_power import Held
 from wattgate.db.models import Reading
-from wattgate.db.reader import Session
+from wattgate.db.reader import Session, dialect_of, fetch
 from wattgate.db.recording import Readings
 from wattgate.db.rollups import DAYS, HOURS
 from wattgate.db.rowset import Rowset, text_of
@@ -132,11 +132,10 @@ class Series:
 
         Series of one interval share their statements.
         """
-        connection = await self._session.connection()
         found: dict[SeriesKey, Aggregates] = {}
         for interval_ms in set(series.values()):
             alike = [key for key, interval in series.items() if interval == interval_ms]
-            found |= await aggregates.read(connection, alike, grid, interval_ms)
+            found |= await aggregates.read(self._session, alike, grid, interval_ms)
         return found
 
     async def raw(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[Stored]:
@@ -200,7 +199,7 @@ class Series:
 
     async def held_power(self, since: Sequence[tuple[int, int, int]], until: int) -> dict[SeriesKey, list[Held]]:
         """What series of power (resource number, field, since when) held in each half hour up to an instant."""
-        return await held_power.read(await self._session.connection(), since, until)
+        return await held_power.read(self._session, since, until)
 
     async def received(self, series: Sequence[SeriesKey], since: int, *, limit: int) -> list[tuple[SeriesKey, Stored]]:
         """At most so many readings of these series that were received since an instant, in the order of receipt."""
@@ -212,7 +211,6 @@ class Series:
         return {(number, field): Stored(*stored) for number, field, *stored in found}
 
     async def _run(self, sql: str, rowset: Rowset, rows: Sequence[Any], **more: int) -> Sequence[Any]:
-        connection = await self._session.connection()
-        dialect = connection.dialect.name
-        made = text_of(sql.replace(f"{{{rowset.name}}}", rowset.sql(dialect)))
-        return (await connection.execute(made, {**rowset.parameters(dialect, rows), **more})).all()
+        dialect = dialect_of(self._session)
+        statement = text_of(sql.replace(f"{{{rowset.name}}}", rowset.sql(dialect)))
+        return await fetch(self._session, statement, {**rowset.parameters(dialect, rows), **more})

@@ -152,4 +152,6 @@ def _value_of(inside: Aggregates, field: Field, function: Function) -> list[floa
             return [total / scale / some if some else None for total, some in pairs]
         case _:
             column = {Function.SUM: inside.sum, Function.MIN: inside.min, Function.MAX: inside.max}[function]
+            if all(inside.count):
+                return [one / scale for one in column]
             return [one / scale if some else None for one, some in zip(column, inside.count, strict=True)]
