@@ -40,8 +40,16 @@ def from_ms(ms: int) -> datetime:
     return EPOCH + timedelta(milliseconds=ms)
 
 
-def iso(instant: datetime) -> str:
-    """SPEC.md's timestamp: ISO 8601 in UTC with milliseconds and Z, such as 2026-11-20T10:00:00.000Z."""
+class Timestamp(str):
+    """An instant in SPEC.md's form: ISO 8601 in UTC with milliseconds and Z, such as 2026-11-20T10:00:00.000Z."""
+
+    __slots__ = ()
+
+
+def iso(instant: datetime | Timestamp) -> str:
+    """The SPEC.md timestamp of an instant, which may be one already."""
+    if isinstance(instant, Timestamp):
+        return instant
     if instant.tzinfo is not UTC:
         instant = instant.astimezone(UTC)
     text = orjson.dumps(instant).decode()  # in quotes; without a fraction where that is 0

@@ -18,7 +18,6 @@ from wattgate.db.rowset import Rowset, text_of
 from wattgate.db.storage import hourly
 
 BIGINTS = np.dtype(">i8")
-"""A column of PostgreSQL's bigint, as it sends them."""
 
 SeriesKey = tuple[int, int]
 """Number of the resource and index of its storage field."""
@@ -218,9 +217,16 @@ async def _samples(session: Session, series: Sequence[SeriesKey], grid: Grid) ->
     rows = await fetch(session, text_of(statement), parameters | {"first": grid.start, "last": grid.stop})
     found = dict[SeriesKey, Sequence[list[int]]]()
     for number, field_index, *texts in rows:
-        at, *others = [np.frombuffer(one, BIGINTS).tolist() for one in texts]
+        at, *others = map(_column, texts)
         positions = list(range(grid.count)) if len(at) == grid.count else grid.positions(at)
         found[number, field_index] = positions, at, *others
+    return found
+
+
+def _column(text: bytes) -> list[int]:
+    """A column of PostgreSQL's bigint, as int8send makes it."""
+    column = np.frombuffer(text, BIGINTS)
+    found: list[int] = column.tolist() if column.any() else [0] * len(column)
     return found
 
 

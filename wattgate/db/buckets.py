@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from wattgate.clock import from_ms, iso_ms, to_ms
+from wattgate.clock import Timestamp, from_ms, iso_ms, to_ms
 from wattgate.names import Period, Weekday
 
 MINUTE = 60 * 1000
@@ -57,6 +57,11 @@ class Grid:
     def labels(self) -> list[str]:
         """The edges as texts (`clock.iso`)."""
         return [iso_ms(edge) for edge in self.edges]
+
+    @cached_property
+    def timestamps(self) -> list[Timestamp]:
+        """The same, known to be timestamps."""
+        return [Timestamp(label) for label in self.labels]
 
     def positions(self, instants: Sequence[int]) -> list[int]:
         """The positions of the buckets that instants of the grid's span fall into."""

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from wattgate.clock import from_ms
+from wattgate.clock import Timestamp, from_ms
 from wattgate.db.aggregates import Aggregates, SeriesKey
 from wattgate.db.buckets import Grid, instead
 from wattgate.db.column import Column
@@ -26,20 +26,48 @@ MAX_OBJECTS = 2_000
 
 
 class Bucket(msgspec.Struct, gc=False):
-    """One span of a series. `value` is None, and `count` 0, where no reading is stored for the span.
+    """One span of a series, from `start` on. `value` is None where no reading is stored for the span.
 
-    `completeness` is the share of the samples that the span is to have, None where that is not known;
-    `estimated` counts the readings that are not ACTUAL; `revision` how often one was replaced by another value.
+    Of most buckets little else is asked, so that the series tells it when it is.
     """
 
-    start: datetime
-    end: datetime
+    start: Timestamp
     value: float | None
-    count: int
-    quality: BucketQuality
-    completeness: float | None
-    estimated: int
-    revision: int
+    series: "ReadingSeries"
+    position: int
+
+    @property
+    def end(self) -> Timestamp:
+        return self.series.grid.timestamps[self.position + 1]
+
+    @property
+    def count(self) -> int:
+        """How many readings are stored for the span."""
+        return self.series.amounts.count[self.position]
+
+    @property
+    def expected(self) -> int | None:
+        """How many the span is to have; None where that is not known."""
+        return None if self.series.expected is None else self.series.expected[self.position]
+
+    @property
+    def quality(self) -> BucketQuality:
+        return quality(self.count, self.expected, self.estimated)
+
+    @property
+    def completeness(self) -> float | None:
+        """The share of the samples that the span is to have; None where that is not known."""
+        return self.count / self.expected if self.expected else None
+
+    @property
+    def estimated(self) -> int:
+        """How many of the readings are not ACTUAL."""
+        return self.series.amounts.estimated[self.position]
+
+    @property
+    def revision(self) -> int:
+        """How often a reading of the span was replaced by another value."""
+        return self.series.amounts.revision[self.position]
 
 
 class Incomplete(NamedTuple):
@@ -100,7 +128,8 @@ class ReadingSeries:
                 f"buckets are told as objects up to {MAX_OBJECTS:,}, and these are {len(self.told):,}: ask columns, or "
                 + instead(self.start, self.until, self.period, MAX_OBJECTS).removeprefix("ask ")
             )
-        return [self.bucket(position) for position in self.told]
+        starts, values = self.grid.timestamps, self.values
+        return [Bucket(starts[position], values[position], self, position) for position in self.told]
 
     @property
     def columns(self) -> "BucketColumns":
@@ -177,19 +206,7 @@ class ReadingSeries:
 
     def bucket(self, position: int) -> Bucket:
         """The bucket at a position of the grid."""
-        amounts = self.amounts
-        count, estimated = amounts.count[position], amounts.estimated[position]
-        expected = None if self.expected is None else self.expected[position]
-        return Bucket(
-            start=from_ms(self.grid.edges[position]),
-            end=from_ms(self.grid.edges[position + 1]),
-            value=self.values[position],
-            count=count,
-            quality=quality(count, expected, estimated),
-            completeness=count / expected if expected else None,
-            estimated=estimated,
-            revision=amounts.revision[position],
-        )
+        return Bucket(self.grid.timestamps[position], self.values[position], self, position)
 
     def first_incomplete(self) -> Incomplete | None:
         """The first bucket that lacks a sample; None where none does, or where samples are taken at any time."""

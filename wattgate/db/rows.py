@@ -60,8 +60,8 @@ class Lookup(Generic[M]):
     """A question that is asked again and again: the rows of a model that have some values in a column.
 
     Its statement is made once, for making one costs as much as having it answered. `where` may have parameters
-    (`bindparam`), which `Rows.by` is given by name. With `via` the column is that of records that link to the rows: they
-    have the rows' keys too.
+    (`bindparam`), which `Rows.by` is given by name. With `via` the column is that of records that link to the rows by
+    the rows' keys.
     """
 
     model: type[M]

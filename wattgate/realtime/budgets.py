@@ -66,8 +66,10 @@ def _missing(bucket: Bucket, allowance: Allowance, now: float) -> float:
 
 def balance(payers: Sequence[Payer], missing: Sequence[float], cost: int, *, granted: bool) -> Balance:
     """What a caller is told: how its own bucket stands; where that was refused, the one that takes longest to grant."""
+    if granted:
+        return _balance(payers[0], missing[0], cost, granted)
     told = [_balance(payer, one, cost, granted) for payer, one in zip(payers, missing, strict=True)]
-    return told[0] if granted else max(told, key=lambda one: one.retry_after)
+    return max(told, key=lambda one: one.retry_after)
 
 
 def _balance(payer: Payer, missing: float, cost: int, granted: bool) -> Balance:

@@ -5,25 +5,25 @@ from datetime import date, datetime, tzinfo
 from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType, NoneType
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from graphql import (
     FieldNode,
+    GraphQLArgument,
     GraphQLField,
     GraphQLScalarType,
     ListValueNode,
     NonNullTypeNode,
     ObjectValueNode,
     OperationDefinitionNode,
-    Undefined,
     ValueNode,
     VariableNode,
     get_nullable_type,
 )
 from graphql.execution.values import VariableValues, get_argument_values
 from strawberry.schema.config import StrawberryConfig
-from strawberry.types.arguments import convert_arguments
+from strawberry.types.arguments import StrawberryArgument, convert_arguments
 
 from wattgate.graphql.compiled.reach import DEFINITION
 
@@ -55,34 +55,60 @@ class Binder:
         """What a field's function is called with; where it depends on variables, how that is made of them."""
         if not field.args:
             return NOTHING
-        if not any(names_variable(one.value) for one in node.arguments or ()):
-            known = self._bound(field, node, NO_VARIABLES)
-            if all(isinstance(value, FOR_GOOD) for value in known.values()):
-                return known
-        straight = self._straight(field, node)
-        if straight is not None:
-            return lambda variables: {name: variables.coerced[source] for name, source in straight}
-        return lambda variables: self._bound(field, node, variables)
-
-    def _bound(self, field: GraphQLField, node: FieldNode, variables: VariableValues) -> dict[str, Any]:
-        declared = field.extensions[DEFINITION].arguments
-        return convert_arguments(get_argument_values(field, node, variables), declared, self._scalars, self._config)
-
-    def _straight(self, field: GraphQLField, node: FieldNode) -> list[tuple[str, str]] | None:
-        """Names of arguments with those of the variables that they are, where nothing is left to coerce or convert."""
-        given = {one.name.value: one.value for one in node.arguments or ()}
-        found = []
+        known, straight, others = dict[str, Any](), list[tuple[str, str]](), list[_Argument]()
         for declared in field.extensions[DEFINITION].arguments:
-            name = self._config.name_converter.from_argument(declared)
-            argument, value = field.args[name], given.get(name)
-            if value is None and argument.default is None and argument.default_value is Undefined:
+            one = self._argument(field, node, declared)
+            if isinstance(one.given, VariableNode) and self._is_told_as_it_is(one):
+                straight.append((str(declared.python_name), one.given.name.value))
                 continue
-            if not isinstance(value, VariableNode) or value.name.value not in self._certain:
-                return None
-            if not isinstance(get_nullable_type(argument.type), GraphQLScalarType):
-                return None
-            found.append((str(declared.python_name), value.name.value))
-        return found
+            value = None if one.given is not None and names_variable(one.given) else self._bound(one, NO_VARIABLES)
+            if value is not None and all(isinstance(it, FOR_GOOD) for it in value.values()):
+                known |= value
+            else:
+                others.append(one)
+        if not straight and not others:
+            return known
+
+        def bound(variables: VariableValues) -> dict[str, Any]:
+            made = known | {name: variables.coerced[source] for name, source in straight}
+            for one in others:
+                made |= self._bound(one, variables)
+            return made
+
+        return bound
+
+    def _argument(self, field: GraphQLField, node: FieldNode, declared: StrawberryArgument) -> "_Argument":
+        name = self._config.name_converter.from_argument(declared)
+        given = [one for one in node.arguments or () if one.name.value == name]
+        return _Argument(
+            declared,
+            GraphQLField(field.type, {name: field.args[name]}),
+            FieldNode(name=node.name, arguments=tuple(given)),
+            field.args[name],
+            given[0].value if given else None,
+        )
+
+    def _bound(self, one: "_Argument", variables: VariableValues) -> dict[str, Any]:
+        """The argument with its value; nothing where it is left out."""
+        values = get_argument_values(one.field, one.node, variables)
+        return convert_arguments(values, [one.declared], self._scalars, self._config)
+
+    def _is_told_as_it_is(self, one: "_Argument") -> bool:
+        """Whether an argument is a variable whose value leaves nothing to coerce or convert."""
+        assert isinstance(one.given, VariableNode)
+        return one.given.name.value in self._certain and isinstance(
+            get_nullable_type(one.argument.type), GraphQLScalarType
+        )
+
+
+class _Argument(NamedTuple):
+    """One argument of a field, alone: as Strawberry and as graphql-core know it, and the value in the document."""
+
+    declared: StrawberryArgument
+    field: GraphQLField
+    node: FieldNode
+    argument: GraphQLArgument
+    given: ValueNode | None
 
 
 def names_variable(value: ValueNode) -> bool:

@@ -46,6 +46,7 @@ from wattgate.graphql.compiled.values import (
 )
 from wattgate.graphql.edge import Edge
 from wattgate.graphql.operation import Operation
+from wattgate.graphql.types.scalars import QUICK
 
 FAST = {
     "String": "{0}.__class__ is not str",
@@ -306,6 +307,10 @@ class _Writer:
             lines.add(f"{var} = {table}[{var}._name_] if {var}.__class__ is {members} else {slow}({var})")
         elif specified_scalar_types.get(kind.name) is kind:
             lines.add(f"if {FAST[kind.name].format(var)}: {var} = {slow}({var})")
+        elif kind.coerce_output_value in QUICK:
+            quick = self._constant("quick", kind.coerce_output_value)
+            classes = self._constant("classes", QUICK[kind.coerce_output_value])
+            lines.add(f"{var} = {quick}({var}) if {var}.__class__ in {classes} else {slow}({var})")
         else:
             lines.add(f"{var} = {slow}({var})")
 

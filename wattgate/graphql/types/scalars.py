@@ -1,6 +1,7 @@
 """Custom scalars, each with where it is specified."""
 
 import re
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal, InvalidOperation
 from typing import Any, NewType
@@ -9,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
-from wattgate.clock import iso
+from wattgate.clock import Timestamp, iso
 
 Json = NewType("Json", object)
 
@@ -83,3 +84,6 @@ SCALARS: dict[object, ScalarDefinition] = {
     ),
 }
 """What `strawberry.Schema` is told about the Python types that stand for scalars."""
+
+QUICK: Mapping[Any, Collection[type]] = {iso: {datetime, Timestamp}, str: {Decimal}}
+"""Which classes of values a scalar's function of those above makes a text of, whatever the value."""
