@@ -356,12 +356,25 @@ async def _statements(gateway: Bench, question: Question) -> list[tuple[str, Any
     """The statements on readings that answer a question, as the gateway sends them."""
     seen: list[tuple[str, Any]] = []
 
-    def see(connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+    def see(statement: str, parameters: Any) -> None:
         if "reading" in statement:
             seen.append((statement, parameters))
 
-    engine = gateway.gateway.database.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", see)
+    def on_sqlite(connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        see(statement, parameters)
+
+    def on_postgresql(connection: Any, record: Any, proxy: Any) -> None:
+        record.driver_connection.add_query_logger(sent)
+        logged.append(record.driver_connection)
+
+    def sent(query: Any) -> None:
+        see(query.query, query.args)
+
+    logged: list[Any] = []
+
+    database = gateway.gateway.database
+    heard = ("before_cursor_execute", on_sqlite) if database.sqlite else ("checkout", on_postgresql)
+    event.listen(database.pooled.sync_engine, *heard)
     asked = {
         "resource_id": gateway.resource_ids[0],
         "range": TimeRange(question.start, question.end),
@@ -369,5 +382,8 @@ async def _statements(gateway: Bench, question: Question) -> list[tuple[str, Any
         "time_zone": LONDON,
     }
     await gateway.gateway.runner.run(readings.readings, gateway.system, asked)
-    event.remove(engine, "before_cursor_execute", see)
+    await asyncio.sleep(0)  # the driver tells what it has sent a turn later
+    event.remove(database.pooled.sync_engine, *heard)
+    for connection in logged:
+        connection.remove_query_logger(sent)
     return seen

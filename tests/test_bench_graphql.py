@@ -1,5 +1,7 @@
 """The benchmark of GraphQL over HTTP in its smallest form: what is measured is answered. No time is judged."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +10,13 @@ import pytest
 
 from bench.graphql import Contender, Size, in_database, in_memory, measured
 from bench.load import load
+from bench.pinned import cores, pinned
 from tests.support.node import Node, node
 from tests.support.servers import database_on
 
 SHORT = Size(warm=0, seconds=0.05, homes=1, samples=48)
 NODE = Path("bench/node")
+HTTP = f"exec {sys.executable} -m http.server --bind 127.0.0.1 $PORT"
 
 
 async def answers(contender: Contender) -> dict[str, Any]:
@@ -81,3 +85,16 @@ async def test_a_load_that_is_refused_gives_no_figures(tmp_path: Path) -> None:
             async with load(server.port, wrong, connections=2) as clients:
                 with pytest.raises(RuntimeError, match=r"refused|errors"):
                     await clients.run(0.05)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
+async def test_what_is_measured_has_a_core_of_its_own() -> None:
+    before = os.sched_getaffinity(0)
+    own, others = cores()
+    os.sched_setaffinity(0, others)
+    try:
+        async with pinned("sh", "-c", HTTP) as server:
+            assert os.sched_getaffinity(server.process.pid) == own
+            assert not own & os.sched_getaffinity(0)
+    finally:
+        os.sched_setaffinity(0, before)

@@ -30,7 +30,7 @@ from tests.test_trace_ids import TRACE, TRACEPARENT
 from wattgate.app.factory import create_app
 from wattgate.app.serving import address, listeners
 from wattgate.app.settings import Settings
-from wattgate.app.telemetry import Ids
+from wattgate.app.telemetry import Ids, Telemetry
 from wattgate.app.tracing import NoTracing, tracing
 from wattgate.names import TRACE_ID
 
@@ -138,6 +138,21 @@ async def test_a_request_has_a_span_and_steps_down_to_the_statements(home: Home,
     assert "FROM virtual_entity" in told["db.query.text"]
     assert collector.resource["service.name"] == "wattgate"
     assert "service.version" in collector.resource
+
+
+async def test_statements_that_go_to_the_driver_itself_are_steps_too(collector: Collector) -> None:
+    telemetry = Telemetry()
+    with telemetry.statement("postgresql", "SELECT 1"):
+        pass  # nobody has asked for it
+    with telemetry.served("query"), telemetry.statement("postgresql", "SELECT 2"):
+        pass
+    query, statement = await collector.span("query"), await collector.span("SELECT")
+    assert statement.parent_span_id == query.span_id
+    assert (attributes(statement)["db.system.name"], attributes(statement)["db.query.text"]) == (
+        "postgresql",
+        "SELECT 2",
+    )
+    await telemetry.close()
 
 
 async def test_a_trace_that_begins_here_has_the_id_that_the_caller_is_told(home: Home, collector: Collector) -> None:

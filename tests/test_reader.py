@@ -1,0 +1,167 @@
+"""Reading: what goes to PostgreSQL's driver itself gives, and refuses, what SQLAlchemy does."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import bindparam, select, text
+from sqlmodel import SQLModel, col
+
+from tests.support.house import House
+from wattgate.clock import utc_now
+from wattgate.db.engine import Database
+from wattgate.db.guard import SCOPED, UnscopedStatement
+from wattgate.db.models import Tariff, Tenanted
+from wattgate.db.reader import fetch
+from wattgate.errors import BadInput, Unavailable
+from wattgate.spans import NoSpans
+
+MODELS = [
+    mapper.class_
+    for mapper in SQLModel._sa_registry.mappers
+    if issubclass(mapper.class_, Tenanted) and len(mapper.primary_key) == 1
+]
+
+
+@pytest.fixture
+async def database(postgresql_url: str) -> AsyncIterator[Database]:
+    """A PostgreSQL server with a pool of one connection."""
+    made = Database(postgresql_url, pool_size=1)
+    yield made
+    await made.close()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+async def test_rows_are_those_that_sqlalchemy_gives(served: House, model: type[Tenanted]) -> None:
+    columns = model.__table__.columns  # type: ignore[attr-defined]
+    statement = (
+        select(*columns).where(columns["application_id"] == bindparam("application")).order_by(columns[model.key])
+    )
+    given = {"application": served.one.application_id}
+    async with served.gateway.database.reading() as reader:
+        found = await fetch(reader, statement, given, execution_options=SCOPED)
+        known = (await reader.execute(statement, given, execution_options=SCOPED)).all()
+    assert [tuple(row) for row in found] == [tuple(row) for row in known]
+
+
+async def test_constants_of_a_statement_and_what_is_given_stand_in_their_places(served: House) -> None:
+    statement = select(col(Tariff.name), col(Tariff.standing_charge)).where(
+        col(Tariff.superseded_at).is_(None),
+        col(Tariff.application_id) == bindparam("application"),
+        col(Tariff.name) == "Standard",
+        col(Tariff.valid_from) <= bindparam("until"),
+    )
+    given = {"until": utc_now(), "application": served.one.application_id}
+    async with served.gateway.database.reading() as reader:
+        found = await fetch(reader, statement, given, execution_options=SCOPED)
+        known = (await reader.execute(statement, given, execution_options=SCOPED)).all()
+    assert [tuple(row) for row in found] == [tuple(row) for row in known] != []
+
+
+async def test_a_statement_that_names_no_application_raises(served: House) -> None:
+    statement = select(col(Tariff.name))
+    async with served.gateway.database.reading() as reader:
+        assert await fetch(reader, statement, execution_options=SCOPED)
+        with pytest.raises(UnscopedStatement):
+            await fetch(reader, statement)
+
+
+@pytest.mark.parametrize("value", ["\0", 2**70], ids=["U+0000", "too large"])
+async def test_a_value_that_cannot_be_is_bad_input(database: Database, value: Any) -> None:
+    kind = "text" if isinstance(value, str) else "bigint"
+    with pytest.raises(BadInput):
+        async with database.reading() as reader:
+            await fetch(reader, text(f"SELECT CAST(:value AS {kind})"), {"value": value})
+
+
+@pytest.mark.parametrize("state", ["57P03", "53300", "08006"])
+async def test_a_server_that_is_not_well_is_told_as_unavailable(database: Database, state: str) -> None:
+    fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
+    with pytest.raises(Unavailable):
+        async with database.reading() as reader:
+            await fetch(reader, text(fault))
+
+
+async def test_a_fault_of_ours_is_told_as_it_is(database: Database) -> None:
+    with pytest.raises(Exception, match="no_such_table"):
+        async with database.reading() as reader:
+            await fetch(reader, text("SELECT 1 FROM no_such_table"))
+    assert await _one(database)
+
+
+async def test_a_connection_that_the_server_has_closed_is_replaced(database: Database, postgresql_url: str) -> None:
+    other = Database(postgresql_url)
+    server_pid = await _pid(database)
+    async with other.reading() as reader:
+        await reader.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": server_pid})
+    await asyncio.sleep(0.1)  # the end of the connection has come
+    assert await _pid(database) != server_pid
+    await other.close()
+
+
+async def test_a_connection_that_ends_in_a_statement_is_told_and_replaced(database: Database) -> None:
+    with pytest.raises(Unavailable):
+        async with database.reading() as reader:
+            await fetch(reader, text("SELECT pg_terminate_backend(pg_backend_pid())"))
+    assert await _one(database)
+
+
+async def test_whoever_is_cancelled_ends_the_statement_and_leaves_the_connection(
+    database: Database, postgresql_url: str
+) -> None:
+    server_pid = await _pid(database)
+
+    async def sleep() -> None:
+        async with database.reading() as reader:
+            await fetch(reader, text("SELECT pg_sleep(60)"))
+
+    async with asyncio.timeout(20):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(sleep(), 0.3)
+        assert await _pid(database) == server_pid
+
+
+async def test_more_readers_than_connections_wait_for_each_other(postgresql_url: str) -> None:
+    database = Database(postgresql_url, pool_size=2)
+    assert await asyncio.gather(*(_one(database) for _ in range(50))) == [1] * 50
+    await database.close()
+
+
+async def test_a_reader_executes_by_both_ways_on_one_connection(database: Database) -> None:
+    async with database.reading() as reader:
+        assert (await reader.execute(text("SELECT 1"))).scalar_one() == 1
+        assert [tuple(row) for row in await fetch(reader, text("SELECT 2"))] == [(2,)]
+        assert (await reader.execute(text("SELECT 3"))).scalar_one() == 3
+
+
+async def test_what_the_driver_executes_is_a_span(postgresql_url: str) -> None:
+    told = []
+
+    class Told(NoSpans):
+        def statement(self, system: str, sql: str) -> AbstractContextManager[Any]:
+            return heard(system, sql)
+
+    @contextmanager
+    def heard(system: str, sql: str) -> Any:
+        told.append((system, sql))
+        yield
+
+    database = Database(postgresql_url, spans=Told())
+    async with database.reading() as reader:
+        await fetch(reader, text("SELECT CAST(:n AS int)"), {"n": 7})
+    await database.close()
+    assert told == [("postgresql", "SELECT CAST($1 AS int)")]
+
+
+async def _one(database: Database) -> int:
+    async with database.reading() as reader:
+        ((found,),) = await fetch(reader, text("SELECT 1"))
+    return int(found)
+
+
+async def _pid(database: Database) -> int:
+    async with database.reading() as reader:
+        ((found,),) = await fetch(reader, text("SELECT pg_backend_pid()"))
+    return int(found)
