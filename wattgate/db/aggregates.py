@@ -18,6 +18,7 @@ from wattgate.db.rowset import Rowset, text_of
 from wattgate.db.storage import hourly
 
 BIGINTS = np.dtype(">i8")
+"""What PostgreSQL's int8send makes."""
 
 SeriesKey = tuple[int, int]
 """Number of the resource and index of its storage field."""
@@ -224,7 +225,7 @@ async def _samples(session: Session, series: Sequence[SeriesKey], grid: Grid) ->
 
 
 def _column(text: bytes) -> list[int]:
-    """A column of PostgreSQL's bigint, as int8send makes it."""
+    """The numbers of a column that stands in bytes."""
     column = np.frombuffer(text, BIGINTS)
     found: list[int] = column.tolist() if column.any() else [0] * len(column)
     return found

@@ -296,13 +296,13 @@ def _statement(lookup: Lookup[Any], dialect: str, owned: bool) -> Select[Any]:
     """
     columns = columns_of(lookup.model)
     scope = [columns["application_id"] == bindparam("application")]
-    told, asked = list(columns), columns[lookup.column] if lookup.via is None else columns_of(lookup.via)[lookup.column]
-    if lookup.via is not None:
+    told = list(columns)
+    if lookup.via is None:
+        asked = columns[lookup.column]
+    else:
         links = columns_of(lookup.via)
-        scope += [
-            links["application_id"] == columns["application_id"],
-            links[lookup.model.key] == Rows.key_of(lookup.model),
-        ]
+        scope += [links[name] == columns[name] for name in ("application_id", lookup.model.key)]
+        asked = links[lookup.column]
         told.insert(0, asked)
     if owned:
         scope.append(columns[str(lookup.model.owner)] == bindparam("owner"))

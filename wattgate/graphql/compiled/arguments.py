@@ -1,6 +1,6 @@
 """The arguments of a field: values that are known beforehand, or a function of the variables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, tzinfo
 from decimal import Decimal
 from enum import Enum
@@ -55,27 +55,23 @@ class Binder:
         """What a field's function is called with; where it depends on variables, how that is made of them."""
         if not field.args:
             return NOTHING
-        known, straight, others = dict[str, Any](), list[tuple[str, str]](), list[_Argument]()
-        for declared in field.extensions[DEFINITION].arguments:
-            one = self._argument(field, node, declared)
-            if isinstance(one.given, VariableNode) and self._is_told_as_it_is(one):
-                straight.append((str(declared.python_name), one.given.name.value))
-                continue
-            value = None if one.given is not None and names_variable(one.given) else self._bound(one, NO_VARIABLES)
-            if value is not None and all(isinstance(it, FOR_GOOD) for it in value.values()):
-                known |= value
-            else:
-                others.append(one)
-        if not straight and not others:
-            return known
+        parts = [
+            self._part(self._argument(field, node, declared)) for declared in field.extensions[DEFINITION].arguments
+        ]
+        if not any(map(callable, parts)):
+            return _together(parts, NO_VARIABLES)
+        return lambda variables: _together(parts, variables)
 
-        def bound(variables: VariableValues) -> dict[str, Any]:
-            made = known | {name: variables.coerced[source] for name, source in straight}
-            for one in others:
-                made |= self._bound(one, variables)
-            return made
-
-        return bound
+    def _part(self, one: "_Argument") -> Arguments | Bind:
+        """The same of one argument; nothing where it is left out."""
+        if isinstance(one.given, VariableNode) and self._is_told_as_it_is(one):
+            name, source = str(one.declared.python_name), one.given.name.value
+            return lambda variables: {name: variables.coerced[source]}
+        if one.given is None or not names_variable(one.given):
+            known = self._bound(one, NO_VARIABLES)
+            if all(isinstance(value, FOR_GOOD) for value in known.values()):
+                return known
+        return lambda variables: self._bound(one, variables)
 
     def _argument(self, field: GraphQLField, node: FieldNode, declared: StrawberryArgument) -> "_Argument":
         name = self._config.name_converter.from_argument(declared)
@@ -89,7 +85,6 @@ class Binder:
         )
 
     def _bound(self, one: "_Argument", variables: VariableValues) -> dict[str, Any]:
-        """The argument with its value; nothing where it is left out."""
         values = get_argument_values(one.field, one.node, variables)
         return convert_arguments(values, [one.declared], self._scalars, self._config)
 
@@ -109,6 +104,13 @@ class _Argument(NamedTuple):
     node: FieldNode
     argument: GraphQLArgument
     given: ValueNode | None
+
+
+def _together(parts: Sequence[Arguments | Bind], variables: VariableValues) -> Arguments:
+    found = dict[str, Any]()
+    for part in parts:
+        found.update(part(variables) if callable(part) else part)
+    return found
 
 
 def names_variable(value: ValueNode) -> bool:
