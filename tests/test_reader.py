@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import bindparam, select, text
+from sqlalchemy.engine import make_url
 from sqlmodel import SQLModel, col
 
 from tests.support.house import House
@@ -80,6 +81,13 @@ async def test_a_server_that_is_not_well_is_told_as_unavailable(database: Databa
     with pytest.raises(Unavailable):
         async with database.reading() as reader:
             await fetch(reader, text(fault))
+
+
+async def test_a_server_that_lets_nobody_in_is_told_as_unavailable(postgresql_url: str) -> None:
+    database = Database(make_url(postgresql_url).set(database="no_such_database").render_as_string(hide_password=False))
+    with pytest.raises(Unavailable):
+        await _one(database)
+    await database.close()
 
 
 async def test_a_fault_of_ours_is_told_as_it_is(database: Database) -> None:

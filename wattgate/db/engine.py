@@ -24,6 +24,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import PoolProxiedConnection
 
 from wattgate.db.guard import guard
 from wattgate.db.reader import DriverReader, Reader
@@ -118,11 +119,18 @@ class Database:
                 async with self._reading.connect() as connection:
                     yield Reader(connection)
             else:
-                held = await self.pooled.raw_connection()
+                held = await self._held()
                 try:
                     yield DriverReader(self.pooled, held, self._spans)
                 finally:
                     held.close()
+
+    async def _held(self) -> PoolProxiedConnection:
+        """A connection of the pool, without SQLAlchemy's own around it, which would tell why there is none."""
+        try:
+            return await self.pooled.raw_connection()
+        except self.pooled.dialect.loaded_dbapi.Error as error:
+            raise _away(error) from error
 
     async def close(self) -> None:
         await self.pooled.dispose()
