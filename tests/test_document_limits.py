@@ -59,6 +59,10 @@ BOUNDS: dict[str, tuple[Callable[[int], str], str]] = {
     "directives": (lambda count: "{ a " + "@x " * count + "}", "directives"),
     "root_fields": (lambda count: "{ " + " ".join(f"a{number}" for number in range(count)) + " }", "root"),
     "repeats": (lambda count: inside(count, "a"), "one name"),
+    "fragments": (
+        lambda count: "{ a }" + "".join(f" fragment F{n} on Query {{ a }}" for n in range(count)),
+        "fragments",
+    ),
 }
 
 
@@ -123,6 +127,7 @@ def test_the_documents_of_our_own_pages_and_guides_fill_no_bound_by_a_third() ->
         document = parse(text, LIMITS)
         assert len(text) * 3 <= LIMITS.characters
         assert document.token_count * 3 <= LIMITS.tokens, name
+        assert text.count("fragment ") * 3 <= LIMITS.fragments, name
         for _, size in measured(document).sizes:
             for bound, count in size._asdict().items():
                 assert count * 3 <= getattr(LIMITS, bound), (name, bound)

@@ -50,6 +50,9 @@ class DocumentLimits:
     repeats: int = 20
     """Fields that are written with one name in one place: whether they can be merged is looked at pair by pair."""
 
+    fragments: int = 60
+    """Of the document; whether they can be merged is looked at pair by pair where they are spread in one place."""
+
 
 class Size(NamedTuple):
     """The size of an operation or fragment, with its fragments expanded. `repeats` is that of its own text."""
@@ -98,6 +101,9 @@ def refusal(document: DocumentNode, limits: DocumentLimits) -> GraphQLError | No
                 return GraphQLError(
                     f"{_called(definition)} has {told} {noun}, and at most {most:,} are taken", definition
                 )
+    fragments = sum(isinstance(one, FragmentDefinitionNode) for one in document.definitions)
+    if fragments > limits.fragments:
+        return GraphQLError(f"the document has {fragments:,} fragments, and at most {limits.fragments:,} are taken")
     return None
 
 
