@@ -48,12 +48,6 @@ async def _unchecked_members(levels: Any, name: Any, c: Any, v: Any, rows: Any) 
     return [next(following[one]) for one in names]
 
 
-def _unscanned(found: Any, parents: Any) -> Any:
-    if found.__class__ is not list or len(found) != len(parents):
-        raise values.Fault("not aligned")
-    return found
-
-
 def _any_row(self: Any, value: Any) -> None:
     if values.nothing(value):
         raise values.Fault("no object")
@@ -133,7 +127,6 @@ SWITCHES: dict[str, Callable[[], None]] = {
     "member that cannot stand there, of a level": _set(source, "mixed", _unchecked_members),
     "lists": _set(source, "as_list", lambda value: value),
     "length of what an edge gave": _set(source, "aligned", lambda found, parents: found),
-    "errors among what an edge gave": _set(source, "aligned", _unscanned),
     "arguments that may be changed": _set(arguments, "FOR_GOOD", (object,)),
     "variables that may be left out": _set(arguments, "NonNullTypeNode", object),
     "plans by conditions": _set(engine.Engine, "compiled", _one_plan),

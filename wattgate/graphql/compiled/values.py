@@ -70,12 +70,9 @@ def as_list(value: Any) -> Sequence[Any]:
 
 
 def aligned(found: Any, parents: Sequence[Any]) -> list[Any]:
-    """What an edge gave: one result for each parent, and no error among them."""
+    """What an edge gave: one result for each parent. Errors among them are seen where they are to be told."""
     if found.__class__ is not list or len(found) != len(parents):
         raise Fault("an edge did not give one result for each parent")
-    for one in found:
-        if isinstance(one, Exception):
-            raise Fault("an edge gave an error") from one
     results: list[Any] = found
     return results
 
