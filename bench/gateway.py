@@ -25,6 +25,13 @@ from wattgate.principal import Principal, Role
 
 USERNAME, PASSWORD = "bench@example.org", "correct horse"
 
+SERVED = {
+    "WATTGATE_LOG_LEVEL": "warning",
+    "WATTGATE_CALLER_BUDGET": str(10**9),  # all is charged, and nobody is refused
+    "WATTGATE_APPLICATION_BUDGET": str(10**9),
+}
+"""Settings of a gateway that is measured."""
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -153,7 +160,7 @@ def _free_port() -> int:
 
 
 def _served(database_url: str, port: int) -> subprocess.Popen[bytes]:
-    settings = {"WATTGATE_DATABASE_URL": database_url, "WATTGATE_PORT": str(port), "WATTGATE_LOG_LEVEL": "warning"}
+    settings = {"WATTGATE_DATABASE_URL": database_url, "WATTGATE_PORT": str(port), **SERVED}
     return subprocess.Popen([sys.executable, "-m", "wattgate", "serve"], env={**os.environ, **settings})
 
 

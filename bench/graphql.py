@@ -21,6 +21,7 @@ import uvloop
 from sqlalchemy.engine import make_url
 
 from bench import sample
+from bench.gateway import SERVED
 from bench.homes import START, homes
 from bench.load import Question, load
 from bench.pinned import Pinned, cores, pinned
@@ -37,11 +38,6 @@ FULL = 0.9
 
 OURS, PLAIN, JIT, POSTGRAPHILE = "wattgate", "plain Strawberry", "Mercurius, JIT", "PostGraphile"
 
-SETTINGS = {
-    "WATTGATE_LOG_LEVEL": "warning",
-    "WATTGATE_CALLER_BUDGET": str(10**9),  # all is charged, and nobody is refused
-    "WATTGATE_APPLICATION_BUDGET": str(10**9),
-}
 PRODUCTION = {"NODE_ENV": "production"}
 
 GOALS = {"home": 1.5, "month, columns": 4}
@@ -175,7 +171,7 @@ async def in_database(url: str, found: Node | None, size: Size) -> AsyncIterator
         span = {"start": START.isoformat(), "end": START.replace(month=2).isoformat()}
         months = [{"id": one, "range": span} for one in made.owner.resource_ids]
         questions = _questions((HOME, MONTH % "buckets", MONTH % "columns"), made.ids, months)
-        command, environment = (sys.executable, "-m", "wattgate", "serve"), {"WATTGATE_DATABASE_URL": url, **SETTINGS}
+        command, environment = (sys.executable, "-m", "wattgate", "serve"), {"WATTGATE_DATABASE_URL": url, **SERVED}
         contenders = [Contender(OURS, command, questions, made.tokens, environment)]
         if found is not None:
             questions = _questions((THEIR_HOME, THEIR_MONTH, THEIR_MONTH), made.ids, months)

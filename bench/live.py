@@ -23,7 +23,7 @@ import httpx
 import uvloop
 
 from bench import bare_send
-from bench.gateway import Owner, owner
+from bench.gateway import SERVED, Owner, owner
 from bench.pinned import Pinned, cores, pinned
 from bench.subscribers import SETTLED_WITHIN, Crowd
 from bench.table import console, show
@@ -192,7 +192,7 @@ async def _gateway(made: Owner, settings: Settings) -> AsyncIterator[Stage]:
     environment = {
         "WATTGATE_DATABASE_URL": settings.database_url,
         "WATTGATE_REDIS_URL": str(settings.redis_url),
-        "WATTGATE_LOG_LEVEL": "warning",
+        **SERVED,
         "WATTGATE_MAX_ACCOUNT_CONNECTIONS": "100000",  # all subscribers are of one account
     }
     async with pinned(sys.executable, "-m", "wattgate", "serve", **environment) as server:
