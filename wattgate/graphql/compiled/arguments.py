@@ -5,7 +5,7 @@ from datetime import date, datetime, tzinfo
 from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType, NoneType
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from graphql import (
@@ -55,55 +55,34 @@ class Binder:
         """What a field's function is called with; where it depends on variables, how that is made of them."""
         if not field.args:
             return NOTHING
-        parts = [
-            self._part(self._argument(field, node, declared)) for declared in field.extensions[DEFINITION].arguments
-        ]
+        parts = [self._part(field, node, declared) for declared in field.extensions[DEFINITION].arguments]
         if not any(map(callable, parts)):
             return _together(parts, NO_VARIABLES)
         return lambda variables: _together(parts, variables)
 
-    def _part(self, one: "_Argument") -> Arguments | Bind:
+    def _part(self, field: GraphQLField, node: FieldNode, declared: StrawberryArgument) -> Arguments | Bind:
         """The same of one argument; nothing where it is left out."""
-        if isinstance(one.given, VariableNode) and self._is_told_as_it_is(one):
-            name, source = str(one.declared.python_name), one.given.name.value
-            return lambda variables: {name: variables.coerced[source]}
-        if one.given is None or not names_variable(one.given):
-            known = self._bound(one, NO_VARIABLES)
-            if all(isinstance(value, FOR_GOOD) for value in known.values()):
-                return known
-        return lambda variables: self._bound(one, variables)
-
-    def _argument(self, field: GraphQLField, node: FieldNode, declared: StrawberryArgument) -> "_Argument":
         name = self._config.name_converter.from_argument(declared)
         given = [one for one in node.arguments or () if one.name.value == name]
-        return _Argument(
-            declared,
-            GraphQLField(field.type, {name: field.args[name]}),
-            FieldNode(name=node.name, arguments=tuple(given)),
-            field.args[name],
-            given[0].value if given else None,
-        )
+        value = given[0].value if given else None
+        if isinstance(value, VariableNode) and self._is_told_as_it_is(field.args[name], value):
+            python_name, source = str(declared.python_name), value.name.value
+            return lambda variables: {python_name: variables.coerced[source]}
+        alone = GraphQLField(field.type, {name: field.args[name]}), FieldNode(name=node.name, arguments=tuple(given))
 
-    def _bound(self, one: "_Argument", variables: VariableValues) -> dict[str, Any]:
-        values = get_argument_values(one.field, one.node, variables)
-        return convert_arguments(values, [one.declared], self._scalars, self._config)
+        def bound(variables: VariableValues) -> dict[str, Any]:
+            return convert_arguments(get_argument_values(*alone, variables), [declared], self._scalars, self._config)
 
-    def _is_told_as_it_is(self, one: "_Argument") -> bool:
-        """Whether an argument is a variable whose value leaves nothing to coerce or convert."""
-        assert isinstance(one.given, VariableNode)
-        return one.given.name.value in self._certain and isinstance(
-            get_nullable_type(one.argument.type), GraphQLScalarType
-        )
+        if value is None or not names_variable(value):
+            known = bound(NO_VARIABLES)
+            if all(isinstance(one, FOR_GOOD) for one in known.values()):
+                return known
+        return bound
 
-
-class _Argument(NamedTuple):
-    """One argument of a field, alone: as Strawberry and as graphql-core know it, and the value in the document."""
-
-    declared: StrawberryArgument
-    field: GraphQLField
-    node: FieldNode
-    argument: GraphQLArgument
-    given: ValueNode | None
+    def _is_told_as_it_is(self, argument: GraphQLArgument, value: VariableNode) -> bool:
+        """Whether the value of a variable leaves nothing to coerce or convert for an argument."""
+        certain = value.name.value in self._certain
+        return certain and isinstance(get_nullable_type(argument.type), GraphQLScalarType)
 
 
 def _together(parts: Sequence[Arguments | Bind], variables: VariableValues) -> Arguments:
