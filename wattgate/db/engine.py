@@ -153,11 +153,7 @@ def _told() -> Iterator[None]:
         raise Conflict("the record stands against others: it exists already, or something refers to it") from error
     except DataError as error:
         raise BadInput("a value cannot be stored") from error
-    except (OperationalError, InterfaceError, TimeoutError, OSError) as error:
-        raise _away(error) from error
-    except asyncpg.DataError as error:
-        raise BadInput("a value cannot be stored") from error
-    except asyncpg.InterfaceError as error:
+    except (OperationalError, InterfaceError, TimeoutError, OSError, asyncpg.InterfaceError) as error:
         raise _away(error) from error
     except (DBAPIError, asyncpg.PostgresError) as error:
         if _state(error).startswith(DATA_EXCEPTIONS):

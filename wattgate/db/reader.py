@@ -1,7 +1,7 @@
 """A connection for statements that change nothing: what reading needs of SQLAlchemy's session, and cheaper."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -36,8 +36,7 @@ class Reader:
     ) -> CursorResult[*tuple[Any, ...]]:
         """The result of a statement. UnscopedStatement where it is on records of applications and names none."""
         refuse_unscoped(statement, execution_options)
-        connection = await self.connection()
-        return await connection.execute(statement, parameters)
+        return await (await self.connection()).execute(statement, parameters)
 
     async def fetch(self, statement: Executable, parameters: Mapping[str, Any], options: Mapping[str, Any]) -> Found:
         """The rows of a statement that is made once, and executed again and again."""
@@ -73,6 +72,10 @@ class DriverReader(Reader):
             return known.rows(await driver.fetch(known.sql, *known.arguments(parameters)))
 
     async def connection(self) -> AsyncConnection:
+        return self._by_sqlalchemy
+
+    @cached_property
+    def _by_sqlalchemy(self) -> AsyncConnection:
         return AsyncConnection(self._engine, Connection(self._engine.sync_engine, self._held))
 
 
