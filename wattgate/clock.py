@@ -45,11 +45,6 @@ class Timestamp(str):
 
     __slots__ = ()
 
-    @property
-    def instant(self) -> datetime:
-        """The aware UTC datetime."""
-        return datetime.fromisoformat(self)
-
 
 def iso(instant: datetime | Timestamp) -> str:
     """The SPEC.md timestamp of an instant, which may be one already."""

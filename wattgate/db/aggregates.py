@@ -155,8 +155,9 @@ _SELECT = {
 _SAMPLE = ("at", "value", "quality", "revision", "received_at")
 _SAMPLES = {
     "sqlite": f"""
-        SELECT s.number, s.field, {_POSITION}, {", ".join(f"r.{name}" for name in _SAMPLE)}
-        FROM {{series}} s CROSS JOIN {{spans}} p CROSS JOIN reading r WHERE {_MATCH}""",
+        SELECT s.number, s.field, {", ".join(f"r.{name}" for name in _SAMPLE)}
+        FROM {{series}} s CROSS JOIN reading r
+        WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= :first AND r.at < :last""",
     # for each series a text of bytes with every column, which takes half of what arrays take
     "postgresql": f"""
         SELECT s.number, s.field, {", ".join(f"a.{name}" for name in _SAMPLE)}
@@ -182,8 +183,8 @@ async def read(
     """
     found = {key: Aggregates.empty(grid.count) for key in series}
     if interval_ms is not None and all(run.step <= interval_ms for run in grid.runs):
-        for key, columns in (await _samples(session, series, grid)).items():
-            _put(found, key, _of_samples(*columns))
+        for key, (at, *others) in (await _samples(session, series, grid)).items():
+            _put(found, key, _of_samples(grid.positions(at), at, *others))
         return found
     levels = (DAYS, HOURS, READINGS) if hourly(interval_ms) else (DAYS, READINGS)
     spans = cover(grid, levels).spans
@@ -204,24 +205,14 @@ async def read(
 
 
 async def _samples(session: Session, series: Sequence[SeriesKey], grid: Grid) -> dict[SeriesKey, Sequence[list[int]]]:
-    """Of each series that has any, the samples in the span of a grid whose buckets hold at most one: positions of their
-    buckets, and the columns of _SAMPLE.
-    """
+    """The samples in the span of a grid of each series that has any: the columns of _SAMPLE."""
     dialect = dialect_of(session)
-    parameters = _SERIES.parameters(dialect, series)
-    if dialect == "sqlite":
-        parameters |= _SPANS.parameters(dialect, cover(grid, [READINGS]).spans[READINGS.table])
-        statement = _SAMPLES[dialect].format(series=_SERIES.sql(dialect), spans=_SPANS.sql(dialect))
-        known = _columns(await fetch(session, text_of(statement), parameters))
-        return {(number, field_index): columns for number, field_index, *columns in known}
     statement = _SAMPLES[dialect].format(series=_SERIES.sql(dialect))
-    rows = await fetch(session, text_of(statement), parameters | {"first": grid.start, "last": grid.stop})
-    found = dict[SeriesKey, Sequence[list[int]]]()
-    for number, field_index, *texts in rows:
-        at, *others = map(_column, texts)
-        positions = list(range(grid.count)) if len(at) == grid.count else grid.positions(at)
-        found[number, field_index] = positions, at, *others
-    return found
+    parameters = _SERIES.parameters(dialect, series) | {"first": grid.start, "last": grid.stop}
+    rows = await fetch(session, text_of(statement), parameters)
+    if dialect == "sqlite":
+        return {(number, field_index): columns for number, field_index, *columns in _columns(rows)}
+    return {(number, field_index): [*map(_column, texts)] for number, field_index, *texts in rows}
 
 
 def _column(text: bytes) -> list[int]:

@@ -3,13 +3,12 @@
 Instants and lengths are in milliseconds; instants count from 1970, UTC.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cached_property, lru_cache
 from itertools import pairwise
-
-import numpy as np
 
 from wattgate.clock import Timestamp, from_ms, iso_ms, to_ms
 from wattgate.names import Period, Weekday
@@ -63,10 +62,11 @@ class Grid:
         """The same, known to be timestamps."""
         return [Timestamp(label) for label in self.labels]
 
-    def positions(self, instants: Sequence[int]) -> list[int]:
+    def positions(self, instants: list[int]) -> list[int]:
         """The positions of the buckets that instants of the grid's span fall into."""
-        found: list[int] = (np.searchsorted(self.edges, instants, side="right") - 1).tolist()
-        return found
+        if instants == self.edges[:-1]:  # as it is where every sample is there
+            return list(range(self.count))
+        return [bisect_right(self.edges, instant) - 1 for instant in instants]
 
     @property
     def start(self) -> int:
