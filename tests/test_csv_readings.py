@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.support.house import House, Tenant, tenant_on
-from tests.support.servers import ONE_ENGINE, Databases
+from tests.support.servers import Databases
 from wattgate.app.readings_import import import_csv
 from wattgate.graphql import bulk
 
@@ -195,7 +195,6 @@ async def test_a_time_beyond_every_calendar_is_refused_by_line(
     assert (told.recorded, told.refused) == (1, {2: f"{text} is beyond every calendar"})
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_memory_does_not_grow_with_the_file(databases: Databases) -> None:
     async with databases() as url, tenant_on(url) as tenant:
         words = (url, tenant.application_id, await tenant.add_resource(), "1000", "3000", "15000")

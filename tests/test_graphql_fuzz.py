@@ -18,7 +18,7 @@ from schemathesis import GenerationMode
 from schemathesis.graphql import nodes, scalar
 
 from tests.support.house import PASSWORD, House, Tenant, house
-from tests.support.servers import ONE_ENGINE, Databases
+from tests.support.servers import Databases
 from wattgate import errors
 from wattgate.names import camel
 
@@ -54,13 +54,10 @@ class Scale:
     wrong: int
 
 
-IN_THE_SUITE = Scale(1, right=2, wrong=1)
-
-
 def scale() -> Scale:
     """What WATTGATE_TEST_FUZZ, the seed of a long run, asks for, or the short form."""
     asked = os.environ.get("WATTGATE_TEST_FUZZ")
-    return IN_THE_SUITE if asked is None else Scale(int(asked), right=40, wrong=20)
+    return Scale(1, right=2, wrong=1) if asked is None else Scale(int(asked), right=40, wrong=20)
 
 
 @cache
@@ -146,7 +143,6 @@ async def logged_in(served: House, username: str) -> dict[str, str]:
     return {"token": told["data"]["authenticate"]["token"]} if told["data"] else {}
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE if scale() == IN_THE_SUITE else ["sqlite", *ONE_ENGINE], indirect=True)
 @pytest.mark.timeout(3_600)
 async def test_whatever_is_asked_is_answered_or_refused_in_good_order(databases: Databases) -> None:
     chance = random.Random(scale().seed)

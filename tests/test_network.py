@@ -15,7 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.support.house import House, Tenant
 from tests.support.metering import START, Metered, metered, record
-from tests.support.servers import ONE_ENGINE
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.db import meter_points
@@ -219,7 +218,6 @@ async def test_another_network_is_one_class_away(served: House) -> None:
         assert answer.valid is expected
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_a_file_fills_the_registry_and_names_every_line_that_it_cannot_take(
     database_url: str, tmp_path: Path
 ) -> None:

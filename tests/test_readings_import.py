@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from tests.support.command import wattgate
 from tests.support.house import Tenant, tenant_on
-from tests.support.servers import ONE_ENGINE
 from wattgate.app.cli import app
 from wattgate.app.readings_import import Columns
 from wattgate.clock import TimeRange
@@ -72,7 +71,6 @@ async def test_a_year_in_local_time_has_46_and_50_slots_where_clocks_change_and_
     assert (counts["2025-03-30"], counts["2025-10-26"], counts["2025-06-01"]) == (46, 50, 48)
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_broken_lines_are_refused_by_number_and_the_others_recorded(
     tenant: Tenant, database_url: str, tmp_path: Path
 ) -> None:
@@ -112,7 +110,6 @@ async def test_broken_lines_are_refused_by_number_and_the_others_recorded(
     assert (day.value, day.count) == (0.75, 2)
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_a_local_time_that_the_clocks_skip_is_refused(tenant: Tenant, database_url: str, tmp_path: Path) -> None:
     file = tmp_path / "spring.csv"
     file.write_text("localTime;value\n2026-03-29T00:30:00;1\n2026-03-29T01:30:00;1\n2026-03-29T02:00:00;1\n")

@@ -13,7 +13,6 @@ import pytest
 
 from tests.support.command import wattgate
 from tests.support.house import Tenant, tenant_on
-from tests.support.servers import ONE_ENGINE
 from wattgate.clock import iso
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.types.ranges import TimeRange
@@ -55,7 +54,6 @@ async def prices_of(tenant: Tenant, tariff: Any) -> list[Any]:
     return list(prices)
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_tariffs_and_more_prices_than_one_call_takes_are_set(
     tenant: Tenant, database_url: str, tmp_path: Path
 ) -> None:
@@ -77,7 +75,6 @@ async def test_tariffs_and_more_prices_than_one_call_takes_are_set(
     assert len(found) == 10_100
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_lines_that_cannot_be_set_are_refused_by_number_and_the_others_set(
     tenant: Tenant, database_url: str, tmp_path: Path
 ) -> None:
@@ -125,7 +122,6 @@ async def test_lines_that_cannot_be_set_are_refused_by_number_and_the_others_set
     assert [one.rate for one in await prices_of(tenant, dynamic)] == [Decimal("12.5")] * 2
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_a_file_for_one_resource_names_no_other(tenant: Tenant, database_url: str, tmp_path: Path) -> None:
     lines = [{**FLAT, "resourceId": tenant.ids["resource"]}, {**FLAT, "resourceId": tenant.ids["bare"]}]
     options = ("--resource", tenant.ids["bare"])

@@ -17,7 +17,7 @@ from sqlmodel import col
 from tests.support.house import tenant_on
 from tests.support.outbox import Post
 from tests.support.processes import Process, gateway, process
-from tests.support.servers import ONE_ENGINE, Databases
+from tests.support.servers import Databases
 from tests.support.sinks import Received, Sink, answering, hanging, sink
 from tests.test_cli import wattgate
 from wattgate.clock import utc_now
@@ -78,7 +78,6 @@ def ids(received: list[Received]) -> list[str]:
     return [json.loads(one.body)["id"] for one in received]
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_what_a_worker_had_when_it_was_killed_another_delivers_under_the_same_id(
     depot: Depot, unused_tcp_port: int
 ) -> None:
@@ -105,7 +104,7 @@ async def test_what_a_worker_had_when_it_was_killed_another_delivers_under_the_s
 async def test_workers_that_are_killed_again_and_again_lose_nothing(depot: Depot) -> None:
     depot.provider.behave = slowly
     alerts = [await depot.post.send(Channel.PUSH) for _ in range(30)]
-    for n in range(1, 3):
+    for n in range(1, 4):
         async with depot.worker() as made:
             await depot.received(n * 6)
             made.signal(signal.SIGKILL)
@@ -131,7 +130,6 @@ async def test_workers_beside_each_other_deliver_each_once(depot: Depot) -> None
     assert set(Counter(ids(depot.provider.received)).values()) == {1}
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_a_worker_that_is_told_to_end_finishes_what_it_has(depot: Depot) -> None:
     begun, end = asyncio.Event(), asyncio.Event()
 
@@ -152,7 +150,6 @@ async def test_a_worker_that_is_told_to_end_finishes_what_it_has(depot: Depot) -
     assert (delivery.state, delivery.attempts) == (DeliveryState.SENT, 1)
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_serve_delivers_unless_it_is_told_not_to(depot: Depot) -> None:
     headers = depot.post.tenant.headers["application"]
     body = {"userId": depot.post.tenant.user_id, "alertTypeId": "CM01", "send2Push": "yes"}

@@ -24,10 +24,6 @@ Databases = Callable[[], AbstractAsyncContextManager[str]]
 """Makes an empty database for as long as it is needed; what it gives is the URL."""
 
 
-ONE_ENGINE = ["postgresql"]
-"""The engine of tests that start processes, or ask very much, of what is tested on both engines elsewhere."""
-
-
 @contextmanager
 def postgresql(folder: Path) -> Iterator[str]:
     """The URL of a PostgreSQL server: WATTGATE_TEST_POSTGRESQL_URL, or one started in `folder`."""

@@ -5,12 +5,10 @@ import json
 import signal
 from pathlib import Path
 
-import pytest
-
 from tests.support.house import tenant_on
 from tests.support.outbox import Post
 from tests.support.processes import process
-from tests.support.servers import ONE_ENGINE, Databases
+from tests.support.servers import Databases
 from tests.support.sinks import Received, Sink, answering
 from tests.webhooks.test_deliveries import records, register, tell, told
 from wattgate.clock import utc_now
@@ -19,7 +17,6 @@ SETTINGS = {"CALLOUT_NETWORKS": '["127.0.0.0/8"]', "CALLOUT_HTTP": "true", "DELI
 EVENTS = 12
 
 
-@pytest.mark.parametrize("databases", ONE_ENGINE, indirect=True)
 async def test_workers_that_are_killed_in_mid_delivery_lose_nothing_and_keep_order_and_ids(
     databases: Databases, tmp_path: Path, there: Sink
 ) -> None:
