@@ -153,15 +153,8 @@ async def _room(gateway: Bench) -> None:
         instants = range(START, START + 400 * DAY, 28 * DAY)
         async with gateway.gateway.database.engine.begin() as connection:
             await partitions.ensure(connection, instants)
-            await connection.execute(
-                insert(Reading),
-                [
-                    Reading(
-                        resource_number=9_999_999, field=0, at=at, value=0, quality=0, revision=0, received_at=at
-                    ).model_dump()
-                    for at in instants
-                ],
-            )
+            held = {"resource_number": 9_999_999, "field": 0, "value": 0, "quality": 0, "revision": 0}
+            await connection.execute(insert(Reading), [{**held, "at": at, "received_at": at} for at in instants])
 
 
 async def _rate(count: int, work: Awaitable[Any]) -> float:
@@ -368,24 +361,22 @@ def _rest(gateway: Bench, question: Question, resource_id: str) -> None:
 async def _statements(gateway: Bench, question: Question) -> list[tuple[str, Any]]:
     """The statements on readings that answer a question, as the gateway sends them."""
     seen: list[tuple[str, Any]] = []
+    database, logged = gateway.gateway.database, list[Any]()
 
     def see(statement: str, parameters: Any) -> None:
         if "reading" in statement:
             seen.append((statement, parameters))
 
+    def told(sent: Any) -> None:
+        see(sent.query, sent.args)
+
     def on_sqlite(connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
         see(statement, parameters)
 
     def on_postgresql(connection: Any, record: Any, proxy: Any) -> None:
-        record.driver_connection.add_query_logger(sent)
         logged.append(record.driver_connection)
+        record.driver_connection.add_query_logger(told)
 
-    def sent(query: Any) -> None:
-        see(query.query, query.args)
-
-    logged: list[Any] = []
-
-    database = gateway.gateway.database
     heard = ("before_cursor_execute", on_sqlite) if database.sqlite else ("checkout", on_postgresql)
     event.listen(database.pooled.sync_engine, *heard)
     asked = {
@@ -398,5 +389,5 @@ async def _statements(gateway: Bench, question: Question) -> list[tuple[str, Any
     await asyncio.sleep(0)  # the driver tells what it has sent a turn later
     event.remove(database.pooled.sync_engine, *heard)
     for connection in logged:
-        connection.remove_query_logger(sent)
+        connection.remove_query_logger(told)
     return seen
