@@ -4,6 +4,9 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --progress-bar off -q
 TESTS ?= tests
 
+# Modules are compiled once, whatever the environment says: the tests start a hundred gateways and commands.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run test faults fuzz conformance check bench lock format
 
 run: .venv/installed

@@ -16,6 +16,7 @@ from playwright.async_api import Browser, async_playwright
 from tests.support import node
 from tests.support.demonstration import demonstration
 from tests.support.house import House, Tenant, house, tenant_on
+from tests.support.schema import pattern_on
 from tests.support.servers import Databases, database_on, postgresql, serving
 from tests.support.timed import Clock, Timed
 from wattgate.app.demo import live
@@ -41,11 +42,18 @@ def postgresql_url() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+async def postgresql_pattern(postgresql_url: str) -> AsyncIterator[str]:
+    """The name of a database at this version's schema, to be copied."""
+    async with pattern_on(postgresql_url) as name:
+        yield name
+
+
 @pytest.fixture(scope="session", params=ENGINES)
 def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Databases:
-    """Makes empty databases, on each engine."""
+    """Makes databases that are to be brought up, on each engine; those of PostgreSQL have this version's schema."""
     if request.param == "postgresql":
-        return partial(database_on, request.getfixturevalue("postgresql_url"))
+        return partial(database_on, *(request.getfixturevalue(f"postgresql_{part}") for part in ("url", "pattern")))
 
     @asynccontextmanager
     async def on_sqlite() -> AsyncIterator[str]:
@@ -56,9 +64,19 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 async def database_url(databases: Databases) -> AsyncIterator[str]:
-    """An empty database on each engine."""
+    """A database that is to be brought up, on each engine."""
     async with databases() as url:
         yield url
+
+
+@pytest.fixture(params=ENGINES)
+async def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """An empty database on each engine, for migrations."""
+    if request.param == "postgresql":
+        async with database_on(request.getfixturevalue("postgresql_url")) as url:
+            yield url
+    else:
+        yield f"sqlite:///{tmp_path / 'empty.sqlite3'}"
 
 
 @pytest.fixture(scope="module")

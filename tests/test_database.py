@@ -30,8 +30,8 @@ from wattgate.names import TariffKind
 from wattgate.principal import Permission, Principal, Role
 
 
-async def test_migrations_lead_to_what_the_models_say_and_may_run_again(database_url: str) -> None:
-    database = Database(database_url)
+async def test_migrations_lead_to_what_the_models_say_and_may_run_again(empty_url: str) -> None:
+    database = Database(empty_url)
     assert not await is_current(database)
     for _ in range(2):
         await upgrade(database)
@@ -150,7 +150,7 @@ async def test_a_request_that_gets_no_connection_in_time_is_told_as_unavailable(
 
 
 async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validity_the_last_stands(
-    database_url: str,
+    empty_url: str,
 ) -> None:
     def before(connection: Connection) -> None:
         revision = ScriptDirectory.from_config(_config()).get_revision("0004").down_revision
@@ -174,7 +174,7 @@ async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validit
                 created_at=made,
             )
 
-    database = Database(database_url)
+    database = Database(empty_url)
     async with database.engine.begin() as connection:
         await connection.run_sync(before)
     await upgrade(database)

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from tests.support.schema import bring_up
 from wattgate.app.catch_ups import work_once
 from wattgate.app.demo import seed
 from wattgate.app.demo import tariffs as demo_tariffs
@@ -14,7 +15,6 @@ from wattgate.app.demo.simulation import HALF_HOUR, LONDON, HalfHour, day_of, ha
 from wattgate.app.factory import assemble
 from wattgate.app.settings import demo_settings
 from wattgate.clock import TimeRange, utc_now
-from wattgate.db.migrate import upgrade
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.resolvers import catch_up, readings, resources
 from wattgate.graphql.types import resources as types
@@ -67,7 +67,7 @@ async def test_a_second_start_uses_what_the_first_one_made(tmp_path: Path) -> No
     settings, now = demo_settings(tmp_path), utc_now()
     gateway = assemble(settings)
     runner = gateway.runner
-    await upgrade(gateway.database)
+    await bring_up(gateway.database)
     assert await seed.installed(runner) == []
     await seed.install(runner)
     present = await seed.installed(runner)
@@ -83,7 +83,7 @@ async def test_a_second_start_uses_what_the_first_one_made(tmp_path: Path) -> No
 async def test_a_catch_up_brings_what_the_simulated_meters_have_counted_since(tmp_path: Path) -> None:
     gateway, now = assemble(demo_settings(tmp_path), network=SimulatedNetwork), utc_now()
     runner = gateway.runner
-    await upgrade(gateway.database)
+    await bring_up(gateway.database)
     await seed.install(runner)
     (home, *_) = present = await seed.installed(runner)
     await seed.fill(runner, present, now - timedelta(hours=3), history=timedelta(days=1))
@@ -101,7 +101,7 @@ async def test_a_catch_up_brings_what_the_simulated_meters_have_counted_since(tm
 async def test_the_outage_is_a_gap_and_not_a_zero(tmp_path: Path) -> None:
     settings, now = demo_settings(tmp_path), utc_now()
     gateway = assemble(settings)
-    await upgrade(gateway.database)
+    await bring_up(gateway.database)
     await seed.install(gateway.runner)
     (home, *_) = present = await seed.installed(gateway.runner)
     await seed.fill(gateway.runner, present, now, history=timedelta(days=25))
@@ -124,7 +124,7 @@ async def test_the_outage_is_a_gap_and_not_a_zero(tmp_path: Path) -> None:
 async def test_the_homes_pay_by_the_hour_the_same_at_all_times_and_by_the_half_hour(tmp_path: Path) -> None:
     gateway, now = assemble(demo_settings(tmp_path)), utc_now()
     runner = gateway.runner
-    await upgrade(gateway.database)
+    await bring_up(gateway.database)
     await seed.install(runner)
     present = await seed.installed(runner)
     await seed.fill(runner, present, now, history=timedelta(days=9))

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.schema import bring_up
 from wattgate.app.cli import app
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 from wattgate.errors import Conflict, NotFound
 from wattgate.graphql.resolvers import provisioning
 from wattgate.graphql.stored_documents import StoredDocuments
@@ -46,7 +46,7 @@ class Shell:
 
     async def _found(self) -> str:
         gateway = assemble(self.settings)
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         made = await gateway.runner.run(
             provisioning.create_application, Principal(Role.SYSTEM), {"name": "one", "username": "one"}
         )

@@ -22,11 +22,11 @@ from tests.support.command import wattgate
 from tests.support.house import PASSWORD, Tenant, settle
 from tests.support.link import Client, running
 from tests.support.node import Node
+from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate import errors
 from wattgate.app.factory import assemble, create_app
 from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "clients.md").read_text()
@@ -180,7 +180,7 @@ async def place(folder: Path, **more: Any) -> AsyncIterator[Place]:
     settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **more)
     gateway = assemble(settings)
     try:
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         tenant = await settle(gateway, "one")
         noted = Noted(create_app(settings))
         async with serving(noted) as url:

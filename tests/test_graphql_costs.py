@@ -10,11 +10,11 @@ import pytest
 from graphql import get_introspection_query
 
 from tests.support.house import Tenant, settle
+from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.support.socket import socket
 from wattgate.app.factory import assemble, create_app
 from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 
 HELLO = {"query": "{ __typename }"}
 HOMES = {"query": "{ virtualEntities { name resources { name } } }"}
@@ -26,7 +26,7 @@ async def gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, httpx.A
     settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'costs.sqlite3'}", **more)
     made = assemble(settings)
     try:
-        await upgrade(made.database)
+        await bring_up(made.database)
         tenant = await settle(made, "one")
         async with serving(create_app(settings)) as url, httpx.AsyncClient(base_url=url) as http:
             yield url, http, tenant

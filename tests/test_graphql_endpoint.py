@@ -221,7 +221,7 @@ async def dawdle(call: Call) -> Done:
 @pytest.fixture
 async def patient(served: House) -> AsyncIterator[httpx.AsyncClient]:
     """A client on a gateway that gives operations half a second."""
-    gate = Gate(build([dawdle, identity.authenticate, live.readings]), served.gateway.runner, time_limit=0.5)
+    gate = Gate(build((dawdle, identity.authenticate, live.readings)), served.gateway.runner, time_limit=0.5)
     graphql = Endpoint(gate, served.gateway.authenticator.principal, ide=False)
     app = Starlette(routes=[Route("/graphql", graphql, methods=["GET", "POST"])])
     async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:

@@ -3,12 +3,15 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from argon2 import PasswordHasher, extract_parameters
+from argon2.exceptions import VerifyMismatchError
 from sqlalchemy import select
 
 from tests.support.house import PASSWORD, House, basic
 from wattgate.db.guard import SCOPED
 from wattgate.db.identity import digest
 from wattgate.db.models import Account, ApplicationCredential, Token
+from wattgate.db.passwords import DECOY, hashed, matches
 
 LOG_IN = """
 mutation ($app: ID, $user: String!, $password: String!) {
@@ -181,6 +184,14 @@ async def test_neither_passwords_nor_tokens_nor_secrets_are_stored(served: House
     assert digest(token) in tokens
     assert all(stored.startswith("$argon2id$v=19$m=19456,t=2,p=1$") for stored in hashes if stored)
     assert all(len(stored) == 32 for stored in secrets)
+
+
+async def test_an_account_that_does_not_exist_takes_the_work_of_one_that_does() -> None:
+    stored = await hashed(PASSWORD)
+    assert extract_parameters(DECOY) == extract_parameters(stored)
+    assert not await matches(None, PASSWORD)
+    with pytest.raises(VerifyMismatchError):  # as any wrong password is found out, and not refused as no hash
+        PasswordHasher().verify(DECOY, PASSWORD)
 
 
 async def test_a_short_password_is_refused(served: House) -> None:

@@ -16,11 +16,11 @@ from gql.transport.websockets import WebsocketsTransport
 
 from tests.support.house import Tenant, settle
 from tests.support.redis_server import RedisServer, redis_server
+from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.test_cli import wattgate
 from wattgate.app.factory import assemble, create_app
 from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 from wattgate.realtime.bus.commands import key_of
 from wattgate.realtime.topics import readings
 
@@ -89,7 +89,7 @@ async def street(tmp_path: Path) -> AsyncIterator[Street]:
     async with redis_server(tmp_path / "redis", "--appendonly", "no") as redis:
         settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'test.sqlite3'}", redis_url=redis.url)
         gateway = assemble(settings)
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         try:
             async with gateway.bus:
                 tenant = await settle(gateway, "one")

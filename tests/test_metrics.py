@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from tests.support.house import House
+from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.test_cli import running, wattgate
 from wattgate.app.factory import assemble, create_app
 from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 from wattgate.metrics import HTTP_SECONDS, METRICS
 
 REQUESTS = "wattgate_http_server_request_duration_seconds"
@@ -31,7 +31,7 @@ async def developing(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     url = f"sqlite:///{tmp_path / 'test.sqlite3'}"
     settings = Settings(_env_file=None, database_url=url, environment="development")
     gateway = assemble(settings)
-    await upgrade(gateway.database)
+    await bring_up(gateway.database)
     await gateway.database.close()
     async with serving(create_app(settings)) as base, httpx.AsyncClient(base_url=base) as client:
         yield client

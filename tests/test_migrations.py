@@ -105,8 +105,8 @@ def check(connection: Connection) -> None:
             assert connection.execute(text(f"SELECT count(*) FROM reading_{month}")).scalar_one() > 0
 
 
-async def test_readings_from_before_have_partitions_rollups_and_no_revision(database_url: str) -> None:
-    database = Database(database_url)
+async def test_readings_from_before_have_partitions_rollups_and_no_revision(empty_url: str) -> None:
+    database = Database(empty_url)
     async with database.engine.begin() as connection:
         await connection.run_sync(fill)
     async with database.engine.begin() as connection:
@@ -116,8 +116,8 @@ async def test_readings_from_before_have_partitions_rollups_and_no_revision(data
     await database.close()
 
 
-async def test_readings_go_back_and_come_again(database_url: str) -> None:
-    database = Database(database_url)
+async def test_readings_go_back_and_come_again(empty_url: str) -> None:
+    database = Database(empty_url)
     async with database.engine.begin() as connection:
         await connection.run_sync(fill)
     await upgrade(database)
@@ -139,8 +139,8 @@ async def test_readings_go_back_and_come_again(database_url: str) -> None:
     await database.close()
 
 
-async def test_a_database_without_a_reading_goes_there_and_back(database_url: str) -> None:
-    database = Database(database_url)
+async def test_a_database_without_a_reading_goes_there_and_back(empty_url: str) -> None:
+    database = Database(empty_url)
     async with database.engine.begin() as connection:
         await connection.run_sync(migrate, "0003")
         await connection.run_sync(lambda sync: migrate(sync, "0002", down=True))
@@ -149,8 +149,8 @@ async def test_a_database_without_a_reading_goes_there_and_back(database_url: st
     await database.close()
 
 
-async def test_alerts_from_before_count_as_read(database_url: str) -> None:
-    database = Database(database_url)
+async def test_alerts_from_before_count_as_read(empty_url: str) -> None:
+    database = Database(empty_url)
 
     def before(connection: Connection) -> None:
         migrate(connection, "0006")
@@ -171,8 +171,8 @@ async def test_alerts_from_before_count_as_read(database_url: str) -> None:
     await database.close()
 
 
-async def test_templates_from_before_are_their_first_published_version(database_url: str) -> None:
-    database = Database(database_url)
+async def test_templates_from_before_are_their_first_published_version(empty_url: str) -> None:
+    database = Database(empty_url)
 
     def before(connection: Connection) -> None:
         migrate(connection, "0009")
@@ -194,8 +194,8 @@ async def test_templates_from_before_are_their_first_published_version(database_
     await database.close()
 
 
-async def test_applications_from_before_take_any_document(database_url: str) -> None:
-    database = Database(database_url)
+async def test_applications_from_before_take_any_document(empty_url: str) -> None:
+    database = Database(empty_url)
 
     def before(connection: Connection) -> None:
         migrate(connection, "0013")

@@ -15,10 +15,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tests.support.house import House, Tenant
 from tests.support.metering import START, Metered, metered, record
+from tests.support.schema import bring_up
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.db import meter_points
-from wattgate.db.migrate import upgrade
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint
 from wattgate.db.network import InventoryDevice, MeterPoint, Register, RegistryNetwork, Value
 from wattgate.graphql.resolvers import eligibility
@@ -222,7 +222,7 @@ async def test_a_file_fills_the_registry_and_names_every_line_that_it_cannot_tak
     database_url: str, tmp_path: Path
 ) -> None:
     gateway = assemble(Settings(_env_file=None, database_url=database_url))
-    await upgrade(gateway.database)
+    await bring_up(gateway.database)
     good = [
         {"kind": "meterPoint", "mpxn": "2000000000006", "postcode": "ls1 4ap", "smetsVersion": "2"},
         {"kind": "device", "mpxn": "200000000000", "eui": "00-15-5e-00-00-00-00-01", "deviceType": "CAD"},

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from tests.support.house import STORAGE
+from tests.support.schema import bring_up
 from tests.support.servers import database_on
 from tests.support.tables import put
 from tests.support.timed import Timed, half_hours
@@ -21,7 +22,6 @@ from wattgate.app.upkeep import upkeep
 from wattgate.clock import to_ms
 from wattgate.db import partitions, recording
 from wattgate.db.engine import Database
-from wattgate.db.migrate import upgrade
 from wattgate.db.recording import Incoming, Readings
 from wattgate.db.series import Series
 from wattgate.graphql.resolvers import retention
@@ -216,7 +216,7 @@ async def test_what_was_deleted_may_come_again_once_it_is_kept_longer(timed: Tim
 async def database(postgresql_url: str) -> AsyncIterator[Database]:
     async with database_on(postgresql_url) as url:
         made = Database(url, pool_size=20)
-        await upgrade(made)
+        await bring_up(made)
         yield made
         await made.close()
 
@@ -261,7 +261,7 @@ async def test_upkeep_makes_the_partitions_of_this_month_and_the_two_to_come(pos
     async with database_on(postgresql_url) as url:
         now = datetime(2026, 12, 31, 23, 59, tzinfo=UTC)
         gateway = assemble(Settings(_env_file=None, database_url=url), clock=lambda: now)
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         for _ in range(2):
             await upkeep(gateway.runner)
             assert await months(gateway.database) == {"reading_2026_12", "reading_2027_01", "reading_2027_02"}

@@ -17,13 +17,13 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.support.house import Tenant, settle
 from tests.support.processes import gateway
+from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.test_cli import wattgate
 from wattgate.app.drain import Drain, Readiness
 from wattgate.app.factory import assemble, create_app
 from wattgate.app.serving import Server, address, config, listeners
 from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 
 LINE = b'{"resourceId": "%s", "at": "2026-11-01T00:00:00Z", "value": 1, "field": "POWER"}\n'
 AT_ONCE = {"DRAIN_PAUSE": "0", "DRAIN_SECONDS": "0"}
@@ -78,7 +78,7 @@ class Upload:
 @pytest.fixture
 async def home(tmp_path: Path) -> Home:
     made = assemble(Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}"))
-    await upgrade(made.database)
+    await bring_up(made.database)
     try:
         tenant = await settle(made, "one")
         return Home(tmp_path, tenant, await tenant.add_resource())

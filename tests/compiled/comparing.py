@@ -3,26 +3,25 @@
 import inspect
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
-from graphql import DocumentNode, FragmentDefinitionNode, GraphQLError, SelectionSetNode, execute
-from graphql.execution.collect_fields import FragmentDetails, collect_fields
-from graphql.execution.values import VariableValues, get_variable_values
+from graphql import DirectiveNode, DocumentNode, ExecutionResult, GraphQLError, NameNode, execute
+from graphql.type.directives import GraphQLDisableErrorPropagationDirective
 from strawberry.execution import optimized_is_awaitable
 
 from tests.compiled.documents import Request
 from wattgate.graphql.compiled.engine import OFF_SECONDS, Engine
 from wattgate.graphql.documents import Document, Invalid
 from wattgate.graphql.executor import Executor
-from wattgate.graphql.schema import MAX_TOLD, tell_all
+from wattgate.graphql.schema import MAX_TOLD, tell, tell_all
 
 OTHER_ERRORS = "errors of no data"
-"""A difference that may be: it is none where graphql-core tells these errors too, of the same root fields alone."""
+"""A difference that may be: it is none where graphql-core finds these errors too, when it cancels nothing."""
 
 
 class How(Enum):
@@ -55,6 +54,11 @@ def answer(data: Any, errors: Sequence[GraphQLError] | None, calls: Sequence[str
 
 async def by_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> Answer:
     """The answer of graphql-core alone."""
+    result = await _by_graphql_core(schema, document, request, context)
+    return answer(result.data, tell_all(result.errors or ()), getattr(context.runner, "calls", ()))
+
+
+async def _by_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> ExecutionResult:
     result: Any = execute(
         schema._schema,
         document,
@@ -64,9 +68,7 @@ async def by_graphql_core(schema: Any, document: DocumentNode, request: Request,
         executor_class=Executor,
         is_awaitable=optimized_is_awaitable,
     )
-    if inspect.isawaitable(result):
-        result = await result
-    return answer(result.data, tell_all(result.errors or ()), getattr(context.runner, "calls", ()))
+    return cast(ExecutionResult, await result if inspect.isawaitable(result) else result)
 
 
 class Watched(Engine):
@@ -110,23 +112,17 @@ async def by_engine(engine: Watched, document: Document, request: Request, conte
     return answer(executed.data, executed.errors, calls), how
 
 
-async def errors_of_roots(schema: Any, document: Document, request: Request, context: Callable[[], Any]) -> set[str]:
-    """The errors that graphql-core tells of a query's root fields where each is executed alone."""
-    given = get_variable_values(schema._schema, document.operation.variable_definitions or (), request.variables)
-    assert isinstance(given, VariableValues)  # the request has been executed
-    fragments = {
-        one.name.value: FragmentDetails(one)
-        for one in document.node.definitions
-        if isinstance(one, FragmentDefinitionNode)
-    }
-    fields = collect_fields(schema._schema, fragments, given, schema._schema.query_type, document.operation)
-    errors: set[str] = set()
-    for nodes in fields.grouped_field_set.values():
-        operation = replace(document.operation, selection_set=SelectionSetNode(selections=tuple(n.node for n in nodes)))
-        definitions = tuple(operation if one is document.operation else one for one in document.node.definitions)
-        alone = replace(document.node, definitions=definitions)
-        errors.update((await by_graphql_core(schema, alone, request, context())).errors)
-    return errors
+async def possible_errors(schema: Any, document: Document, request: Request, context: Any) -> set[str]:
+    """The errors that graphql-core tells of a request where none reaches further than its own field: then it cancels
+    nothing, and finds all that there are.
+    """
+    directive = DirectiveNode(name=NameNode(value=GraphQLDisableErrorPropagationDirective.name))
+    operation = replace(document.operation, directives=(*(document.operation.directives or ()), directive))
+    definitions = tuple(operation if one is document.operation else one for one in document.node.definitions)
+    result = await _by_graphql_core(schema, replace(document.node, definitions=definitions), request, context)
+    for error in result.errors or ():
+        tell(error)
+    return set(answer(None, result.errors).errors)
 
 
 def difference(expected: Answer, found: Answer, *, mutation: bool) -> str | None:

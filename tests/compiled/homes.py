@@ -10,9 +10,9 @@ from typing import Any
 
 from tests.support.house import Tenant, settle
 from tests.support.metering import add_device, metered
+from tests.support.schema import bring_up
 from wattgate.app.factory import Gateway, assemble
 from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 from wattgate.graphql.context import Context
 from wattgate.graphql.runner import Runner
 from wattgate.principal import Principal, Role
@@ -103,7 +103,7 @@ async def homes_on(database_url: str) -> AsyncIterator[Homes]:
         Settings(_env_file=None, database_url=database_url, environment="development"), clock=lambda: NOW
     )
     try:
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         made = Homes(gateway, await settle(gateway, "one"), await settle(gateway, "other"))
         await _furnish(made)
         yield made

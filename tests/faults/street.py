@@ -22,11 +22,11 @@ from tests.faults.scale import Scale, scale
 from tests.support.house import Tenant, settle
 from tests.support.postgresql_server import PostgresqlServer, postgresql_server
 from tests.support.redis_server import RedisServer, redis_server
+from tests.support.schema import bring_up
 from tests.support.tables import check_rollups
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.clock import from_ms
-from wattgate.db.migrate import upgrade
 from wattgate.graphql.resolvers import identity
 from wattgate.principal import Principal, Role
 
@@ -239,7 +239,7 @@ async def running_street(folder: Path) -> AsyncIterator[Street]:
         redis = await stack.enter_async_context(redis_server(folder / "redis"))
         gateway = assemble(Settings(_env_file=None, database_url=postgresql.url))
         stack.push_async_callback(gateway.database.close)
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         settings = {"DATABASE_URL": postgresql.url, "REDIS_URL": redis.url, "LOG_LEVEL": "info"}
         one, other = (GatewayProcess(name, folder, settings) for name in ("one", "other"))
         for process in (one, other):

@@ -3,11 +3,11 @@
 from datetime import timedelta
 from pathlib import Path
 
+from tests.support.schema import bring_up
 from wattgate.app.demo import seed
 from wattgate.app.factory import assemble
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.clock import utc_now
-from wattgate.db.migrate import upgrade
 
 
 async def demonstration(folder: Path, history: timedelta) -> tuple[Settings, list[seed.Installed]]:
@@ -15,7 +15,7 @@ async def demonstration(folder: Path, history: timedelta) -> tuple[Settings, lis
     settings = demo_settings(folder)
     gateway = assemble(settings)
     try:
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         await seed.install(gateway.runner)
         homes = await seed.installed(gateway.runner)
         await seed.fill(gateway.runner, homes, utc_now(), history=history)

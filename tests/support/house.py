@@ -14,11 +14,11 @@ from strawberry import ID
 from tests.support import metering
 from tests.support.furniture import furnish
 from tests.support.people import oauth_headers
+from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate.app.factory import Gateway, assemble, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now
-from wattgate.db.migrate import upgrade
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.fields import edge_named
 from wattgate.graphql.operation import Kind, Operation
@@ -176,7 +176,7 @@ async def tenant_on(database_url: str) -> AsyncIterator[Tenant]:
     """A tenant on an empty database that no server works on, unless a test starts one."""
     gateway = assemble(Settings(_env_file=None, database_url=database_url))
     try:
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         yield await settle(gateway, "one")
     finally:
         await gateway.database.close()
@@ -253,7 +253,7 @@ async def house(
     settings = Settings(_env_file=None, **usual | more)
     gateway = assemble(settings, clock=clock)
     try:
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         one, other = await settle(gateway, "one"), await settle(gateway, "other")
         displays = {"mqtt_url": broker_url, "mqtt_application_id": one.application_id} if broker_url else {}
         async with (

@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 
 from tests.support.house import Tenant, settle
+from tests.support.schema import bring_up
 from tests.support.servers import Relay, serving
 from wattgate.app.factory import assemble, create_app
 from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 
 RECOVERED, LOST = "recovered", "lost"
 
@@ -55,7 +55,7 @@ async def link(folder: Path, **settings: Any) -> AsyncIterator[Link]:
     """A gateway on a fresh SQLite database, with further settings, and a link to it."""
     made = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **settings)
     gateway = assemble(made)
-    await upgrade(gateway.database)
+    await bring_up(gateway.database)
     try:
         async with gateway.bus:
             tenant = await settle(gateway, "one")

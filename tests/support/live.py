@@ -12,12 +12,12 @@ from typing import Any
 import httpx
 
 from tests.support.house import House, Tenant, settle
+from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.support.socket import Socket, socket
 from wattgate.app.factory import Gateway, assemble, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.db.migrate import upgrade
 from wattgate.graphql.login import TOKEN_LIFETIME
 from wattgate.metrics import CLIENTS, SUBSCRIPTIONS
 from wattgate.names import ReadingQuality
@@ -84,7 +84,7 @@ async def settled_in(folder: Path) -> AsyncIterator[Settled]:
     url = f"sqlite:///{folder / 'live.sqlite3'}"
     gateway = assemble(Settings(_env_file=None, database_url=url))
     try:
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         yield Settled(url, await settle(gateway, "one"), await settle(gateway, "other"))
     finally:
         await gateway.database.close()

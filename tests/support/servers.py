@@ -21,7 +21,7 @@ from wattgate.app.serving import Server, address, config, listeners
 from wattgate.realtime.wire import DirectWire
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
-"""Makes an empty database for as long as it is needed; what it gives is the URL."""
+"""Makes a database for as long as it is needed; what it gives is the URL."""
 
 
 @contextmanager
@@ -38,13 +38,13 @@ def postgresql(folder: Path) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def database_on(server_url: str) -> AsyncIterator[str]:
-    """The URL of a fresh database on a PostgreSQL server, dropped afterwards."""
+async def database_on(server_url: str, pattern: str = "template1") -> AsyncIterator[str]:
+    """The URL of a fresh database on a PostgreSQL server, a copy of another one, dropped afterwards."""
     name = f"wattgate_{uuid4().hex}"
     engine = create_async_engine(server_url, isolation_level="AUTOCOMMIT")
     try:
         async with engine.connect() as connection:
-            await connection.execute(text(f"CREATE DATABASE {name}"))
+            await connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {pattern}"))
         yield engine.url.set(database=name).render_as_string(hide_password=False)
         async with engine.connect() as connection:
             await connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))

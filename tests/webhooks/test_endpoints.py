@@ -8,11 +8,11 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 
 from tests.support.house import House, settle
+from tests.support.schema import bring_up
 from tests.support.servers import Databases, serving
 from tests.support.sinks import Sink
 from wattgate.app.factory import assemble, create_app
 from wattgate.app.settings import Settings
-from wattgate.db.migrate import upgrade
 from wattgate.messages.events import EVENTS
 from wattgate.messages.signature import key_of
 from wattgate.messages.webhook import wants
@@ -160,7 +160,7 @@ async def test_a_served_gateway_delivers_by_itself_to_networks_that_its_settings
             _env_file=None, database_url=url, callout_networks=["127.0.0.0/8"], callout_http=True, drain_seconds=0
         )
         gateway = assemble(settings)
-        await upgrade(gateway.database)
+        await bring_up(gateway.database)
         tenant = await settle(gateway, "served")
         async with (
             serving(create_app(settings)) as address,

@@ -1,7 +1,8 @@
 """The GraphQL schema, built from the catalogue."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 
 import strawberry
 from graphql import GraphQLEnumType, GraphQLError, GraphQLInputObjectType, GraphQLObjectType
@@ -62,8 +63,9 @@ def tell_all(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
     return told
 
 
-def build(operations: Iterable[Operation], *, hides: bool = False) -> Schema:
-    """The schema whose root fields are these operations."""
+@cache
+def build(operations: tuple[Operation, ...], *, hides: bool = False) -> Schema:
+    """The schema whose root fields are these operations. It is made once: gateways of a process share it."""
     roots: dict[Kind, list[Operation]] = {kind: [] for kind in Kind}
     for operation in operations:
         roots[operation.kind].append(operation)
