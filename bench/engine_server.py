@@ -198,7 +198,7 @@ class Nothing(Database):
 
 async def serve() -> None:
     """Serve the endpoint alone, with the settings of `wattgate serve`."""
-    schema = build([hello, home, homes, readings, nothing, never])
+    schema = build((hello, home, homes, readings, nothing, never))
     endpoint = Endpoint(Gate(schema, Runner(Nothing(), MemoryBus())), authenticate, ide=False)
     served = config(endpoint)
     served.lifespan = "off"  # the endpoint answers requests and knows of nothing else

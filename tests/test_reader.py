@@ -1,8 +1,9 @@
-"""Reading: what goes to PostgreSQL's driver itself gives, and refuses, what SQLAlchemy does."""
+"""Reading: what goes to a database's driver itself gives, and refuses, what SQLAlchemy does."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,14 @@ MODELS = sorted(
 async def database(postgresql_url: str) -> AsyncIterator[Database]:
     """A PostgreSQL server with a pool of one connection."""
     made = Database(postgresql_url, pool_size=1)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def either(empty_url: str) -> AsyncIterator[Database]:
+    """An empty database on each engine, with a pool of one connection."""
+    made = Database(empty_url, pool_size=1)
     yield made
     await made.close()
 
@@ -129,20 +138,43 @@ async def test_whoever_is_cancelled_ends_the_statement_and_leaves_the_connection
         assert await _pid(database) == server_pid
 
 
-async def test_more_readers_than_connections_wait_for_each_other(postgresql_url: str) -> None:
-    database = Database(postgresql_url, pool_size=2)
-    assert await asyncio.gather(*(_one(database) for _ in range(50))) == [1] * 50
+async def test_on_sqlite_too_whoever_is_cancelled_ends_the_statement(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}", pool_size=1)
+
+    async def count() -> None:
+        async with database.reading() as reader:
+            await fetch(
+                reader, text("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
+            )
+
+    async with asyncio.timeout(20):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(count(), 0.3)
+        assert await _one(database) == 1
     await database.close()
 
 
-async def test_a_reader_executes_by_both_ways_on_one_connection(database: Database) -> None:
-    async with database.reading() as reader:
+async def test_a_fault_of_sqlite_is_told_as_unavailable(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}")
+    with pytest.raises(Unavailable):
+        async with database.reading() as reader:
+            await fetch(reader, text("SELECT 1 FROM no_such_table"))
+    assert await _one(database) == 1
+    await database.close()
+
+
+async def test_more_readers_than_connections_wait_for_each_other(either: Database) -> None:
+    assert await asyncio.gather(*(_one(either) for _ in range(50))) == [1] * 50
+
+
+async def test_a_reader_executes_by_both_ways_on_one_connection(either: Database) -> None:
+    async with either.reading() as reader:
         assert (await reader.execute(text("SELECT 1"))).scalar_one() == 1
         assert [tuple(row) for row in await fetch(reader, text("SELECT 2"))] == [(2,)]
         assert (await reader.execute(text("SELECT 3"))).scalar_one() == 3
 
 
-async def test_what_the_driver_executes_is_a_span(postgresql_url: str) -> None:
+async def test_what_the_driver_executes_is_a_span(empty_url: str) -> None:
     told = []
 
     class Told(NoSpans):
@@ -154,11 +186,12 @@ async def test_what_the_driver_executes_is_a_span(postgresql_url: str) -> None:
         told.append((system, sql))
         yield
 
-    database = Database(postgresql_url, spans=Told())
+    database = Database(empty_url, spans=Told())
     async with database.reading() as reader:
         await fetch(reader, text("SELECT CAST(:n AS int)"), {"n": 7})
     await database.close()
-    assert told == [("postgresql", "SELECT CAST($1 AS int)")]
+    place = "?" if database.sqlite else "$1"
+    assert told == [("sqlite" if database.sqlite else "postgresql", f"SELECT CAST({place} AS int)")]
 
 
 async def _one(database: Database) -> int:

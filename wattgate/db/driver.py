@@ -1,4 +1,4 @@
-"""Statements as PostgreSQL's driver takes them. SQLAlchemy makes each of them once, and need not be asked again.
+"""Statements as a database's driver takes them. SQLAlchemy makes each of them once, and need not be asked again.
 
 Executed by SQLAlchemy, a statement that is found in its caches costs more than twice what the driver takes for it.
 """
@@ -14,7 +14,7 @@ Process = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A statement with $1, $2 and so on.
+    """A statement with $1, $2 and so on for PostgreSQL, and with question marks for SQLite.
 
     `names` are those of its parameters in order, `constants` the values of those that nobody gives, and `given` makes
     what the driver takes of those that need it. `told` makes, by their place in a row, of the driver's values ours.
@@ -45,7 +45,7 @@ class Made:
 
 
 def made(statement: ClauseElement, dialect: Dialect) -> Made:
-    """The statement in PostgreSQL's words."""
+    """The statement in the words of the dialect's driver."""
     compiled: Any = statement.compile(dialect=dialect)
     names = tuple(compiled.positiontup)
     types = [column.type for column in statement.selected_columns] if isinstance(statement, Select) else []

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import math
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -27,7 +28,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import PoolProxiedConnection
 
 from wattgate.db.guard import guard
-from wattgate.db.reader import DriverReader, Reader
+from wattgate.db.reader import PostgresqlReader, Reader, SqliteReader
 from wattgate.errors import BadInput, Conflict, Unavailable
 from wattgate.spans import NO_SPANS, Spans
 
@@ -49,6 +50,9 @@ RESTED = 1.0
 
 SERVERS_FAULTS = ("08", "53", "57")
 """Classes of SQLSTATE: connection, insufficient resources, operator intervention."""
+
+DRIVERS_FAULTS = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
+"""Errors of the drivers themselves that say that the database is away."""
 
 DATA_EXCEPTIONS = "22"
 """The class of SQLSTATE for values that cannot be: a text with U+0000 is one."""
@@ -117,11 +121,11 @@ class Database:
         with _told():
             if self.sqlite:
                 async with self._reading.connect() as connection:
-                    yield Reader(connection)
+                    yield SqliteReader(connection, self._spans)
             else:
                 held = await self._held()
                 try:
-                    yield DriverReader(self.pooled, held, self._spans)
+                    yield PostgresqlReader(self.pooled, held, self._spans)
                 finally:
                     held.close()
 
@@ -151,9 +155,9 @@ def _told() -> Iterator[None]:
     except IntegrityError as error:
         log.info("the database refused a change: %s", error.orig)
         raise Conflict("the record stands against others: it exists already, or something refers to it") from error
-    except DataError as error:
+    except (DataError, sqlite3.DataError) as error:
         raise BadInput("a value cannot be stored") from error
-    except (OperationalError, InterfaceError, TimeoutError, OSError, asyncpg.InterfaceError) as error:
+    except (OperationalError, InterfaceError, *DRIVERS_FAULTS, TimeoutError, OSError) as error:
         raise _away(error) from error
     except (DBAPIError, asyncpg.PostgresError) as error:
         if _state(error).startswith(DATA_EXCEPTIONS):

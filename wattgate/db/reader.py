@@ -1,5 +1,7 @@
 """A connection for statements that change nothing: what reading needs of SQLAlchemy's session, and cheaper."""
 
+import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -20,12 +22,16 @@ Found = Sequence[Sequence[Any]]
 """Rows of values, in the order of the statement's columns."""
 
 
-class Reader:
-    """Executes statements on a connection. It gives rows and no records, for there is nothing to be saved."""
+class Reader(ABC):
+    """Executes statements on a connection. It gives rows and no records, for there is nothing to be saved.
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self.dialect = connection.dialect
-        self._connection = connection
+    What is made once is executed by the driver itself, which takes a third of what SQLAlchemy takes for it, of
+    SQLite's a fifth; SQLAlchemy is there for the rest.
+    """
+
+    def __init__(self, dialect: Dialect, spans: Spans) -> None:
+        self.dialect = dialect
+        self._spans = spans
 
     async def execute(
         self,
@@ -40,7 +46,9 @@ class Reader:
 
     async def fetch(self, statement: Executable, parameters: Mapping[str, Any], options: Mapping[str, Any]) -> Found:
         """The rows of a statement that is made once, and executed again and again."""
-        return (await self.execute(statement, parameters, execution_options=options)).all()
+        known = _made(statement, self.dialect, bool(options.get("scoped")))
+        with self._spans.statement(self.dialect.name, known.sql):
+            return known.rows(await self._by_driver(known.sql, known.arguments(parameters)))
 
     async def get(self, model: Any, key: str, *, execution_options: Mapping[str, Any] = NOTHING) -> Any:
         """The row of a model with this primary key, or None."""
@@ -49,27 +57,22 @@ class Reader:
         found = await self.execute(select(*table.columns).where(identifier == key), execution_options=execution_options)
         return found.one_or_none()
 
+    @abstractmethod
     async def connection(self) -> AsyncConnection:
         """The connection, for what the other methods have no way to."""
-        return self._connection
+
+    @abstractmethod
+    async def _by_driver(self, sql: str, arguments: Sequence[Any]) -> Found:
+        """The rows of a statement in the driver's words."""
 
 
-class DriverReader(Reader):
-    """The same on a connection of asyncpg that the engine's pool has given. What is made once is executed by the driver
-    itself, which takes a third of what SQLAlchemy takes for it; SQLAlchemy is there for the rest.
-    """
+class PostgresqlReader(Reader):
+    """Reads on a connection of asyncpg that the engine's pool has given."""
 
     def __init__(self, engine: AsyncEngine, held: PoolProxiedConnection, spans: Spans) -> None:
-        self.dialect = engine.dialect
+        super().__init__(engine.dialect, spans)
         self._engine = engine
         self._held = held
-        self._spans = spans
-
-    async def fetch(self, statement: Executable, parameters: Mapping[str, Any], options: Mapping[str, Any]) -> Found:
-        known = _made(statement, self.dialect, bool(options.get("scoped")))
-        driver: Any = self._held.driver_connection
-        with self._spans.statement(self.dialect.name, known.sql):
-            return known.rows(await driver.fetch(known.sql, *known.arguments(parameters)))
 
     async def connection(self) -> AsyncConnection:
         return self._by_sqlalchemy
@@ -77,6 +80,29 @@ class DriverReader(Reader):
     @cached_property
     def _by_sqlalchemy(self) -> AsyncConnection:
         return AsyncConnection(self._engine, Connection(self._engine.sync_engine, self._held))
+
+    async def _by_driver(self, sql: str, arguments: Sequence[Any]) -> Found:
+        driver: Any = self._held.driver_connection
+        return cast(Found, await driver.fetch(sql, *arguments))
+
+
+class SqliteReader(Reader):
+    """Reads on a connection of aiosqlite, which has a thread for it: SQLAlchemy goes there four times a statement."""
+
+    def __init__(self, connection: AsyncConnection, spans: Spans) -> None:
+        super().__init__(connection.dialect, spans)
+        self._connection = connection
+
+    async def connection(self) -> AsyncConnection:
+        return self._connection
+
+    async def _by_driver(self, sql: str, arguments: Sequence[Any]) -> Found:
+        driver: Any = (await self._connection.get_raw_connection()).driver_connection
+        try:
+            return cast(Found, await driver.execute_fetchall(sql, arguments))
+        except asyncio.CancelledError:
+            await driver.interrupt()  # or the thread would go on
+            raise
 
 
 @lru_cache(maxsize=512)

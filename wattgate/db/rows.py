@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 from sqlalchemy import (
     ARRAY,
+    JSON,
     Column,
     ColumnElement,
     Select,
@@ -292,7 +293,8 @@ def _by_key(model: type[M]) -> Lookup[M]:
 def _statement(lookup: Lookup[Any], dialect: str, owned: bool) -> Select[Any]:
     """The statement of a look-up in the rows of an application, or of one owner in it.
 
-    PostgreSQL would compare each row with every one of a long list, so that it gets the values as a relation.
+    The values come as a relation, so that the text does not change with their number; and PostgreSQL would compare each
+    row with every one of a long list.
     """
     columns = columns_of(lookup.model)
     scope = [columns["application_id"] == bindparam("application")]
@@ -309,7 +311,7 @@ def _statement(lookup: Lookup[Any], dialect: str, owned: bool) -> Select[Any]:
     if dialect == "postgresql":
         among: Any = select(func.unnest(bindparam("among", type_=ARRAY(String))))
     else:
-        among = bindparam("among", expanding=True)
+        among = select(func.json_each(bindparam("among", type_=JSON)).table_valued("value").c.value)
     return select(*told).where(*scope, asked.in_(among), *lookup.where).order_by(*lookup.order_by)
 
 
