@@ -359,26 +359,25 @@ def _rest(gateway: Bench, question: Question, resource_id: str) -> None:
 
 
 async def _statements(gateway: Bench, question: Question) -> list[tuple[str, Any]]:
-    """The statements on readings that answer a question, as the gateway sends them."""
+    """The statements on readings that answer a question, as the gateway sends them; SQLite tells them with values."""
     seen: list[tuple[str, Any]] = []
-    database, logged = gateway.gateway.database, list[Any]()
+    database, heard = gateway.gateway.database, list[Any]()
 
-    def see(statement: str, parameters: Any) -> None:
+    def see(statement: str, parameters: Any = ()) -> None:
         if "reading" in statement:
             seen.append((statement, parameters))
 
     def told(sent: Any) -> None:
         see(sent.query, sent.args)
 
-    def on_sqlite(connection: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        see(statement, parameters)
+    def hear(connection: Any, record: Any, proxy: Any) -> None:
+        heard.append(record.driver_connection)
+        if database.sqlite:
+            connection.run_async(lambda driver: driver.set_trace_callback(see))
+        else:
+            record.driver_connection.add_query_logger(told)
 
-    def on_postgresql(connection: Any, record: Any, proxy: Any) -> None:
-        logged.append(record.driver_connection)
-        record.driver_connection.add_query_logger(told)
-
-    heard = ("before_cursor_execute", on_sqlite) if database.sqlite else ("checkout", on_postgresql)
-    event.listen(database.pooled.sync_engine, *heard)
+    event.listen(database.pooled.sync_engine, "checkout", hear)
     asked = {
         "resource_id": gateway.resource_ids[0],
         "range": TimeRange(question.start, question.end),
@@ -387,7 +386,10 @@ async def _statements(gateway: Bench, question: Question) -> list[tuple[str, Any
     }
     await gateway.gateway.runner.run(readings.readings, gateway.system, asked)
     await asyncio.sleep(0)  # the driver tells what it has sent a turn later
-    event.remove(database.pooled.sync_engine, *heard)
-    for connection in logged:
-        connection.remove_query_logger(told)
+    event.remove(database.pooled.sync_engine, "checkout", hear)
+    for connection in heard:
+        if database.sqlite:
+            await connection.set_trace_callback(None)
+        else:
+            connection.remove_query_logger(told)
     return seen
