@@ -103,9 +103,16 @@ async def test_an_event_is_told_as_graphql_core_tells_it(seed: int, rate: float)
             continue
         one, other = (_payload(plan, number, rate) for _ in range(2))
         context = Context(_world(number, rate), Principal(Role.SYSTEM))  # type: ignore[arg-type]
-        expected = await by_graphql_core(_executor(document, request, context), one)
         selection = _selection(document, plan, request, _world(number, rate))
-        assert _in_order(await _told(selection, other)) == _in_order(expected), (request, number)
+        try:
+            expected = await by_graphql_core(_executor(document, request, context), one)
+        except (
+            TypeError
+        ):  # of columns and the scalar JSON nothing is checked, and not all that is wrong has a form there
+            with pytest.raises(TypeError):
+                await _told(selection, other)
+        else:
+            assert _in_order(await _told(selection, other)) == _in_order(expected), (request, number)
         planned += 1
     assert planned >= SCALE.events / 2
 

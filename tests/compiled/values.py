@@ -113,8 +113,10 @@ FAULTS: dict[str, Fault] = {
 }
 """What may stand where something else should, by what it is."""
 
-LEGAL = frozenset({"undefined", "again"})
-"""Those in which graphql-core sees nothing wrong, but a plan leaves to it."""
+LEGAL = frozenset({"undefined", "again", "awaitable"})
+"""Those in which graphql-core may see nothing wrong, but a plan leaves to it; of an awaitable for an object it does not
+where the name of its type is all that is asked.
+"""
 
 CHANCE = tuple(made for name, made in FAULTS.items() if name not in LEGAL)
 

@@ -36,7 +36,7 @@ def _copied(path: Path) -> None:
 
 
 @cache
-def _pattern() -> "TemporaryDirectory[str]":
+def _pattern() -> TemporaryDirectory[str]:
     """A folder with the file of a database that nobody works on."""
     folder = TemporaryDirectory(prefix="wattgate-")
     asyncio.run(_upgraded(f"sqlite:///{folder.name}/pattern.sqlite3"))

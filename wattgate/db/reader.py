@@ -92,16 +92,16 @@ class SqliteReader(Reader):
     def __init__(self, connection: AsyncConnection, spans: Spans) -> None:
         super().__init__(connection.dialect, spans)
         self._connection = connection
+        self._driver: Any = cast(Connection, connection.sync_connection).connection.driver_connection
 
     async def connection(self) -> AsyncConnection:
         return self._connection
 
     async def _by_driver(self, sql: str, arguments: Sequence[Any]) -> Found:
-        driver: Any = (await self._connection.get_raw_connection()).driver_connection
         try:
-            return cast(Found, await driver.execute_fetchall(sql, arguments))
+            return cast(Found, await self._driver.execute_fetchall(sql, arguments))
         except asyncio.CancelledError:
-            await driver.interrupt()  # or the thread would go on
+            await self._driver.interrupt()  # or the thread would go on
             raise
 
 
