@@ -98,9 +98,10 @@ def test_the_changelogs_newest_version_is_the_packages() -> None:
 
 
 def test_lock_files_hold_versions_and_hashes_and_no_addresses() -> None:
-    for path in ROOT.glob("*.lock"):
+    of_node = [*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("bench/*/package-lock.json")]
+    for path in (*ROOT.glob("*.lock"), *of_node):
         assert "://" not in path.read_text(), path
-    for path in (*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("bench/*/package-lock.json")):
+    for path in of_node:
         _, *packages = json.loads(path.read_text())["packages"].values()  # the first is the folder itself
         for package in packages:
             assert "integrity" in package, path
