@@ -4,8 +4,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --progress-bar off -q
 TESTS ?= tests
 
-# Modules are compiled once, whatever the environment says: the tests start a hundred gateways and commands.
-export PYTHONDONTWRITEBYTECODE :=
+# Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
+test faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: run test faults fuzz conformance check bench lock format
 

@@ -53,7 +53,8 @@ async def postgresql_pattern(postgresql_url: str) -> AsyncIterator[str]:
 def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Databases:
     """Makes databases that are to be brought up, on each engine; those of PostgreSQL have this version's schema."""
     if request.param == "postgresql":
-        return partial(database_on, *(request.getfixturevalue(f"postgresql_{part}") for part in ("url", "pattern")))
+        server = request.getfixturevalue("postgresql_url")
+        return partial(database_on, server, request.getfixturevalue("postgresql_pattern"))
 
     @asynccontextmanager
     async def on_sqlite() -> AsyncIterator[str]:

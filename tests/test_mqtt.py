@@ -295,7 +295,12 @@ async def test_garbage_and_strangers_are_logged_and_do_not_stop_the_others(
             (topic, electricity(6, two)),
         )
         await until(lambda: _is(display, [4, 6]))
-        for told in ("it is not JSON", "no active device has this", "is in the future", "none that displays publish"):
+        for told in (
+            "it is not JSON",
+            "no active device has this hardware id",
+            "is in the future",
+            "none that displays publish",
+        ):
             await until(lambda told=told: told in caplog.text)  # refusals are logged when the others are stored
     assert await elsewhere.power() == []
     refused = [record for record in caplog.records if "is in the future" in record.getMessage()]
