@@ -87,11 +87,13 @@ async def home(tmp_path: Path) -> Home:
 
 
 async def refused(port: int) -> bool:
-    """Whether nobody listens on a port."""
+    """Whether nobody listens on a port; not yet so where the listener goes while a connection waits to be accepted."""
     try:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:
+        return False
     writer.close()
     return False
 
