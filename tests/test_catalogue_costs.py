@@ -59,6 +59,8 @@ BY_DEFAULT = """
 HISTORY = own()["gateway.js History"]
 OF_THREE = {"electricity": "a", "gas": "b", "exported": "c", "zone": "Europe/London"}
 OCTOBER = {"start": "2026-10-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}
+POWER = """{ readings(resourceId: "a", range: {start: "2026-11-19T00:00:00Z", end: "2026-11-20T00:00:00Z"},
+    period: PT30M, field: "POWER") { columns { start value } } }"""
 TREE = """{ virtualEntityConnection(first: 20) { edges { node { veId name
     resources { resourceId name tariffs { name rate validFrom } } } } } }"""
 RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
@@ -72,6 +74,7 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
     "20 homes, their resources, the tariffs of each": (TREE, {}),
     "a month of half hours, as columns": (MONTH % "columns", {"id": "a", "range": OCTOBER}),
     "a month of half hours, as objects": (MONTH % "buckets", {"id": "a", "range": OCTOBER}),
+    "a day of live power by the half hour, as columns": (POWER, {}),
     "a week by the day, beside the week before": (
         own()["README.md Week"],
         {"resourceId": "a", "start": "2026-11-02T00:00:00Z", "end": "2026-11-09T00:00:00Z"},

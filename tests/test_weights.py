@@ -106,10 +106,10 @@ def test_buckets_are_counted_up_to_what_a_series_tells() -> None:
 
 
 def test_an_open_range_goes_up_to_now_and_its_measure_moves() -> None:
-    for measure in (bucket_count(2_000), per_bucket(2, 20_000)):
+    for measure, others in ((bucket_count(2_000), []), (per_bucket(2, 20_000), ["ENERGY"])):
         assert measure.moves is not None
-        assert measure.moves(OPEN, Period.PT1H)
-        assert not measure.moves(MONTH, Period.PT1H)
+        assert measure.moves(OPEN, Period.PT1H, *others)
+        assert not measure.moves(MONTH, Period.PT1H, *others)
     assert bucket_count(2_000).of(NOW, OPEN, Period.PT1H) == 12 + 2
     assert bucket_count(2_000).of(NOW + timedelta(hours=5), OPEN, Period.PT1H) == 17 + 2
 
@@ -117,9 +117,16 @@ def test_an_open_range_goes_up_to_now_and_its_measure_moves() -> None:
 def test_long_periods_weigh_more_by_the_bucket_and_less_by_the_range() -> None:
     year = {"start": NOW - timedelta(days=365), "end": NOW}
     by_half_hour, by_day, by_month = [
-        per_bucket(0, 20_000).of(NOW, year, period) for period in (Period.PT30M, Period.P1D, Period.P1M)
+        per_bucket(0, 20_000).of(NOW, year, period, None) for period in (Period.PT30M, Period.P1D, Period.P1M)
     ]
     assert by_half_hour > by_day > by_month > 50
+
+
+def test_half_hours_of_live_power_weigh_what_its_many_readings_take() -> None:
+    energy, power = [per_bucket(0, 20_000).of(NOW, MONTH, Period.PT30M, field) for field in ("ENERGY", "POWER")]
+    assert power > 40 * energy
+    for period in set(Period) - {Period.PT30M}:
+        assert len({per_bucket(0, 20_000).of(NOW, MONTH, period, field) for field in ("POWER", None)}) == 1
 
 
 def test_stored_readings_are_counted_as_if_they_came_every_ten_seconds() -> None:

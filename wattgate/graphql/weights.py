@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from wattgate.db import buckets
+from wattgate.db.storage import POWER_FIELD
 from wattgate.names import Period
 
 UNIT = 30
@@ -56,6 +57,9 @@ _OF_BUCKET = {
     Period.P1Y: 1_200,
 }
 """µs by which a series becomes longer to read with each bucket."""
+
+_OF_POWER = {**_OF_BUCKET, Period.PT30M: 140}
+"""The same of live power: it comes every few seconds, and no rollup is shorter than an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +124,12 @@ def bucket_count(most: int) -> Measure:
 def per_bucket(weight: int, most: int) -> Measure:
     """What readings cost that are read into buckets, up to so many of them."""
 
-    def of(now: datetime, span: Any, period: Any) -> int:
+    def of(now: datetime, span: Any, period: Any, field: Any) -> int:
+        of_one = _OF_POWER if field == POWER_FIELD else _OF_BUCKET
         count = min(_buckets(now, span, period), most)
-        return weight + (count * _OF_BUCKET[period] // UNIT if isinstance(period, Period) else 0)
+        return weight + (count * of_one[period] // UNIT if isinstance(period, Period) else 0)
 
-    return Measure(("range", "period"), of, _is_open)
+    return Measure(("range", "period", "field"), of, _is_open)
 
 
 def per_day(weight: int, of_day: int, *, most: timedelta) -> Measure:
