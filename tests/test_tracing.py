@@ -105,10 +105,10 @@ async def traced(home: Home) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @asynccontextmanager
-async def process(home: Home) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
+async def process(home: Home, *, anew: bool = False) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
     """The same, and the gateway, which is a process of its own."""
     async with (
-        gateway(folder=home.folder, **AT_ONCE) as one,
+        gateway(folder=home.folder, anew=anew, **AT_ONCE) as one,
         httpx.AsyncClient(base_url=one.url, headers=home.tenant.headers["account"]) as client,
     ):
         yield one, client
@@ -273,7 +273,7 @@ async def test_where_opentelemetry_is_not_installed_that_is_said_and_all_is_serv
     (tmp_path / "none" / "opentelemetry").mkdir(parents=True)
     (tmp_path / "none" / "opentelemetry" / "__init__.py").touch()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "none"))
-    async with process(home) as (one, client):
+    async with process(home, anew=True) as (one, client):
         assert (await client.get("/api/v0-1/account")).status_code == 200
         assert "no traces are sent, because what sends them is not installed: pip install wattgate[otel]" in one.log
     assert collector.spans == []

@@ -4,12 +4,13 @@ import asyncio
 import os
 import signal
 import socket
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 import httpx
+
+from tests.support.forked import Running, start
 
 PORTS = ("WATTGATE_PORT", "WATTGATE_METRICS_PORT")
 START_SECONDS = 60
@@ -25,7 +26,7 @@ class GatewayProcess:
         self._folder = folder
         self._settings = settings
         self._log = folder / f"{name}.log"
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Running | None = None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
@@ -61,15 +62,8 @@ class GatewayProcess:
             return await self.ready()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WATTGATE_")}
         settings = {f"WATTGATE_{name}": value for name, value in self._settings.items()}
-        with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "wattgate", "serve"),
-                cwd=self._folder,
-                env={**environment, **settings, **dict.fromkeys(PORTS, str(self.port))},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        environment |= {**settings, **dict.fromkeys(PORTS, str(self.port))}
+        self._process = await start(["serve"], folder=self._folder, environment=environment, log=self._log)
         return await self.ready()
 
     async def ready(self) -> None:
@@ -98,7 +92,7 @@ class GatewayProcess:
         """End it as a failure of the machine does."""
         if self._process is not None:
             if self.running:
-                self._process.kill()
+                self._process.send_signal(signal.SIGKILL)
             await self._process.wait()
 
     def terminate(self) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -12,11 +11,13 @@ from uuid import uuid4
 
 import httpx
 
+from tests.support.forked import Running, start
+
 
 class Process:
     """A `python -m wattgate ...` that runs: its address, its log, its workers, its end."""
 
-    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+    def __init__(self, process: Running, log: Path) -> None:
         self._process = process
         self._log = log
 
@@ -64,32 +65,32 @@ class Process:
 
 
 @asynccontextmanager
-async def process(*arguments: str, folder: Path, **settings: str) -> AsyncIterator[Process]:
-    """A command that runs in a folder with these settings (without their prefix); on any free port where it serves."""
+async def process(*arguments: str, folder: Path, anew: bool = False, **settings: str) -> AsyncIterator[Process]:
+    """A command that runs in a folder with these settings (without their prefix); on any free port where it serves.
+
+    It is forked from one that has loaded all modules, unless it is to start `anew`.
+    """
     environment = {**os.environ, "COLUMNS": "200", "WATTGATE_PORT": "0"}
     environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
     log = folder / f"log-{uuid4().hex}"
-    with log.open("w") as file:
-        started = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "wattgate", *arguments), cwd=folder, env=environment, stdout=file, stderr=file
-        )
+    started = await start(arguments, folder=folder, environment=environment, log=log, anew=anew)
     made = Process(started, log)
     try:
         yield made
     finally:
         if started.returncode is None:
-            started.terminate()
+            started.send_signal(signal.SIGTERM)
             try:
                 await asyncio.wait_for(started.wait(), 40)
             except TimeoutError:
-                started.kill()
+                started.send_signal(signal.SIGKILL)
                 await started.wait()
 
 
 @asynccontextmanager
-async def gateway(*arguments: str, folder: Path, **settings: str) -> AsyncIterator[Process]:
+async def gateway(*arguments: str, folder: Path, anew: bool = False, **settings: str) -> AsyncIterator[Process]:
     """A `wattgate serve` that is ready."""
-    async with process("serve", *arguments, folder=folder, **settings) as made:
+    async with process("serve", *arguments, folder=folder, anew=anew, **settings) as made:
         await made.logs(" on http://")
         await made.answers("/readyz", 200)
         yield made
