@@ -43,6 +43,11 @@ async def log_in(page: Page, username: str = EDITOR) -> None:
 async def open_studio(page: Page) -> None:
     """Log in, and wait until the first template is rendered."""
     await log_in(page)
+    await rendered(page)
+
+
+async def rendered(page: Page) -> None:
+    """Wait until what is written is shown, with the data that was made for it."""
     await expect(page.get_by_test_id("status")).to_have_text("Up to date")
 
 
@@ -77,6 +82,7 @@ async def test_what_is_written_is_seen_at_once(page: Page) -> None:
 async def test_sample_data_is_made_or_written_or_an_alerts(page: Page) -> None:
     await open_studio(page)
     await page.get_by_test_id("html-source").fill(PLAIN.replace("name", "power"))
+    await rendered(page)
     await page.get_by_role("radio", name="Sample data").check(force=True)
     data = page.get_by_test_id("data-source")
     await expect(data).to_have_value(re.compile('"power": "4200"'))
@@ -141,6 +147,7 @@ async def test_nothing_in_a_template_runs(context: BrowserContext) -> None:
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: said.append(message.text))
     await page.get_by_test_id("new").click()
+    await rendered(page)
     await page.get_by_role("radio", name="Sample data").check(force=True)
     await page.get_by_test_id("data-source").fill('{"name": "<img src=x onerror=top.ran=1>", "home": {"name": "a"}}')
     await page.get_by_role("radio", name="HTML").check(force=True)
@@ -222,7 +229,7 @@ async def test_what_is_not_saved_is_not_left_without_a_word(page: Page) -> None:
     page.once("dialog", lambda dialog: dialog.accept())
     await page.get_by_test_id("new").click()
     await expect(page.get_by_test_id("subject")).not_to_have_value("Not saved")
-    await expect(page.get_by_test_id("status")).to_have_text("Up to date")
+    await rendered(page)
     await page.get_by_test_id("templates").select_option(index=1)
     assert len(asked) == 1  # nothing was written, so nothing is asked
 
