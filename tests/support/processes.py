@@ -1,4 +1,4 @@
-"""Gateways as processes of their own, as an operator runs them."""
+"""Gateways as processes of their own, with the settings and signals that an operator gives them."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from tests.support.forked import Running, start
 
 
 class Process:
-    """A `python -m wattgate ...` that runs: its address, its log, its workers, its end."""
+    """A command that runs: its address, its log, its workers, its end."""
 
     def __init__(self, process: Running, log: Path) -> None:
         self._process = process
