@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -13,6 +14,9 @@ from wattgate.__main__ import main
 
 _LOADED = multiprocessing.get_context("forkserver")
 _LOADED.set_forkserver_preload([__name__, "wattgate.app.cli"])
+
+_ONE_BY_ONE = threading.Lock()
+"""Whoever starts a process looks whether others have ended, and that can be read only once."""
 
 
 class Forked:
@@ -26,7 +30,8 @@ class Forked:
     @property
     def returncode(self) -> int | None:
         """Its exit code, negative where a signal has ended it; None while it runs."""
-        return self._process.exitcode
+        with _ONE_BY_ONE:
+            return self._process.exitcode
 
     def send_signal(self, sent: signal.Signals) -> None:
         if self.returncode is None:
@@ -56,7 +61,8 @@ async def start(
 def _fork(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> Forked:
     log.touch()
     process = _LOADED.Process(target=_run, args=(arguments, folder, environment, log))
-    process.start()
+    with _ONE_BY_ONE:
+        process.start()
     return Forked(process)
 
 
