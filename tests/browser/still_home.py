@@ -10,6 +10,7 @@ from pathlib import Path
 from strawberry import ID
 
 from tests.support.demonstration import demonstration
+from tests.support.house import CALLER_BUDGET
 from tests.support.servers import Relay, serving
 from wattgate.app.demo import seed
 from wattgate.app.factory import create_app
@@ -45,6 +46,7 @@ class StillHome:
 async def still_home(folder: Path) -> AsyncIterator[StillHome]:
     """Serve the home, with nine days of history."""
     settings, homes = await demonstration(folder, HISTORY)
+    settings = settings.model_copy(update={"caller_budget": CALLER_BUDGET})  # months of reconnects take minutes here
     runners: list[Runner] = []
 
     async def take(runner: Runner) -> None:

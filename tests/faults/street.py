@@ -19,7 +19,7 @@ from tests.faults.gateways import GatewayProcess
 from tests.faults.history import Findings, Ledger, check_history, check_stored, count_lost
 from tests.faults.meters import SLACK_SECONDS, Meters
 from tests.faults.scale import Scale, scale
-from tests.support.house import Tenant, settle
+from tests.support.house import CALLER_BUDGET, Tenant, settle
 from tests.support.postgresql_server import PostgresqlServer, postgresql_server
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import bring_up
@@ -241,6 +241,7 @@ async def running_street(folder: Path) -> AsyncIterator[Street]:
         stack.push_async_callback(gateway.database.close)
         await bring_up(gateway.database)
         settings = {"DATABASE_URL": postgresql.url, "REDIS_URL": redis.url, "LOG_LEVEL": "info"}
+        settings["CALLER_BUDGET"] = str(CALLER_BUDGET)  # all meters of the street have one log-in
         one, other = (GatewayProcess(name, folder, settings) for name in ("one", "other"))
         for process in (one, other):
             stack.push_async_callback(process.kill)
