@@ -7,13 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.support.processes import gateway
 from tests.support.servers import broker
 from wattgate.app.cli import main
 from wattgate.graphql.catalogue import OPERATIONS
@@ -51,34 +51,11 @@ def doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return run
 
 
-@asynccontextmanager
-async def running(*arguments: str, folder: Path, port: int, **settings: str) -> AsyncIterator[httpx.AsyncClient]:
-    """A client on a gateway that runs as a process of its own; it must end by itself on SIGTERM."""
-    environment = {**os.environ, "WATTGATE_PORT": str(port)}
-    environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "wattgate", *arguments, cwd=folder, env=environment, stdout=subprocess.PIPE
-    )
-    try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client, asyncio.timeout(60):
-            while True:
-                try:
-                    await client.get("/healthz")
-                    break
-                except httpx.ConnectError:
-                    assert process.returncode is None, "the gateway did not start"
-                    await asyncio.sleep(0.1)
-            yield client
-    finally:
-        process.send_signal(signal.SIGTERM)
-        await asyncio.wait_for(process.communicate(), 30)
+def test_from_an_empty_folder_to_a_served_application(tmp_path: Path) -> None:
+    asyncio.run(_from_an_empty_folder(tmp_path))
 
 
-def test_from_an_empty_folder_to_a_served_application(tmp_path: Path, unused_tcp_port: int) -> None:
-    asyncio.run(_from_an_empty_folder(tmp_path, unused_tcp_port))
-
-
-async def _from_an_empty_folder(folder: Path, port: int) -> None:
+async def _from_an_empty_folder(folder: Path) -> None:
     refused = wattgate("serve", folder=folder)
     assert refused.returncode == 1
     assert "run wattgate db upgrade" in refused.stderr
@@ -96,13 +73,15 @@ async def _from_an_empty_folder(folder: Path, port: int) -> None:
     assert len(re.findall(r"Client (?:id|secret)\s+(\S{20,})", oauth.stdout)) == 2, oauth.stderr
     public = wattgate("oauth-client", "create", application_id, "App", *redirect, "--public", folder=folder)
     assert re.search(r"Client secret\s+none", public.stdout), public.stderr
-    async with running("serve", folder=folder, port=port) as client:
+    async with gateway(folder=folder, anew=True) as one, httpx.AsyncClient(base_url=one.url) as client:
         basic = {"Authorization": "Basic " + base64.b64encode(credential.encode()).decode()}
         accounts = (await client.get("/api/v0-1/account", headers=basic)).json()
         assert [account["username"] for account in accounts] == ["ada@mine.example"]
         ide = await client.get("/graphql", headers={"Accept": "text/html"})
         assert ide.status_code == 406  # serve is for production unless told otherwise
         assert (await client.get("/display")).status_code == 200
+        one.signal(signal.SIGTERM)
+        assert await one.ends() == 0
 
 
 @pytest.mark.parametrize(

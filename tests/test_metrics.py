@@ -1,19 +1,22 @@
 """What Prometheus is told, and where."""
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.support.house import House
+from tests.support.processes import gateway
 from tests.support.schema import bring_up
 from tests.support.servers import serving
-from tests.test_cli import running, wattgate
+from tests.test_serving import AT_ONCE, Home, home
 from wattgate.app.factory import assemble, create_app
 from wattgate.app.settings import Settings
 from wattgate.metrics import HTTP_SECONDS, METRICS
+
+__all__ = ["home"]
 
 REQUESTS = "wattgate_http_server_request_duration_seconds"
 
@@ -83,21 +86,19 @@ def test_labels_have_few_values() -> None:
     assert names == {"code", "recovered", "limit", "policy", "type", "method", "route", "status", "kind", "outcome"}
 
 
-async def test_metrics_have_a_port_of_their_own(tmp_path: Path, unused_tcp_port_factory: Callable[[], int]) -> None:
-    port, metrics_port = unused_tcp_port_factory(), unused_tcp_port_factory()
-    assert wattgate("db", "upgrade", folder=tmp_path).returncode == 0
+async def test_metrics_have_a_port_of_their_own(home: Home, unused_tcp_port: int) -> None:
     async with (
-        running("serve", folder=tmp_path, port=port, METRICS_PORT=str(metrics_port)) as client,
+        gateway(folder=home.folder, METRICS_PORT=str(unused_tcp_port), **AT_ONCE) as one,
+        httpx.AsyncClient(base_url=one.url) as client,
         httpx.AsyncClient() as inside,
     ):
+        assert (await client.get("/healthz")).status_code == 200
         assert (await client.get("/metrics")).status_code == 404
-        told = (await inside.get(f"http://127.0.0.1:{metrics_port}/metrics")).text
+        told = (await inside.get(f"http://127.0.0.1:{unused_tcp_port}/metrics")).text
         assert f'{REQUESTS}_count{{method="GET",route="/healthz",status="200"}} 1.0' in told
 
 
-async def test_the_gateways_own_port_tells_metrics_where_the_settings_say_so(
-    tmp_path: Path, unused_tcp_port: int
-) -> None:
-    assert wattgate("db", "upgrade", folder=tmp_path).returncode == 0
-    async with running("serve", folder=tmp_path, port=unused_tcp_port, METRICS_PORT=str(unused_tcp_port)) as client:
+async def test_the_gateways_own_port_tells_metrics_where_the_settings_say_so(home: Home, unused_tcp_port: int) -> None:
+    ports = dict.fromkeys(("PORT", "METRICS_PORT"), str(unused_tcp_port))
+    async with gateway(folder=home.folder, **ports, **AT_ONCE) as one, httpx.AsyncClient(base_url=one.url) as client:
         assert REQUESTS in (await client.get("/metrics")).text

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -34,8 +35,9 @@ class Forked:
             return self._process.exitcode
 
     def send_signal(self, sent: signal.Signals) -> None:
-        if self.returncode is None:
-            os.kill(self.pid, sent)
+        with suppress(ProcessLookupError):  # it may have ended since
+            if self.returncode is None:
+                os.kill(self.pid, sent)
 
     async def wait(self) -> int:
         """Its exit code, once it has ended."""
