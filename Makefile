@@ -50,7 +50,7 @@ format: .venv/installed-dev
 UV_COMPILE = uv pip compile pyproject.toml --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header
 lock:
 	$(UV_COMPILE) -o requirements.lock
-	$(UV_COMPILE) --extra test --extra check -o requirements-dev.lock
+	$(UV_COMPILE) --extra test --extra check --extra docs -o requirements-dev.lock
 
 .venv/bin/python:
 	@echo "wattgate: making a virtual environment in .venv"
