@@ -12,19 +12,19 @@ from strawberry import ID
 from tests.support.house import House, Tenant
 from tests.support.outbox import Post
 from tests.support.timed import NOW, RECORD
-from wattgate.app.rules import Rules
+from wattgate.app.workers.alert_rules import Rules
 from wattgate.clock import to_ms
 from wattgate.db.models import Alert, AlertRule, Resource
-from wattgate.db.queries import rules as judging
-from wattgate.db.queries.rules import BackTest
+from wattgate.db.queries import alert_rules as judging
+from wattgate.db.queries.alert_rules import BackTest
+from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.errors import BadInput, ConsentRevoked
-from wattgate.graphql.fields import edge_named
+from wattgate.graphql.core.fields import edge_named
+from wattgate.graphql.resolvers import alert_rules as operations
 from wattgate.graphql.resolvers import recording
-from wattgate.graphql.resolvers import rules as operations
+from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import readings as reading_types
-from wattgate.graphql.types import rules as types
 from wattgate.graphql.types.alerts import Channel
-from wattgate.names import Function, Period, RuleKind, ThresholdSide
 from wattgate.realtime import topics
 
 MINUTE, HALF_HOUR, HOUR, DAY = (timedelta(minutes=minutes) for minutes in (1, 30, 60, 1440))

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from wattgate.graphql import notifications, outbox
-from wattgate.messages import push
-from wattgate.messages.schedule import PUSH, WEBHOOK
-from wattgate.names import NotificationState
+from wattgate.delivery.channels import push
+from wattgate.delivery.schedule import PUSH, WEBHOOK
+from wattgate.enums import NotificationState
+from wattgate.graphql.services import notifications, outbox
 
 PAGE = (Path(__file__).parents[1] / "docs" / "alerts.md").read_text()
 

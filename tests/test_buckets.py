@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.support.calendar import label
 from wattgate.clock import from_ms
-from wattgate.db.buckets import Grid, at_most, grid, longest
-from wattgate.names import Period, Weekday
+from wattgate.energy.buckets import Grid, at_most, grid, longest
+from wattgate.enums import Period, Weekday
 
 ZONES = ["UTC", "Europe/London", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Cairo"]
 MINUTES = st.integers(0, 15 * 366 * 24 * 60)

@@ -19,15 +19,16 @@ from tests.support.house import CALLER_BUDGET, House, operation
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.servers import serving
 from tests.support.timed import Clock
-from wattgate.app.factory import assemble
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.errors import CostTooHigh
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.cost import cost_of_call
+from wattgate.graphql.cost.estimate import cost_of_call
 from wattgate.metrics import BUDGET_REFUSALS
 from wattgate.principal import Principal, Role
-from wattgate.realtime.address import Address
-from wattgate.realtime.budgets import (
+from wattgate.realtime.bus.commands import Commands
+from wattgate.realtime.bus.optional_commands import Presence
+from wattgate.realtime.rate_limit.budgets import (
     FULL,
     UNLIMITED,
     Balance,
@@ -39,10 +40,9 @@ from wattgate.realtime.budgets import (
     spend,
     spent,
 )
-from wattgate.realtime.bus.commands import Commands
-from wattgate.realtime.payers import Allowance, Payer, Terms, payers_of
-from wattgate.realtime.redis_budgets import RedisBuckets
-from wattgate.realtime.redis_presence import Presence
+from wattgate.realtime.rate_limit.redis_budgets import RedisBuckets
+from wattgate.realtime.rate_limit.scopes import Allowance, Payer, Terms, payers_of
+from wattgate.realtime.server_address import Address
 from wattgate.rest_compat.routes import routes
 
 TEN = Allowance(10, 1.0)

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.house import House
-from wattgate.graphql.bulk import Unreadable
 from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.rest_compat import arrow_frames
-from wattgate.rest_compat.arrow import arrays_of
-from wattgate.rest_compat.intake import NDJSON
+from wattgate.graphql.transport.bulk import Unreadable
+from wattgate.rest_compat.arrow import frames
+from wattgate.rest_compat.arrow.readings import arrays_of
+from wattgate.rest_compat.bulk_intake import NDJSON
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
@@ -202,7 +202,7 @@ async def test_compressed_and_outsized_messages_are_refused_before_they_unfold(
     compressed = written(table(resource_id, 1000), options=pa.ipc.IpcWriteOptions(compression="zstd"))
     answer = await post(served, compressed, ARROW)
     assert "compressed" in answer.json()["error"]
-    monkeypatch.setattr(arrow_frames, "MAX_BODY", 10_000)
+    monkeypatch.setattr(frames, "MAX_BODY", 10_000)
     answer = await post(served, written(table(resource_id, 1000)), ARROW)
     assert "a message is larger than 10,000 bytes: send smaller record batches" in answer.json()["error"]
     many = [
@@ -246,11 +246,11 @@ async def test_a_damaged_stream_is_unreadable_or_read_and_nothing_else(cut: int,
 
 async def test_a_message_that_announces_more_than_there_may_be_is_not_waited_for() -> None:
     async def chunks() -> AsyncIterator[bytes]:
-        yield struct.pack("<II", arrow_frames.CONTINUATION, 2**31)
+        yield struct.pack("<II", frames.CONTINUATION, 2**31)
         pytest.fail("the reader asked for more")
 
     with pytest.raises(Unreadable, match="bytes of metadata"):
-        await anext(arrow_frames.record_batches(chunks()))
+        await anext(frames.record_batches(chunks()))
 
 
 async def test_another_media_type_is_an_ordinary_body_and_bounded(served: House) -> None:

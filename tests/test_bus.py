@@ -11,10 +11,9 @@ import pytest
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.watching import AT, Watcher, reading, since, values, watching
 from wattgate.db.models import NetworkState
+from wattgate.enums import CatchUpState
 from wattgate.errors import Unavailable
-from wattgate.names import CatchUpState
 from wattgate.realtime import events as all_events
-from wattgate.realtime.address import Address
 from wattgate.realtime.bus import KEPT_ENTRIES, KEPT_SECONDS, LEASE_SECONDS, Bus
 from wattgate.realtime.bus.codec import KINDS, MAX_TOLD, STAYS, Decoder, encode
 from wattgate.realtime.bus.commands import AT_ONCE, Commands, key_of, opening, publishing, shard_of
@@ -30,6 +29,7 @@ from wattgate.realtime.events import (
     OneTimeCodeMade,
     Revoked,
 )
+from wattgate.realtime.server_address import Address
 
 
 @pytest.fixture(scope="module")

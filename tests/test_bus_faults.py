@@ -12,7 +12,6 @@ import pytest
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.watching import Watcher, reading, since, values, watching
 from wattgate.errors import Unavailable
-from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import LEASE_SECONDS, outgoing
 from wattgate.realtime.bus import redis as redis_bus
@@ -20,6 +19,7 @@ from wattgate.realtime.bus.commands import BREAK, Call, Commands, key_of, openin
 from wattgate.realtime.bus.outgoing import Outgoing
 from wattgate.realtime.bus.redis import MAX_HELD, RedisBus
 from wattgate.realtime.hub import Hub
+from wattgate.realtime.server_address import Address
 
 TOPICS = [f"readings:{n}" for n in range(20)]
 QUICKLY = Backoff(shortest=0.02, longest=0.1)

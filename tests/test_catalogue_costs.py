@@ -21,11 +21,7 @@ from bench.graphql import HOME, MONTH
 from tests.support.documents import INTROSPECTION as TOOLS
 from tests.support.documents import ROOT, own
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.cost import MAX_COST, Cost, estimate
-from wattgate.graphql.fields import sizes_of
-from wattgate.graphql.operation import Kind
-from wattgate.graphql.schema import build
-from wattgate.graphql.weights import (
+from wattgate.graphql.core.cost_weights import (
     ASSUMED_SIZE,
     DISPLAY,
     FRESHNESS,
@@ -37,6 +33,10 @@ from wattgate.graphql.weights import (
     VALUES,
     Size,
 )
+from wattgate.graphql.core.fields import sizes_of
+from wattgate.graphql.core.operation import Kind
+from wattgate.graphql.cost.estimate import MAX_COST, Cost, estimate
+from wattgate.graphql.execution.schema import build
 
 SCHEMA = build(OPERATIONS)._schema
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

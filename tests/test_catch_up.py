@@ -13,14 +13,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tests.support.house import STORAGE, House, Tenant, operation
 from tests.support.metering import HALF_HOUR, START, Metered, metered, readings, record
 from tests.support.timed import NOW, Clock
-from wattgate.app.catch_ups import run_catch_ups, work_once
+from wattgate.app.workers.catch_ups import run_catch_ups, work_once
 from wattgate.clock import iso
-from wattgate.db.network import RegistryNetwork, Value
+from wattgate.db.meter_network import RegistryNetwork, Value
+from wattgate.enums import CatchUpState
 from wattgate.errors import Unavailable
-from wattgate.graphql.resolvers import catch_up
-from wattgate.graphql.runner import Runner
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.resolvers import catch_ups
 from wattgate.graphql.types import resources as resource_types
-from wattgate.names import CatchUpState
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.hub import Hub
 
@@ -36,10 +36,10 @@ class Bench:
         return Runner(self.tenant.gateway.database, MemoryBus(), network=network, clock=self.clock)
 
     async def start(self, resource_id: str) -> Any:
-        return await self.runner.run(catch_up.catch_up, self.tenant.account, {"resource_id": resource_id})
+        return await self.runner.run(catch_ups.catch_up, self.tenant.account, {"resource_id": resource_id})
 
     async def known(self, resource_id: str) -> list[Any]:
-        return list(await self.runner.run(catch_up.catch_ups, self.tenant.account, {"resource_id": resource_id}))
+        return list(await self.runner.run(catch_ups.catch_ups, self.tenant.account, {"resource_id": resource_id}))
 
     async def stored(self, resource_id: str) -> list[float]:
         found = await self.runner.run(operation("raw_readings"), self.tenant.account, {"resource_id": resource_id})
@@ -174,7 +174,7 @@ async def test_many_calls_at_once_start_one(bench: Bench) -> None:
 
 
 async def test_it_brings_only_what_is_newer_and_over_and_page_after_page(bench: Bench) -> None:
-    count = catch_up.PAGE + 3
+    count = catch_ups.PAGE + 3
     point = await metered(bench.tenant, ["0.5"] * count)
     last = START + (count - 1) * HALF_HOUR
     await bench.tenant.record(point.resource_id, (START, "0.25"))
@@ -193,7 +193,7 @@ async def test_workers_at_once_do_each_catch_up_once(bench: Bench) -> None:
     for point in points:
         await bench.start(point.resource_id)
     principal = bench.tenant.system
-    claims = await asyncio.gather(*(bench.runner.run(catch_up.claim_catch_up, principal, {}) for _ in range(8)))
+    claims = await asyncio.gather(*(bench.runner.run(catch_ups.claim_catch_up, principal, {}) for _ in range(8)))
     taken = [claim.catch_up_id for claim in claims if claim is not None]
     assert len(taken) == len(set(taken))
     while await work_once(bench.runner):
@@ -206,8 +206,8 @@ async def test_workers_at_once_do_each_catch_up_once(bench: Bench) -> None:
 async def test_what_a_dead_worker_left_is_taken_over_after_its_lease(bench: Bench) -> None:
     point = await metered(bench.tenant)
     await bench.start(point.resource_id)
-    assert await bench.runner.run(catch_up.claim_catch_up, bench.tenant.system, {}) is not None
-    bench.clock.now += catch_up.LEASE
+    assert await bench.runner.run(catch_ups.claim_catch_up, bench.tenant.system, {}) is not None
+    bench.clock.now += catch_ups.LEASE
     assert not await work_once(bench.runner)
     bench.clock.now += timedelta(seconds=1)
     assert await work_once(bench.runner)
@@ -251,7 +251,7 @@ async def test_a_network_that_is_away_fails_the_catch_up_and_the_next_one_works(
 async def test_a_fault_is_logged_and_does_not_end_the_work(
     bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wattgate.app.catch_ups.PAUSE_AFTER_TROUBLE", 0.01)
+    monkeypatch.setattr("wattgate.app.workers.catch_ups.PAUSE_AFTER_TROUBLE", 0.01)
     point, good = await metered(bench.tenant), await metered(bench.tenant)
     broken = {point.mpxn}
 
@@ -270,7 +270,7 @@ async def test_a_fault_is_logged_and_does_not_end_the_work(
     await asyncio.gather(worker, return_exceptions=True)
     (failed,) = await bench.known(point.resource_id)
     assert (failed.state, failed.reason) == (CatchUpState.FAILED, "an unexpected error has occurred")
-    (logged,) = [one for one in caplog.records if one.name == "wattgate.app.rounds"]
+    (logged,) = [one for one in caplog.records if one.name == "wattgate.app.workers.background"]
     assert logged.getMessage() == "catch-ups: a round ended by a fault"
     assert logged.exc_info is not None
     assert isinstance(logged.exc_info[1], ZeroDivisionError)
@@ -283,7 +283,7 @@ async def test_a_revoked_consent_ends_the_retrieval(bench: Bench) -> None:
     await bench.runner.run(operation("revoke_consents"), bench.tenant.account, {"mpxns": [point.mpxn]})
     assert await work_once(bench.runner)
     system = bench.tenant.system
-    (done,) = await bench.runner.run(catch_up.catch_ups, system, {"resource_id": point.resource_id})
+    (done,) = await bench.runner.run(catch_ups.catch_ups, system, {"resource_id": point.resource_id})
     assert done.state is CatchUpState.FAILED
     assert done.reason == f"the consent for meter point {point.mpxn} was revoked"
     bench.clock.now += HALF_HOUR

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.processes import gateway
 from tests.support.servers import broker
-from wattgate.app.cli import main
+from wattgate.app.cli.main import main
 from wattgate.graphql.catalogue import OPERATIONS
 
 
@@ -117,7 +117,7 @@ def test_displays_are_some_applications(doctor: Doctor) -> None:
 
 
 def test_a_broker_without_what_the_intake_needs_stops_the_boot_with_a_sentence(tmp_path: Path) -> None:
-    without = "import sys; sys.modules['aiomqtt'] = None; from wattgate.app.cli import main; main()"
+    without = "import sys; sys.modules['aiomqtt'] = None; from wattgate.app.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", without, "doctor"],
         cwd=tmp_path,

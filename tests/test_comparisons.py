@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.support.house import House
-from wattgate.db.baselines import closes, compared
-from wattgate.names import Baseline
+from wattgate.energy.baselines import closes, compared
+from wattgate.enums import Baseline
 
 LONDON = ZoneInfo("Europe/London")
 HALF_HOUR = timedelta(minutes=30)

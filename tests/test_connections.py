@@ -8,7 +8,7 @@ from tests.support.doors import by_graphql
 from tests.support.examples_areas import own_mail_suppression
 from tests.support.house import House
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.operation import Operation
+from wattgate.graphql.core.operation import Operation
 
 PAGE = """
 query ($first: Int! = 50, $after: String) {

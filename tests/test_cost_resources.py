@@ -6,7 +6,7 @@ from strawberry import ID
 
 from tests.support.costs import cost_resource, told
 from tests.support.house import House, Tenant
-from wattgate.graphql.resolvers.catch_up import network_readings
+from wattgate.graphql.resolvers.catch_ups import network_readings
 
 TARIFF = "query ($id: ID!) { resource(resourceId: $id) { tariff { name } tariffs { name } } }"
 SET = "mutation ($input: NewTariff!) { setTariff(input: $input) { resourceId } }"

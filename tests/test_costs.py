@@ -13,11 +13,11 @@ from strawberry import ID
 from tests.support.costs import cost_resource, told
 from tests.support.house import House
 from wattgate.clock import TimeRange, iso
+from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import BadInput
-from wattgate.graphql.fields import edge_named
+from wattgate.graphql.core.fields import edge_named
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
-from wattgate.names import Period, TariffKind, Weekday
 
 LONDON = ZoneInfo("Europe/London")
 HALF_HOUR = timedelta(minutes=30)

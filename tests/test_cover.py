@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wattgate.clock import to_ms
-from wattgate.db.aggregates import Aggregates, Span, _put, cover
-from wattgate.db.buckets import DAY, Grid, Run, grid
-from wattgate.db.rollups import AMOUNTS, DAYS, HOURS, READINGS, Source
-from wattgate.names import Period, Weekday
+from wattgate.db.readings.aggregates import Aggregates, Span, _put, cover
+from wattgate.db.readings.rollups import AMOUNTS, DAYS, HOURS, READINGS, Source
+from wattgate.energy.buckets import DAY, Grid, Run, grid
+from wattgate.enums import Period, Weekday
 
 LEVELS = [(DAYS, HOURS, READINGS), (DAYS, READINGS), (READINGS,)]
 CLOCK_CHANGES = {

@@ -14,8 +14,8 @@ import pytest
 
 from tests.support.house import House, Tenant, tenant_on
 from tests.support.servers import Databases
-from wattgate.app.readings_import import import_csv
-from wattgate.graphql import bulk
+from wattgate.app.cli.imports.readings import import_csv
+from wattgate.graphql.transport import bulk
 
 ROOT = Path(__file__).parents[1]
 LONDON = ZoneInfo("Europe/London")

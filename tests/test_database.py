@@ -15,18 +15,18 @@ from sqlmodel import SQLModel
 
 from tests.support.house import House, tenant_on
 from tests.support.tables import put
-from wattgate.app.factory import assemble
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.db.engine import Database
-from wattgate.db.guard import UnscopedStatement
 from wattgate.db.migrate import _config, is_current, upgrade
 from wattgate.db.models import AlertType, Resource, Tariff
 from wattgate.db.queries.templates import culture_of
 from wattgate.db.rows import Rows
+from wattgate.db.tenancy_guard import UnscopedStatement
+from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Conflict, NotFound, Unavailable
-from wattgate.graphql.resolvers import homes, provisioning
-from wattgate.names import TariffKind
+from wattgate.graphql.resolvers import provisioning, virtual_entities
 from wattgate.principal import Permission, Principal, Role
 
 
@@ -93,11 +93,11 @@ async def test_what_the_database_refuses_is_a_conflict(served: House) -> None:
 
 
 async def test_a_failed_operation_leaves_nothing_behind(served: House) -> None:
-    before = len(await served.gateway.runner.run(homes.virtual_entities, served.one.system, {}))
+    before = len(await served.gateway.runner.run(virtual_entities.virtual_entities, served.one.system, {}))
     body = {"veTypeId": served.one.ids["virtual_entity_type"], "name": "Half", "resources": [{"resourceId": "none"}]}
     answer = await served.call("POST", "/virtualentity", served.one.headers["account"], json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -resources")
-    assert len(await served.gateway.runner.run(homes.virtual_entities, served.one.system, {})) == before
+    assert len(await served.gateway.runner.run(virtual_entities.virtual_entities, served.one.system, {})) == before
 
 
 async def test_an_application_has_a_culture_in_which_its_users_are_written_to(served: House) -> None:
@@ -120,7 +120,7 @@ async def test_writers_wait_for_each_other(database_url: str) -> None:
 async def test_a_database_that_is_away_is_told_as_unavailable(url: str) -> None:
     gateway = assemble(Settings(_env_file=None, database_url=url))
     for asked in (
-        gateway.runner.run(homes.virtual_entities, Principal(Role.SYSTEM, application_id="x"), {}),
+        gateway.runner.run(virtual_entities.virtual_entities, Principal(Role.SYSTEM, application_id="x"), {}),
         gateway.authenticator.principal({"token": "any"}),
     ):
         with pytest.raises(Unavailable) as told:

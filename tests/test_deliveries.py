@@ -12,14 +12,14 @@ from tests.support.house import Tenant
 from tests.support.outbox import Post, Recorder
 from tests.support.timed import NOW
 from wattgate.db.models import Delivery
+from wattgate.delivery.channels.channel import Outcome, Outgoing, Refused, Retry, Sent
+from wattgate.delivery.schedule import PUSH
+from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.errors import NotFound
-from wattgate.graphql import outbox
-from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, Kind, operation
 from wattgate.graphql.resolvers import deliveries
+from wattgate.graphql.services import outbox
 from wattgate.graphql.types.alerts import Channel
-from wattgate.messages.channel import Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.messages.schedule import PUSH
-from wattgate.names import DeliveryKind, DeliveryState, NotificationState
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 
@@ -255,7 +255,7 @@ async def test_a_fault_of_a_channel_ends_neither_the_worker_nor_the_delivery(pos
 async def test_a_worker_that_rests_is_woken_by_what_is_put_into_the_outbox(
     post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wattgate.app.deliveries.LONGEST_REST", 3600.0)
+    monkeypatch.setattr("wattgate.app.workers.deliveries.LONGEST_REST", 3600.0)
     channel = Slow()
     running = asyncio.create_task(post.worker(channel, DeliveryKind.EMAIL, grace=20).run())
     await _until_watched(post)

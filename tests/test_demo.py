@@ -7,18 +7,18 @@ from typing import Any
 import httpx
 
 from tests.support.schema import bring_up
-from wattgate.app.catch_ups import work_once
 from wattgate.app.demo import seed
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.simulated_network import SimulatedNetwork
 from wattgate.app.demo.simulation import HALF_HOUR, LONDON, HalfHour, day_of, half_hour, power
-from wattgate.app.factory import assemble
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import demo_settings
+from wattgate.app.workers.catch_ups import work_once
 from wattgate.clock import TimeRange, utc_now
-from wattgate.graphql.fields import edge_named
-from wattgate.graphql.resolvers import catch_up, readings, resources
+from wattgate.enums import Function, Period
+from wattgate.graphql.core.fields import edge_named
+from wattgate.graphql.resolvers import catch_ups, readings, resources
 from wattgate.graphql.types import resources as types
-from wattgate.names import Function, Period
 
 ALDER, HARBOUR, MILL = (home.habits for home in seed.HOMES)
 
@@ -88,12 +88,12 @@ async def test_a_catch_up_brings_what_the_simulated_meters_have_counted_since(tm
     (home, *_) = present = await seed.installed(runner)
     await seed.fill(runner, present, now - timedelta(hours=3), history=timedelta(days=1))
     resource_id = home.resource_ids["gas.consumption"]
-    await runner.run(catch_up.catch_up, seed.SYSTEM, {"resource_id": resource_id})
+    await runner.run(catch_ups.catch_up, seed.SYSTEM, {"resource_id": resource_id})
     assert await work_once(runner)
     row = await runner.run(resources.resource, seed.SYSTEM, {"resource_id": resource_id})
     (last,) = await runner.load(edge_named(types.Resource, "last_time"), seed.SYSTEM, [row], {})
     assert last >= seed.ended(now) - HALF_HOUR
-    (done,) = await runner.run(catch_up.catch_ups, seed.SYSTEM, {"resource_id": resource_id})
+    (done,) = await runner.run(catch_ups.catch_ups, seed.SYSTEM, {"resource_id": resource_id})
     assert (done.state.value.upper(), done.recorded) in {("DONE", 6), ("DONE", 7)}
     await gateway.database.close()
 

@@ -11,8 +11,8 @@ from tests.support.house import House, Tenant
 from tests.support.metering import add_device, metered, resource_at
 from wattgate.clock import utc_now
 from wattgate.db.queries.devices import activity
+from wattgate.enums import DeviceActivity
 from wattgate.graphql.types import resources as types
-from wattgate.names import DeviceActivity
 
 RECORD = {
     "deviceId": str,

@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.schema import bring_up
-from wattgate.app.cli import app
-from wattgate.app.factory import assemble
+from wattgate.app.cli.main import app
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.errors import Conflict, NotFound
+from wattgate.graphql.execution.trusted_documents import StoredDocuments
 from wattgate.graphql.resolvers import provisioning
-from wattgate.graphql.stored_documents import StoredDocuments
 from wattgate.principal import Principal, Role
 
 PAGE = (Path(__file__).parents[1] / "docs" / "documents.md").read_text()

@@ -26,18 +26,11 @@ from hypothesis import strategies as st
 
 from tests.support.documents import bomb
 from tests.support.priced import SCHEMA, documents
-from wattgate.graphql.cost import Cost, estimate
-from wattgate.graphql.edge import Edge
-from wattgate.graphql.fields import edge_of, operation_of
-from wattgate.graphql.operation import Operation
-from wattgate.graphql.weights import (
-    ASSUMED_SIZE,
-    INTROSPECTION,
-    MUTATION,
-    STATEMENTS,
-    VALUES,
-    Amount,
-)
+from wattgate.graphql.core.cost_weights import ASSUMED_SIZE, INTROSPECTION, MUTATION, STATEMENTS, VALUES, Amount
+from wattgate.graphql.core.edge import Edge
+from wattgate.graphql.core.fields import edge_of, operation_of
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.cost.estimate import Cost, estimate
 
 RULES = [rule for rule in specified_rules if rule not in (NoUnusedFragmentsRule, NoUnusedVariablesRule)]
 

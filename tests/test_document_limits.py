@@ -21,7 +21,7 @@ from graphql import parse as parse_text
 from hypothesis import given
 
 from tests.support.documents import INTROSPECTION, ROOT, bomb, chain, own, shapeless
-from wattgate.graphql.limits import DocumentLimits, Size, measured, parse, refusal
+from wattgate.graphql.execution.document_limits import DocumentLimits, Size, measured, parse, refusal
 
 LIMITS = DocumentLimits()
 LARGE = DocumentLimits(**{one.name: 10**9 for one in fields(DocumentLimits)})

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.support.house import House
-from wattgate.realtime.event_stream import HEARTBEAT
+from wattgate.realtime.connections.event_stream import HEARTBEAT
 
 READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
 RESUMING = "subscription ($ids: [ID!]!, $since: String) { readings(resourceIds: $ids, since: $since) { value } }"

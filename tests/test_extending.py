@@ -13,16 +13,16 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from sqlmodel import SQLModel
 from tests.support.servers import serving
-from wattgate.app.auth import Authenticator
+from wattgate.app.server.auth import Authenticator
 from wattgate.db import models
 from wattgate.db.engine import Database
-from wattgate.db.identity import Identity, digest
-from wattgate.graphql.endpoint import Endpoint
-from wattgate.graphql.gate import Gate
-from wattgate.graphql.entity import operations_of
+from wattgate.db.identity.credentials import Identity, digest
+from wattgate.graphql.transport.http import Endpoint
+from wattgate.graphql.execution.pipeline import Gate
+from wattgate.graphql.core.entity import operations_of
 from wattgate.graphql.resolvers import live
-from wattgate.graphql.runner import Runner
-from wattgate.graphql.schema import build
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.execution.schema import build
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.rest_compat.routes import routes
 

@@ -12,14 +12,14 @@ from tests.support.timed import Timed
 from tests.test_mqtt import display_of
 from tests.test_storage import defined
 from wattgate.clock import from_ms, iso
-from wattgate.db.buckets import DAY, HALF_HOUR, HOUR, MINUTE
-from wattgate.db.freshness import GIVEN_UP, SECOND, Pulse, cadence, freshest, telling, told
 from wattgate.db.models import NetworkState
-from wattgate.db.series import Receipt
-from wattgate.graphql.resolvers.metering import record_meter_messages
+from wattgate.db.readings.series import Receipt
+from wattgate.energy.buckets import DAY, HALF_HOUR, HOUR, MINUTE
+from wattgate.energy.freshness import GIVEN_UP, SECOND, Pulse, cadence, freshest, telling, told
+from wattgate.energy.meter_messages import Measured, MeterMessage
+from wattgate.enums import FreshnessCause, FreshnessState
+from wattgate.graphql.resolvers.meter_messages import record_meter_messages
 from wattgate.graphql.types import resources as types
-from wattgate.names import FreshnessCause, FreshnessState
-from wattgate.realtime.meter_messages import Measured, MeterMessage
 
 LIVE, DELAYED, STALE, OFFLINE = FreshnessState
 NOON = 1_780_000_000_000

@@ -14,14 +14,14 @@ from tests.support.watching import since
 from tests.test_mqtt import Display, display_of
 from wattgate.db.models import MeterPointConsent, NetworkState
 from wattgate.db.rows import Rows
+from wattgate.energy.meter_messages import Measured, MeterMessage
+from wattgate.enums import FreshnessCause, FreshnessState, ReadingQuality
 from wattgate.errors import ConsentRevoked
-from wattgate.graphql.operation import Operation
-from wattgate.graphql.resolvers.metering import hear_intake, record_meter_messages
-from wattgate.names import FreshnessCause, FreshnessState, ReadingQuality
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.resolvers.meter_messages import hear_intake, record_meter_messages
 from wattgate.realtime import topics
 from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeard, LiveReading
-from wattgate.realtime.freshness import DeviceStatesView, FreshnessView
-from wattgate.realtime.meter_messages import Measured, MeterMessage
+from wattgate.realtime.subscriptions.freshness import DeviceStatesView, FreshnessView
 
 LIVE, DELAYED, STALE, OFFLINE = FreshnessState
 

@@ -25,7 +25,7 @@ from tests.support.node import Node
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate import errors
-from wattgate.app.factory import assemble, create_app
+from wattgate.app.server.factory import assemble, create_app
 from wattgate.app.settings import Settings
 
 DOCS = Path(__file__).parents[1] / "docs"

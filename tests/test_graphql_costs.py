@@ -13,7 +13,7 @@ from tests.support.house import Tenant, settle
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.support.socket import socket
-from wattgate.app.factory import assemble, create_app
+from wattgate.app.server.factory import assemble, create_app
 from wattgate.app.settings import Settings
 
 HELLO = {"query": "{ __typename }"}

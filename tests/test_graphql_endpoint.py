@@ -14,13 +14,13 @@ from starlette.routing import Route
 
 from tests.support.house import House
 from tests.support.servers import serving
-from wattgate.graphql.accept import media_type, wants_events
-from wattgate.graphql.endpoint import LARGE, Endpoint
-from wattgate.graphql.gate import Gate
-from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.graphql.resolvers import identity, live
-from wattgate.graphql.schema import MAX_TOLD, build, tell_all
-from wattgate.graphql.types.identity import Done
+from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.execution.pipeline import Gate
+from wattgate.graphql.execution.schema import MAX_TOLD, build, tell_all
+from wattgate.graphql.resolvers import live_readings, tokens
+from wattgate.graphql.transport.accept import media_type, wants_events
+from wattgate.graphql.transport.http import LARGE, Endpoint
+from wattgate.graphql.types.accounts import Done
 from wattgate.principal import Permission
 
 JSON = "application/json"
@@ -221,7 +221,7 @@ async def dawdle(call: Call) -> Done:
 @pytest.fixture
 async def patient(served: House) -> AsyncIterator[httpx.AsyncClient]:
     """A client on a gateway that gives operations half a second."""
-    gate = Gate(build((dawdle, identity.authenticate, live.readings)), served.gateway.runner, time_limit=0.5)
+    gate = Gate(build((dawdle, tokens.authenticate, live_readings.readings)), served.gateway.runner, time_limit=0.5)
     graphql = Endpoint(gate, served.gateway.authenticator.principal, ide=False)
     app = Starlette(routes=[Route("/graphql", graphql, methods=["GET", "POST"])])
     async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:

@@ -20,7 +20,7 @@ from schemathesis.graphql import nodes, scalar
 from tests.support.house import PASSWORD, House, Tenant, house
 from tests.support.servers import Databases
 from wattgate import errors
-from wattgate.names import camel
+from wattgate.enums import camel
 
 SCHEMA = (Path(__file__).parents[1] / "docs" / "schema.graphql").read_text()
 CODES = {one.code for one in errors.GatewayError.__subclasses__()} - {"INTERNAL", "TIMED_OUT"}

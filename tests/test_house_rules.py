@@ -11,12 +11,12 @@ from pathlib import Path
 import graphql
 
 from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
-from wattgate.graphql.operation import Operation
+from wattgate.graphql.core.operation import Operation
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "wattgate"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-SESSIONS = {"graphql/runner.py", "db/identity.py", "db/engine.py"}
+SESSIONS = {"graphql/core/runner.py", "db/identity/credentials.py", "db/engine.py"}
 
 
 def nodes(path: Path) -> Iterator[ast.AST]:
@@ -44,17 +44,17 @@ def test_only_the_runner_and_the_database_open_sessions_or_commit() -> None:
 
 def test_only_log_in_leaves_the_callers_application() -> None:
     users = [path for path in MODULES if re.search(r"\.within\(", path.read_text())]
-    assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/login.py"]
+    assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/services/login.py"]
 
 
 def test_only_background_work_asks_which_applications_there_are() -> None:
     users = [path for path in MODULES if re.search(r"\.(applications_with|soonest)\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
-        "graphql/resolvers/catch_up.py",
+        "graphql/resolvers/alert_rules.py",
+        "graphql/resolvers/catch_ups.py",
         "graphql/resolvers/deliveries.py",
-        "graphql/resolvers/mails.py",
+        "graphql/resolvers/mail.py",
         "graphql/resolvers/retention.py",
-        "graphql/resolvers/rules.py",
         "graphql/resolvers/webhooks.py",
     ]
 

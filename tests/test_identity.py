@@ -8,10 +8,10 @@ from argon2.exceptions import VerifyMismatchError
 from sqlalchemy import select
 
 from tests.support.house import PASSWORD, House, basic
-from wattgate.db.guard import SCOPED
-from wattgate.db.identity import digest
+from wattgate.db.identity.credentials import digest
+from wattgate.db.identity.passwords import DECOY, hashed, matches
 from wattgate.db.models import Account, ApplicationCredential, Token
-from wattgate.db.passwords import DECOY, hashed, matches
+from wattgate.db.tenancy_guard import SCOPED
 
 LOG_IN = """
 mutation ($app: ID, $user: String!, $password: String!) {

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.db.lately import Lately
+from wattgate.db.ttl_cache import Lately
 
 
 class Time:

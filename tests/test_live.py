@@ -18,8 +18,8 @@ from tests.support.house import House
 from wattgate.errors import Unavailable
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.events import Event
-from wattgate.realtime.feed import Feed
 from wattgate.realtime.hub import Hub
+from wattgate.realtime.subscriptions.event_queue import Feed
 
 SDL = Path(__file__).parents[1] / "docs" / "schema.graphql"
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"

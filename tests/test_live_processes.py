@@ -19,7 +19,7 @@ from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.test_cli import wattgate
-from wattgate.app.factory import assemble, create_app
+from wattgate.app.server.factory import assemble, create_app
 from wattgate.app.settings import Settings
 from wattgate.realtime.bus.commands import key_of
 from wattgate.realtime.topics import readings

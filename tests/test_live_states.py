@@ -13,7 +13,7 @@ from tests.support.metering import add_device
 from tests.support.socket import Socket, socket
 from tests.test_alerts import mark, send
 from wattgate.clock import iso, to_ms
-from wattgate.realtime.missed import MAX_MISSED
+from wattgate.realtime.subscriptions.backfill import MAX_MISSED
 
 FRESHNESS = """subscription ($ids: [ID!]!) {
     freshness(resourceIds: $ids) { resourceId freshness { state cause asOf ageSeconds expectedEverySeconds } } }"""

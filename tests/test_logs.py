@@ -13,10 +13,10 @@ from websockets.typing import Origin, Subprotocol
 from tests.support.house import PASSWORD, basic
 from tests.support.processes import gateway
 from tests.test_serving import AT_ONCE, Home, home
-from wattgate.app.logs import Json, Text, clean
-from wattgate.names import TRACE_ID
+from wattgate.app.observability.logs import Json, Text, clean
+from wattgate.enums import TRACE_ID
 from wattgate.principal import Principal, Role
-from wattgate.trail import CALLER
+from wattgate.request_context import CALLER
 
 __all__ = ["home"]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.messages.addresses import Mailbox, NotMailable, check_line, mailbox
-from wattgate.messages.mail import Letter, compose, read
+from wattgate.delivery.channels.mail import Letter, compose, read
+from wattgate.delivery.mail_addresses import Mailbox, NotMailable, check_line, mailbox
 
 LINK = "https://energy.example/unsubscribe/" + "a" * 120
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattgate.db.models import NetworkState
-from wattgate.realtime.meter_messages import Measured, MeterMessage, Unreadable, read_message
+from wattgate.energy.meter_messages import Measured, MeterMessage, Unreadable, read_message
 
 MAC = "BCDDC2C6A91C"
 ELECTRICITY_TOPIC, GAS_TOPIC, STATE_TOPIC = (

@@ -12,7 +12,7 @@ from tests.support.processes import gateway
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.test_serving import AT_ONCE, Home, home
-from wattgate.app.factory import assemble, create_app
+from wattgate.app.server.factory import assemble, create_app
 from wattgate.app.settings import Settings
 from wattgate.metrics import HTTP_SECONDS, METRICS
 

@@ -25,17 +25,17 @@ from tests.support.metering import add_device
 from tests.support.schema import bring_up
 from tests.support.servers import Broker, Databases, Relay, broker, database_on
 from tests.support.socket import socket
-from wattgate.app.factory import assemble
-from wattgate.app.mqtt_intake import MAX_TOLD, FaultLog, MqttIntake
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings
+from wattgate.app.workers.mqtt_intake import MAX_TOLD, FaultLog, MqttIntake
 from wattgate.clock import iso, utc_now
 from wattgate.db.models import Intake, NetworkState
+from wattgate.energy.meter_messages import Measured, MeterMessage
 from wattgate.errors import BadInput
-from wattgate.graphql.resolvers.metering import MAX_MESSAGES, Refusal, record_meter_messages
+from wattgate.graphql.resolvers.meter_messages import MAX_MESSAGES, Refusal, record_meter_messages
 from wattgate.graphql.types import resources as types
-from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.meter_messages import Measured, MeterMessage
+from wattgate.realtime.server_address import Address
 
 QUICKLY = Backoff(shortest=0.02, longest=0.1)
 FIELDS = {
@@ -390,7 +390,7 @@ async def test_what_comes_while_the_gateway_is_away_is_delivered_afterwards(
 async def test_when_more_comes_than_has_room_the_intake_connects_anew_for_it(
     connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "wattgate.app.mqtt_intake")
+    caplog.set_level("INFO", "wattgate.app.workers.mqtt_intake")
     display = await display_of(connected[0].one)
     topic = f"glow/{display.hardware_id}/SENSOR/electricitymeter"
     *instants, last = a_while_ago(21)

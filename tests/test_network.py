@@ -16,13 +16,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tests.support.house import House, Tenant
 from tests.support.metering import START, Metered, metered, record
 from tests.support.schema import bring_up
-from wattgate.app.factory import assemble
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings
-from wattgate.db import meter_points
+from wattgate.db.meter_network import InventoryDevice, MeterPoint, Register, RegistryNetwork, Value
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint
-from wattgate.db.network import InventoryDevice, MeterPoint, Register, RegistryNetwork, Value
+from wattgate.energy import meter_points
+from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import eligibility
-from wattgate.graphql.runner import Runner
 from wattgate.realtime.bus.memory import MemoryBus
 
 

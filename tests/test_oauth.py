@@ -11,9 +11,9 @@ from sqlalchemy import select, update
 
 from tests.support import people
 from tests.support.house import PASSWORD, House
-from wattgate.db.guard import SCOPED
-from wattgate.db.identity import digest
+from wattgate.db.identity.credentials import digest
 from wattgate.db.models import AuthorizationCode, OAuthClient, RefreshToken, Token
+from wattgate.db.tenancy_guard import SCOPED
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers.oauth import s256
 from wattgate.principal import SCOPES, Permission

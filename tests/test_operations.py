@@ -11,16 +11,16 @@ from starlette.applications import Starlette
 
 from tests.support.redis_server import redis_server
 from tests.support.watching import reading
-from wattgate.app.logs import Json
-from wattgate.app.serving import config
+from wattgate.app.observability.logs import Json
+from wattgate.app.server.serving import config
 from wattgate.app.settings import Settings
+from wattgate.enums import TRACE_ID
 from wattgate.metrics import METRICS
-from wattgate.names import TRACE_ID
 from wattgate.principal import Principal, Role
-from wattgate.realtime.address import Address
 from wattgate.realtime.bus import KEPT_ENTRIES
 from wattgate.realtime.bus.commands import CONNECTIONS, key_of
 from wattgate.realtime.bus.redis import RedisBus
+from wattgate.realtime.server_address import Address
 
 PAGE = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
 FULL_STREAM = 20 * 1024

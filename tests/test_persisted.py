@@ -11,9 +11,9 @@ import pytest
 from tests.support.house import House, house
 from tests.support.socket import socket
 from wattgate.errors import PersistedQueryNotFound
-from wattgate.graphql.resolvers import documents
-from wattgate.graphql.resolvers.documents import NewDocument
-from wattgate.realtime.texts import digest_of
+from wattgate.graphql.resolvers import trusted_documents
+from wattgate.graphql.resolvers.trusted_documents import NewDocument
+from wattgate.realtime.apq_store import digest_of
 
 DOORS = ("post", "get", "socket", "stream", "stream by get")
 each_door = pytest.mark.parametrize("door", DOORS)
@@ -66,12 +66,12 @@ def by_digest(text: str, *, version: Any = 1) -> Asked:
 
 async def register(home: House, text: str, document_id: str | None = None) -> str:
     new = [NewDocument(document_id or digest_of(text), text, "Q")]
-    await home.gateway.runner.run(documents.register_documents, home.one.system, {"documents": new})
+    await home.gateway.runner.run(trusted_documents.register_documents, home.one.system, {"documents": new})
     return document_id or f"sha256:{digest_of(text)}"
 
 
 async def require(home: House, required: bool) -> None:
-    await home.gateway.runner.run(documents.require_trusted_documents, home.one.system, {"required": required})
+    await home.gateway.runner.run(trusted_documents.require_trusted_documents, home.one.system, {"required": required})
 
 
 def told(answer: Any) -> tuple[str, str]:

@@ -24,10 +24,10 @@ from tests.support.pricing import (
 )
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffBand
-from wattgate.db.pricing import Bill, Sample, by_bucket, exactly, explain, half_up, priced, rounded
-from wattgate.db.tariffs import problems_of
-from wattgate.db.timeline import Price, Prices, reach, spans, standing
-from wattgate.names import CostLineKind, Period, TariffKind, Weekday
+from wattgate.energy.pricing import Bill, Sample, by_bucket, exactly, explain, half_up, priced, rounded
+from wattgate.energy.tariffs import problems_of
+from wattgate.energy.timeline import Price, Prices, reach, spans, standing
+from wattgate.enums import CostLineKind, Period, TariffKind, Weekday
 
 LONDON = ZoneInfo("Europe/London")
 ZONES = ["UTC", "Europe/London", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Cairo"]

@@ -17,20 +17,20 @@ from tests.support.outbox import Post
 from tests.support.sinks import Sink, answering, closing, sink
 from tests.test_deliveries import post
 from tests.test_web_push import CONTACT, KEY, NOW
-from wattgate.app.deliveries import Carrier, Deliveries
+from wattgate.app.workers.deliveries import Carrier, Deliveries
 from wattgate.db.models import Account, Delivery
+from wattgate.delivery.channels.channel import Content, Outgoing, Sent
+from wattgate.delivery.channels.push import Provider, Push
+from wattgate.delivery.channels.web_push import MAX_PLAINTEXT, Vapid
+from wattgate.delivery.http.egress import ANYWHERE, PUBLIC
+from wattgate.delivery.http.outbound_http import Callout
+from wattgate.enums import DeliveryKind, NotificationState
 from wattgate.errors import BadInput
-from wattgate.graphql.operation import Call, Kind
-from wattgate.graphql.operation import operation as declare
-from wattgate.graphql.resolvers import pushes
+from wattgate.graphql.core.operation import Call, Kind
+from wattgate.graphql.core.operation import operation as declare
+from wattgate.graphql.resolvers import push as pushes
 from wattgate.graphql.resolvers.accounts import MAX_TOKENS
 from wattgate.graphql.types.alerts import Channel, Priority
-from wattgate.messages.callout import Callout
-from wattgate.messages.channel import Content, Outgoing, Sent
-from wattgate.messages.destination import ANYWHERE, PUBLIC
-from wattgate.messages.push import Provider, Push
-from wattgate.messages.web_push import MAX_PLAINTEXT, Vapid
-from wattgate.names import DeliveryKind, NotificationState
 from wattgate.principal import Permission
 
 __all__ = ["post"]

@@ -14,11 +14,11 @@ from sqlmodel import SQLModel, col
 from tests.support.house import House
 from wattgate.clock import utc_now
 from wattgate.db.engine import Database
-from wattgate.db.guard import SCOPED, UnscopedStatement
 from wattgate.db.models import Tariff, Tenanted
 from wattgate.db.reader import fetch
+from wattgate.db.tenancy_guard import SCOPED, UnscopedStatement
 from wattgate.errors import BadInput, Unavailable
-from wattgate.spans import NoSpans
+from wattgate.tracer import NoSpans
 
 MODELS = sorted(
     (mapper.class_ for mapper in SQLModel._sa_registry.mappers if issubclass(mapper.class_, Tenanted)),

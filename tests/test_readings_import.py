@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 
 from tests.support.command import wattgate
 from tests.support.house import Tenant, tenant_on
-from wattgate.app.cli import app
-from wattgate.app.readings_import import Columns
+from wattgate.app.cli.imports.readings import Columns
+from wattgate.app.cli.main import app
 from wattgate.clock import TimeRange
-from wattgate.db.reading_series import Bucket
+from wattgate.db.readings.reading_series import Bucket
+from wattgate.enums import Function, Period
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers import readings
-from wattgate.names import Function, Period
 
 LONDON = ZoneInfo("Europe/London")
 HALF_HOUR = timedelta(minutes=30)

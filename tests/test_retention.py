@@ -15,18 +15,18 @@ from tests.support.schema import bring_up
 from tests.support.servers import database_on
 from tests.support.tables import put
 from tests.support.timed import Timed, half_hours
-from wattgate.app.factory import assemble
-from wattgate.app.readings_import import import_csv
+from wattgate.app.cli.imports.readings import import_csv
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings
-from wattgate.app.upkeep import upkeep
+from wattgate.app.workers.maintenance import upkeep
 from wattgate.clock import to_ms
-from wattgate.db import partitions, recording
 from wattgate.db.engine import Database
-from wattgate.db.recording import Incoming, Readings
-from wattgate.db.series import Series
+from wattgate.db.readings import partitions, recording
+from wattgate.db.readings.recording import Incoming, Readings
+from wattgate.db.readings.series import Series
 from wattgate.graphql.resolvers import retention
 from wattgate.principal import Principal, Role
-from wattgate.rest_compat.intake import NDJSON
+from wattgate.rest_compat.bulk_intake import NDJSON
 
 DAY = timedelta(days=1)
 SET = """

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattgate.clock import to_ms
-from wattgate.db import rules
-from wattgate.db.buckets import DAY, HOUR, MINUTE
-from wattgate.db.rules import Firing, Quiet, Rule, State
-from wattgate.names import Function, ThresholdSide
+from wattgate.energy import alert_rules
+from wattgate.energy.alert_rules import Firing, Quiet, Rule, State
+from wattgate.energy.buckets import DAY, HOUR, MINUTE
+from wattgate.enums import Function, ThresholdSide
 
 LONDON = ZoneInfo("Europe/London")
 NIGHT = Quiet(time(22), time(7), LONDON)
@@ -33,7 +33,7 @@ some_rules = st.builds(
 )
 
 
-def plain_result(rule: Rule, known: list[rules.Sample], at: int) -> Fraction | None:
+def plain_result(rule: Rule, known: list[alert_rules.Sample], at: int) -> Fraction | None:
     """The result of the window that ends at an instant, looked up anew."""
     inside = [value for when, value in known if at - rule.window < when <= at]
     match rule.function:
@@ -48,7 +48,7 @@ def plain_result(rule: Rule, known: list[rules.Sample], at: int) -> Fraction | N
             return Fraction(max(inside))
 
 
-def plain(rule: Rule, known: list[rules.Sample], after: int, fresh_from: int) -> list[int]:
+def plain(rule: Rule, known: list[alert_rules.Sample], after: int, fresh_from: int) -> list[int]:
     """When a rule fires: the same, said with plain words."""
     holds = told = False
     fired = []
@@ -69,20 +69,22 @@ def plain(rule: Rule, known: list[rules.Sample], after: int, fresh_from: int) ->
 
 @given(some_rules, samples, st.integers(-1, DAY), st.integers(0, 2 * DAY))
 def test_a_threshold_fires_as_the_plain_model_says(
-    rule: Rule, known: list[rules.Sample], after: int, fresh_from: int
+    rule: Rule, known: list[alert_rules.Sample], after: int, fresh_from: int
 ) -> None:
-    _, firings = rules.threshold(rule, State(), known, after=after, fresh_from=fresh_from)
+    _, firings = alert_rules.threshold(rule, State(), known, after=after, fresh_from=fresh_from)
     assert [one.at for one in firings] == plain(rule, known, after, fresh_from)
 
 
 @given(some_rules, samples, st.integers(0, 40))
-def test_it_does_not_matter_in_how_many_parts_samples_come(rule: Rule, known: list[rules.Sample], cut: int) -> None:
-    whole = rules.threshold(rule, State(), known, after=-1, fresh_from=0)
+def test_it_does_not_matter_in_how_many_parts_samples_come(
+    rule: Rule, known: list[alert_rules.Sample], cut: int
+) -> None:
+    whole = alert_rules.threshold(rule, State(), known, after=-1, fresh_from=0)
     first = known[:cut]
-    state, before = rules.threshold(rule, State(), first, after=-1, fresh_from=0)
+    state, before = alert_rules.threshold(rule, State(), first, after=-1, fresh_from=0)
     seen = first[-1][0] if first else -1
     filling = [one for one in known if one[0] > seen - rule.window]
-    state, then = rules.threshold(rule, state, filling, after=seen, fresh_from=0)
+    state, then = alert_rules.threshold(rule, state, filling, after=seen, fresh_from=0)
     assert (state, before + then) == whole
 
 
@@ -107,9 +109,9 @@ def test_silence_is_told_when_looking_every_minute_would_tell_it(
     state, told = State(), []
     for minute in range(minutes[0], until):
         last = max(one for one in minutes if one <= minute)
-        state, firing = rules.silence(rule, state, last * MINUTE, minute * MINUTE)
+        state, firing = alert_rules.silence(rule, state, last * MINUTE, minute * MINUTE)
         told += [firing] if firing else []
-    assert rules.silences(rule, instants, until * MINUTE) == told
+    assert alert_rules.silences(rule, instants, until * MINUTE) == told
 
 
 @pytest.mark.parametrize(
@@ -124,18 +126,18 @@ def test_a_budget_is_told_once_a_period_when_it_will_be_exceeded() -> None:
     day = Rule(window=6 * HOUR, threshold=240)
     edges = list(range(0, 2 * DAY + 1, HOUR))
     amounts = [5] * 12 + [20] * 12 + [11] * 24  # the first day will exceed it from the 19th hour on, the second at once
-    firings = rules.paces(day, edges, amounts, [0, DAY, 2 * DAY], moments=edges)
+    firings = alert_rules.paces(day, edges, amounts, [0, DAY, 2 * DAY], moments=edges)
     assert [one.at // HOUR for one in firings] == [19, 30]
 
 
 def test_a_sum_that_is_to_stay_above_a_threshold_is_not_judged_while_samples_are_missing() -> None:
     rule = Rule(window=HOUR, threshold=10, side=ThresholdSide.BELOW, whole=2)
     half = 30 * MINUTE
-    assert rules.threshold(rule, State(), [(0, 3), (4 * half, 3)], after=-1, fresh_from=0)[1] == []
-    assert len(rules.threshold(rule, State(), [(0, 3), (half, 3)], after=-1, fresh_from=0)[1]) == 1
+    assert alert_rules.threshold(rule, State(), [(0, 3), (4 * half, 3)], after=-1, fresh_from=0)[1] == []
+    assert len(alert_rules.threshold(rule, State(), [(0, 3), (half, 3)], after=-1, fresh_from=0)[1]) == 1
 
 
 def test_the_moment_of_a_firing_is_when_its_sample_is_complete() -> None:
     delay = timedelta(minutes=30) // timedelta(milliseconds=1)
-    firings = rules.threshold(Rule(window=HOUR), State(), [(0, 1)], after=-1, fresh_from=0, delay=delay)[1]
+    firings = alert_rules.threshold(Rule(window=HOUR), State(), [(0, 1)], after=-1, fresh_from=0, delay=delay)[1]
     assert firings == [Firing(delay, Fraction(1))]

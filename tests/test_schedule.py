@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from wattgate.messages.schedule import LONGEST_ASKED, MAIL, PUSH, SCHEDULES, WEBHOOK, Schedule
-from wattgate.names import DeliveryKind
+from wattgate.delivery.schedule import LONGEST_ASKED, MAIL, PUSH, SCHEDULES, WEBHOOK, Schedule
+from wattgate.enums import DeliveryKind
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)

@@ -8,10 +8,10 @@ from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLObjectType
 from tests.support.doors import SCHEMA
 from tests.support.house import House
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.schema import build
+from wattgate.graphql.execution.schema import build
 from wattgate.rest_compat.examples import EXAMPLES
+from wattgate.rest_compat.formats import SHAPES
 from wattgate.rest_compat.openapi import document
-from wattgate.rest_compat.shapes import SHAPES
 
 SDL = Path(__file__).parents[1] / "docs" / "schema.graphql"
 DOCUMENT = document(OPERATIONS, build(OPERATIONS), "/api/v0-1")

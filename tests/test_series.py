@@ -16,12 +16,12 @@ from strawberry import ID
 from tests.support.calendar import label
 from tests.support.house import House, operation
 from wattgate.clock import TimeRange
-from wattgate.db.reading_series import ReadingSeries
-from wattgate.graphql.operation import Kind
+from wattgate.db.readings.reading_series import ReadingSeries
+from wattgate.enums import BucketQuality, Function, Period, ReadingQuality, Weekday
+from wattgate.graphql.core.operation import Kind
 from wattgate.graphql.resolvers import readings, recording
 from wattgate.graphql.types import readings as types
 from wattgate.graphql.types import resources as resource_types
-from wattgate.names import BucketQuality, Function, Period, ReadingQuality, Weekday
 
 LONDON = ZoneInfo("Europe/London")
 CLOCK_CHANGES = {

@@ -20,9 +20,9 @@ from tests.support.processes import gateway
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.test_cli import wattgate
-from wattgate.app.drain import Drain, Readiness
-from wattgate.app.factory import assemble, create_app
-from wattgate.app.serving import Server, address, config, listeners
+from wattgate.app.server.drain import Drain, Readiness
+from wattgate.app.server.factory import assemble, create_app
+from wattgate.app.server.serving import Server, address, config, listeners
 from wattgate.app.settings import Settings
 
 LINE = b'{"resourceId": "%s", "at": "2026-11-01T00:00:00Z", "value": 1, "field": "POWER"}\n'

@@ -10,12 +10,12 @@ import pytest
 from tests.support import spec
 from tests.support.house import House
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.fields import edge_of
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.execution.schema import build
 from wattgate.graphql.resolvers.webhooks import record_webhook
-from wattgate.graphql.schema import build
-from wattgate.graphql.types import alerts, content, identity, resources, webhooks
+from wattgate.graphql.types import accounts, alerts, content, resources, webhooks
 from wattgate.rest_compat.openapi import document
-from wattgate.rest_compat.render import name_of
+from wattgate.rest_compat.row_renderer import name_of
 
 TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 JSON_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int}
@@ -34,7 +34,7 @@ SHAPES = {
     "### Terms and conditions user response": content.TermsConditionsUser,
     "### FAQ": content.Faq,
     "### Webhook": webhooks.Webhook,
-    "### Account": identity.Account,
+    "### Account": accounts.Account,
     "### Resource type": resources.ResourceType,
 }
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattgate.clock import from_ms
-from wattgate.db.limits import Limits
 from wattgate.db.models import StorageDefinition, StorageField
-from wattgate.db.storage import MAX_SCALED, Field, Refused, fields_of
+from wattgate.energy.storage_fields import MAX_SCALED, Field, Refused, fields_of
+from wattgate.energy.storage_limits import Limits
 
 
 def defined(datatype: str = "fixedpoint(3)", negative: bool = False, **changes: str) -> tuple[Field, ...]:

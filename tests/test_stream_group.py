@@ -12,9 +12,9 @@ from wattgate.errors import GatewayError
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.stream_group import StreamGroup
-from wattgate.realtime.subscription import Message, Selection, Subscription
-from wattgate.realtime.watch import Watch
+from wattgate.realtime.subscriptions.stream_group import StreamGroup
+from wattgate.realtime.subscriptions.subscription import Message, Selection, Subscription
+from wattgate.realtime.subscriptions.subscription_source import Watch
 
 TOPICS = ("a", "b")
 

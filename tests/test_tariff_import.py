@@ -14,10 +14,10 @@ import pytest
 from tests.support.command import wattgate
 from tests.support.house import Tenant, tenant_on
 from wattgate.clock import iso
-from wattgate.graphql.fields import edge_named
-from wattgate.graphql.types.ranges import TimeRange
+from wattgate.graphql.core.fields import edge_named
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.tariffs import Tariff
+from wattgate.graphql.types.time_ranges import TimeRange
 
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)

@@ -15,11 +15,11 @@ from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
 from wattgate.clock import iso, utc_now
 from wattgate.db.models import Tariff, TariffBand
-from wattgate.db.tariffs import problems_of
+from wattgate.energy.tariffs import problems_of
+from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import NotFound
 from wattgate.graphql.resolvers.tariffs import withdraw_tariff
 from wattgate.graphql.types.tariffs import NewTariffBlock
-from wattgate.names import Period, TariffKind, Weekday
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 MONDAY = datetime(2026, 1, 5)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from wattgate.app.cli import app
+from wattgate.app.cli.main import app
 
 GOOD = '<html lang="en"><p>Dear {{ name }}</p></html>'
 

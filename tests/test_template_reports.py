@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from wattgate.messages.templates.finding import Severity
-from wattgate.messages.templates.rendering import Source, render
-from wattgate.messages.templates.report import FAIL_BYTES, WARN_BYTES, preview, report
+from wattgate.delivery.templates.diagnostics import Severity
+from wattgate.delivery.templates.rendering import Source, render
+from wattgate.delivery.templates.report import FAIL_BYTES, WARN_BYTES, preview, report
 
 GOOD = Source(
     '<html lang="en"><body><p>Dear {{ name }}</p><p>{{ kwh }} kWh: <a href="{{ link }}">see</a></p></body></html>',

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.messages.templates.engine import MAX_SOURCE
-from wattgate.messages.templates.finding import DoesNotParse, TemplateFault, TooMuch, ValueRefused, VariablesMissing
-from wattgate.messages.templates.rendering import Source, draft, render
-from wattgate.messages.templates.sink import Limits
+from wattgate.delivery.templates.diagnostics import DoesNotParse, TemplateFault, TooMuch, ValueRefused, VariablesMissing
+from wattgate.delivery.templates.engine import MAX_SOURCE
+from wattgate.delivery.templates.output_writer import Limits
+from wattgate.delivery.templates.rendering import Source, draft, render
 
 ATTACKS = st.sampled_from(
     (

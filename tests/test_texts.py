@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.redis_server import RedisServer, redis_server
-from wattgate.realtime.address import Address
+from wattgate.realtime.apq_store import EACH, TTL_SECONDS, LocalTexts, RedisTexts, Texts, digest_of, is_digest
 from wattgate.realtime.bus.commands import Commands
-from wattgate.realtime.redis_presence import Presence
-from wattgate.realtime.texts import EACH, TTL_SECONDS, LocalTexts, RedisTexts, Texts, digest_of, is_digest
+from wattgate.realtime.bus.optional_commands import Presence
+from wattgate.realtime.server_address import Address
 
 
 @pytest.fixture(scope="module")

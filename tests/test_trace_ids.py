@@ -8,7 +8,7 @@ import pytest
 from tests.support.house import House
 from tests.support.socket import socket
 from tests.test_event_streams import TOKEN, asking, stream
-from wattgate.trail import new_trace_id, traced_as
+from wattgate.request_context import new_trace_id, traced_as
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"

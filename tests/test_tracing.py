@@ -27,12 +27,12 @@ from tests.support.servers import serving
 from tests.support.socket import socket
 from tests.test_serving import AT_ONCE, Home, home
 from tests.test_trace_ids import TRACE, TRACEPARENT
-from wattgate.app.factory import create_app
-from wattgate.app.serving import address, listeners
+from wattgate.app.observability.telemetry import Ids, Telemetry
+from wattgate.app.observability.tracing import NoTracing, tracing
+from wattgate.app.server.factory import create_app
+from wattgate.app.server.serving import address, listeners
 from wattgate.app.settings import Settings
-from wattgate.app.telemetry import Ids, Telemetry
-from wattgate.app.tracing import NoTracing, tracing
-from wattgate.names import TRACE_ID
+from wattgate.enums import TRACE_ID
 
 __all__ = ["home"]
 

@@ -6,14 +6,14 @@ from uuid import uuid4
 import pytest
 
 from tests.support.house import Tenant
-from wattgate.app.auth import Authenticator
-from wattgate.db.identity import Identity
+from wattgate.app.server.auth import Authenticator
+from wattgate.db.identity.credentials import Identity
 from wattgate.errors import Conflict, NotFound
-from wattgate.graphql.resolvers import documents
-from wattgate.graphql.resolvers.documents import NewDocument, Registered
-from wattgate.graphql.stored_documents import StoredDocuments, stored_id
+from wattgate.graphql.execution.trusted_documents import StoredDocuments, stored_id
+from wattgate.graphql.resolvers import trusted_documents
+from wattgate.graphql.resolvers.trusted_documents import NewDocument, Registered
 from wattgate.principal import Principal, Role
-from wattgate.realtime.texts import digest_of
+from wattgate.realtime.apq_store import digest_of
 
 
 def document() -> str:
@@ -22,18 +22,20 @@ def document() -> str:
 
 
 async def register(tenant: Tenant, *new: NewDocument) -> Registered:
-    made = await tenant.gateway.runner.run(documents.register_documents, tenant.system, {"documents": new})
+    made = await tenant.gateway.runner.run(trusted_documents.register_documents, tenant.system, {"documents": new})
     assert isinstance(made, Registered)
     return made
 
 
 async def known(tenant: Tenant) -> dict[str, str]:
-    found = await tenant.gateway.runner.run(documents.registered_documents, tenant.system, {})
+    found = await tenant.gateway.runner.run(trusted_documents.registered_documents, tenant.system, {})
     return {one.document_id: one.text for one in found}
 
 
 async def remove(tenant: Tenant, *ids: str) -> int:
-    return int(await tenant.gateway.runner.run(documents.remove_documents, tenant.system, {"document_ids": ids}))
+    return int(
+        await tenant.gateway.runner.run(trusted_documents.remove_documents, tenant.system, {"document_ids": ids})
+    )
 
 
 def stored(tenant: Tenant, **more: float) -> StoredDocuments:
@@ -68,7 +70,7 @@ async def test_another_applications_documents_are_not_found(settled: Tenant) -> 
     assert await stored(settled).text(str(uuid4()), digest_of(one)) is None
     nobodys = Principal(Role.SYSTEM, application_id="nobody")
     with pytest.raises(NotFound):
-        await settled.gateway.runner.run(documents.register_documents, nobodys, {"documents": []})
+        await settled.gateway.runner.run(trusted_documents.register_documents, nobodys, {"documents": []})
 
 
 async def test_what_is_registered_again_stays_as_it_is(settled: Tenant) -> None:
@@ -136,9 +138,9 @@ def test_which_ids_there_are() -> None:
 async def strict(settled: Tenant) -> AsyncIterator[Tenant]:
     """The tenant, whose application requires registered documents."""
     run = settled.gateway.runner.run
-    await run(documents.require_trusted_documents, settled.system, {"required": True})
+    await run(trusted_documents.require_trusted_documents, settled.system, {"required": True})
     yield settled
-    await run(documents.require_trusted_documents, settled.system, {"required": False})
+    await run(trusted_documents.require_trusted_documents, settled.system, {"required": False})
 
 
 async def callers(tenant: Tenant) -> dict[str, bool]:
@@ -183,6 +185,6 @@ async def test_requiring_documents_says_how_many_there_are(settled: Tenant) -> N
     one = document()
     await register(settled, NewDocument(digest_of(one), one, "Q"))
     run = settled.gateway.runner.run
-    count = await run(documents.require_trusted_documents, settled.system, {"required": False})
+    count = await run(trusted_documents.require_trusted_documents, settled.system, {"required": False})
     assert count == len(await known(settled))
     assert count > 0

@@ -11,9 +11,9 @@ from sqlalchemy import select, text, update
 
 from tests.support import people
 from tests.support.house import PASSWORD, House, basic
-from wattgate.db.attempts import refuse_in_haste
-from wattgate.db.guard import SCOPED
+from wattgate.db.identity.login_backoff import refuse_in_haste
 from wattgate.db.models import Account, OneTimeCode, Token
+from wattgate.db.tenancy_guard import SCOPED
 from wattgate.errors import RateLimited
 from wattgate.graphql.resolvers import profiles, registration
 from wattgate.realtime import topics

@@ -17,7 +17,7 @@ import pytest
 from tests.support.house import PASSWORD
 from tests.support.link import Link, link, running, told
 from tests.test_cli import wattgate
-from wattgate.app.watch import Refused, age, line, socket_url
+from wattgate.app.cli.watch import Refused, age, line, socket_url
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from tests.support.browsers import Browser
-from wattgate.messages.web_push import (
+from wattgate.delivery.channels.web_push import (
     CURVE,
     MAX_PLAINTEXT,
     BadKey,

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattgate.clock import TimeRange
-from wattgate.db import buckets
+from wattgate.energy import buckets
+from wattgate.enums import Period
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.cost import cost_of_call
-from wattgate.graphql.edge import Edge
-from wattgate.graphql.operation import Operation
-from wattgate.graphql.weights import (
+from wattgate.graphql.core.cost_weights import (
     HASHING,
     MUTATION,
     STATEMENTS,
@@ -27,7 +25,9 @@ from wattgate.graphql.weights import (
     rows,
     samples,
 )
-from wattgate.names import Period
+from wattgate.graphql.core.edge import Edge
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.cost.estimate import cost_of_call
 from wattgate.principal import Permission
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -22,8 +22,8 @@ from tests.support.sinks import Received, Sink, answering, hanging, sink
 from tests.test_cli import wattgate
 from wattgate.clock import utc_now
 from wattgate.db.models import Notification
+from wattgate.enums import DeliveryState, NotificationState
 from wattgate.graphql.types.alerts import Channel
-from wattgate.names import DeliveryState, NotificationState
 
 LEASE = "2"
 

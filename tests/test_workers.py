@@ -152,7 +152,9 @@ async def test_a_worker_that_hangs_is_killed(home: Home, redis: RedisServer) -> 
 
 
 def test_workers_that_cannot_start_end_the_gateway(tmp_path: Path) -> None:
-    script = "from wattgate.app.launcher import launch; from wattgate.app.settings import Settings; import logging;"
+    script = (
+        "from wattgate.app.server.launcher import launch; from wattgate.app.settings import Settings; import logging;"
+    )
     script += "logging.basicConfig(); raise SystemExit(launch(Settings(), 2))"
     done = subprocess.run(  # not by the command, which would look at the database first
         [sys.executable, "-c", script],

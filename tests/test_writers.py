@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.house import House
 from tests.support.tables import check_rollups
-from wattgate.graphql import bulk
-from wattgate.rest_compat.intake import NDJSON
+from wattgate.graphql.transport import bulk
+from wattgate.rest_compat.bulk_intake import NDJSON
 
 DAY = datetime(2026, 4, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)

@@ -15,10 +15,10 @@ from graphql.type.directives import GraphQLDisableErrorPropagationDirective
 from strawberry.execution import optimized_is_awaitable
 
 from tests.compiled.documents import Request
-from wattgate.graphql.compiled.engine import OFF_SECONDS, Engine
-from wattgate.graphql.documents import Document, Invalid
-from wattgate.graphql.executor import Executor
-from wattgate.graphql.schema import MAX_TOLD, tell, tell_all
+from wattgate.graphql.execution.compiled.engine import OFF_SECONDS, Engine
+from wattgate.graphql.execution.documents import Document, Invalid
+from wattgate.graphql.execution.executor import Executor
+from wattgate.graphql.execution.schema import MAX_TOLD, tell, tell_all
 
 OTHER_ERRORS = "errors of no data"
 """A difference that may be: it is none where graphql-core finds these errors too, when it cancels nothing."""

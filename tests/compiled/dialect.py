@@ -29,12 +29,12 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
-from wattgate.graphql.compiled import engine, shape
-from wattgate.graphql.compiled.arguments import NO_VARIABLES, NOTHING, Arguments, Bind, names_variable
-from wattgate.graphql.compiled.reach import Reach
-from wattgate.graphql.documents import Document
-from wattgate.graphql.edge import Edge
-from wattgate.graphql.operation import Kind, Operation
+from wattgate.graphql.core.edge import Edge
+from wattgate.graphql.core.field_source import Reach
+from wattgate.graphql.core.operation import Kind, Operation
+from wattgate.graphql.execution.compiled import engine, selection_tree
+from wattgate.graphql.execution.compiled.arguments import NO_VARIABLES, NOTHING, Arguments, Bind, names_variable
+from wattgate.graphql.execution.documents import Document
 from wattgate.principal import Permission
 
 EXECUTE = execution.execute
@@ -73,10 +73,10 @@ def reach_of(kind: GraphQLObjectType, one: GraphQLField) -> Edge:
     return Edge(load, Permission.ANYONE)
 
 
-class Shaper(shape.Shaper):
+class Shaper(selection_tree.Shaper):
     """Makes operations of the root's fields."""
 
-    def root(self) -> shape.Selected:
+    def root(self) -> selection_tree.Selected:
         found = super().root()
         slots = (replace(one, reach=_operation(one.reach)) for one in found.slots)
         return replace(found, slots=tuple(slots))
@@ -239,7 +239,7 @@ async def _executed(schema: GraphQLSchema, document: Document, variables: Any, g
 
 
 PATCHES: tuple[tuple[Any, str, Any], ...] = (
-    (shape, "reach_of", reach_of),
+    (selection_tree, "reach_of", reach_of),
     (engine, "Binder", Binder),
     (engine, "Shaper", Shaper),
     (engine, "tell_all", list),  # errors are told as they are

@@ -11,10 +11,10 @@ from typing import Any
 from tests.support.house import Tenant, settle
 from tests.support.metering import add_device, metered
 from tests.support.schema import bring_up
-from wattgate.app.factory import Gateway, assemble
+from wattgate.app.server.factory import Gateway, assemble
 from wattgate.app.settings import Settings
-from wattgate.graphql.context import Context
-from wattgate.graphql.runner import Runner
+from wattgate.graphql.core.context import Context
+from wattgate.graphql.core.runner import Runner
 from wattgate.principal import Principal, Role
 
 NOW = datetime(2026, 3, 2, 12, 10, tzinfo=UTC)

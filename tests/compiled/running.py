@@ -19,9 +19,9 @@ from tests.compiled.comparing import (
     possible_errors,
 )
 from tests.compiled.documents import Request
-from wattgate.graphql.documents import Documents
-from wattgate.graphql.limits import DocumentLimits
-from wattgate.graphql.schema import MAX_TOLD
+from wattgate.graphql.execution.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents import Documents
+from wattgate.graphql.execution.schema import MAX_TOLD
 
 GRAPHQL_CORE_LEAVES = [
     pytest.mark.filterwarnings(f"ignore:{where}(Executor|GraphQLCoreConverter)\\.:{kind}")

@@ -31,10 +31,10 @@ from tests.compiled.types import (
     Thing,
     Tile,
 )
-from wattgate.graphql.fields import field_of
-from wattgate.graphql.operation import Kind, Operation, operation
-from wattgate.graphql.schema import Schema
-from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.core.fields import field_of
+from wattgate.graphql.core.operation import Kind, Operation, operation
+from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.execution.schema import Schema
 from wattgate.principal import Permission
 
 

@@ -17,14 +17,14 @@ from typing import Any
 
 from graphql import OperationType, Undefined
 
-from wattgate.graphql.compiled import arguments, engine, source, values
-from wattgate.graphql.context import Context
+from wattgate.graphql.core.context import Context
+from wattgate.graphql.execution.compiled import arguments, codegen, engine, values
 
 CHOSEN = "WATTGATE_TEST_SWITCHED_OFF"
 
 
 def _fast(name: str, condition: str) -> Callable[[], None]:
-    return lambda: source.FAST.update({name: condition})
+    return lambda: codegen.FAST.update({name: condition})
 
 
 def _edited(pattern: str, replacement: str) -> Callable[[], None]:
@@ -33,7 +33,7 @@ def _edited(pattern: str, replacement: str) -> Callable[[], None]:
     def compile_edited(text: str, *more: Any) -> Any:
         return builtins.compile(re.sub(pattern, replacement, text), *more)
 
-    return lambda: setattr(source, "compile", compile_edited)
+    return lambda: setattr(codegen, "compile", compile_edited)
 
 
 def _set(where: Any, name: str, value: Any) -> Callable[[], None]:
@@ -118,15 +118,15 @@ SWITCHES: dict[str, Callable[[], None]] = {
     "class of an enum": _edited(r"if (\w+)\.__class__ is enum_\d+ else \w+\(\1\)", ""),
     "null, undefined, error, awaitable": _set(values, "nothing", lambda value: value is None),
     "undefined alone": _set(values, "nothing", lambda value: value is not Undefined and _NOTHING(value)),
-    "a leaf that is told as null": _set(source, "plain", _whatever_comes),
+    "a leaf that is told as null": _set(codegen, "plain", _whatever_comes),
     "class of objects": _set(values.Classes, "check", lambda self, value: None),
     "class of objects, but for null": _set(values.Classes, "check", _any_row),
     "class of objects, null alone": _set(values.Classes, "check", _any_value),
     "is_type_of that looks at the value": _set(values.Classes, "__init__", _remembered_for_good),
     "member that cannot stand there, in line": _edited(r"raise Fault\(\w+\)", "pass"),
-    "member that cannot stand there, of a level": _set(source, "mixed", _unchecked_members),
-    "lists": _set(source, "as_list", lambda value: value),
-    "length of what an edge gave": _set(source, "aligned", lambda found, parents: found),
+    "member that cannot stand there, of a level": _set(codegen, "mixed", _unchecked_members),
+    "lists": _set(codegen, "as_list", lambda value: value),
+    "length of what an edge gave": _set(codegen, "aligned", lambda found, parents: found),
     "arguments that may be changed": _set(arguments, "FOR_GOOD", (object,)),
     "variables that may be left out": _set(arguments, "NonNullTypeNode", object),
     "plans by conditions": _set(engine.Engine, "compiled", _one_plan),

@@ -16,7 +16,7 @@ from tests.compiled.running import GRAPHQL_CORE_LEAVES, Report, compare
 from tests.compiled.scale import RATES, scale
 from tests.compiled.schema import schema
 from tests.compiled.world import World
-from wattgate.graphql.context import Context
+from wattgate.graphql.core.context import Context
 from wattgate.principal import Principal, Role
 
 pytestmark = GRAPHQL_CORE_LEAVES

@@ -15,11 +15,11 @@ from tests.compiled.types import LimitsRow
 from tests.compiled.values import FAULTS
 from tests.compiled.world import World
 from wattgate.errors import NotFound
-from wattgate.graphql.compiled.engine import FALLBACKS, MAX_FAILURES, MAX_PLANS, OFF_SECONDS, Engine
-from wattgate.graphql.compiled.shape import MAX_SLOTS
-from wattgate.graphql.context import Context
-from wattgate.graphql.documents import Documents
-from wattgate.graphql.schema import MAX_TOLD
+from wattgate.graphql.core.context import Context
+from wattgate.graphql.execution.compiled.engine import FALLBACKS, MAX_FAILURES, MAX_PLANS, OFF_SECONDS, Engine
+from wattgate.graphql.execution.compiled.selection_tree import MAX_SLOTS
+from wattgate.graphql.execution.documents import Documents
+from wattgate.graphql.execution.schema import MAX_TOLD
 from wattgate.principal import Principal, Role
 
 SCHEMA = schema()
@@ -232,7 +232,7 @@ async def test_a_cancelled_request_leaves_nothing_running() -> None:
 
 async def test_a_wrong_condition_of_a_caller_is_no_matter_for_the_log(caplog: pytest.LogCaptureFixture) -> None:
     text = "query ($v: Boolean = true) { panel { path @include(if: $v) } }"
-    with caplog.at_level(logging.INFO, logger="wattgate.graphql.compiled"):
+    with caplog.at_level(logging.INFO, logger="wattgate.graphql.execution.compiled"):
         told = await run(Watched(SCHEMA), text, world(), v=None)
     assert told.errors
-    assert not [one for one in caplog.records if one.name.startswith("wattgate.graphql.compiled")]
+    assert not [one for one in caplog.records if one.name.startswith("wattgate.graphql.execution.compiled")]

@@ -14,13 +14,13 @@ from tests.compiled.running import GRAPHQL_CORE_LEAVES, NO_LIMITS
 from tests.compiled.scale import RATES, scale
 from tests.compiled.schema import schema
 from tests.compiled.world import World
-from wattgate.graphql.compiled.engine import Engine, Plan
-from wattgate.graphql.context import Context
-from wattgate.graphql.documents import Document, Documents, Invalid
-from wattgate.graphql.executor import Executor
-from wattgate.graphql.selection import at_once, by_graphql_core, selection_of
+from wattgate.graphql.core.context import Context
+from wattgate.graphql.execution.compiled.engine import Engine, Plan
+from wattgate.graphql.execution.documents import Document, Documents, Invalid
+from wattgate.graphql.execution.executor import Executor
+from wattgate.graphql.transport.selection import at_once, by_graphql_core, selection_of
 from wattgate.principal import Principal, Role
-from wattgate.realtime.subscription import NotAtOnce, Selection
+from wattgate.realtime.subscriptions.subscription import NotAtOnce, Selection
 
 pytestmark = GRAPHQL_CORE_LEAVES
 SCALE = scale()

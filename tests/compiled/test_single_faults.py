@@ -13,8 +13,8 @@ from tests.compiled.schema import schema
 from tests.compiled.types import LimitsRow, ProbeRow
 from tests.compiled.values import FAULTS, Fault
 from tests.compiled.world import World
-from wattgate.graphql.context import Context
-from wattgate.graphql.documents import Documents
+from wattgate.graphql.core.context import Context
+from wattgate.graphql.execution.documents import Documents
 from wattgate.principal import Principal, Role
 
 pytestmark = GRAPHQL_CORE_LEAVES

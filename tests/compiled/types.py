@@ -13,8 +13,8 @@ import msgspec
 import strawberry
 
 from tests.compiled.loading import loads
-from wattgate.graphql.fields import edge
-from wattgate.graphql.types.scalars import SCALARS, Json
+from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.scalars import SCALARS, Json
 from wattgate.principal import Permission
 
 Celsius = NewType("Celsius", float)

@@ -19,9 +19,9 @@ from graphql import (
 )
 
 from tests.compiled.types import ROWS, Colour, LimitsRow, MeterRow, ProbeRow, Raised, Speed
-from wattgate.db.column import Column
+from wattgate.db.wire_column import Column
 from wattgate.errors import Forbidden, NotFound
-from wattgate.graphql.fields import edge_of
+from wattgate.graphql.core.fields import edge_of
 
 
 class Odd:

@@ -13,11 +13,11 @@ from graphql import GraphQLObjectType
 
 from tests.compiled.types import Counter, Raised
 from tests.compiled.values import Fault, Values
+from wattgate.enums import camel
 from wattgate.errors import Conflict
-from wattgate.graphql.edge import Edge
-from wattgate.graphql.fields import edge_of
-from wattgate.graphql.operation import Operation
-from wattgate.names import camel
+from wattgate.graphql.core.edge import Edge
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.operation import Operation
 from wattgate.principal import Principal
 
 NO_FAULTS: Mapping[str, Fault] = MappingProxyType({})

@@ -15,9 +15,9 @@ import pytest
 from tests.live.conftest import OpenHouse
 from tests.support.live import LiveHouse
 from tests.support.socket import Socket, socket
-from wattgate.realtime import limits
-from wattgate.realtime.limits import Limits
-from wattgate.realtime.protocol import MEANINGS, TABLE, Close, Do
+from wattgate.realtime.connections import limits
+from wattgate.realtime.connections.limits import Limits
+from wattgate.realtime.connections.protocol import MEANINGS, TABLE, Close, Do
 
 PAGE = (Path(__file__).parents[2] / "docs" / "realtime.md").read_text()
 UNITS = {"_per_second": "{:g} a second", "_seconds": "{:g} s", "_bytes": "{:,} bytes", "": "{:,}"}

@@ -10,8 +10,8 @@ import pytest
 from tests.live.test_slow import FILLING, READINGS
 from tests.support.live import LiveHouse, Settled, live_house
 from tests.test_event_streams import ASKED, Stream, stream
-from wattgate.realtime.event_stream import HEARTBEAT_SECONDS
-from wattgate.realtime.limits import Limits
+from wattgate.realtime.connections.event_stream import HEARTBEAT_SECONDS
+from wattgate.realtime.connections.limits import Limits
 
 SHORT = READINGS.replace(FILLING, "")
 ALERTS = "subscription { alerts { alertId } }"

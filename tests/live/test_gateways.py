@@ -13,8 +13,8 @@ from tests.support.redis_server import redis_server
 from tests.support.socket import socket
 from tests.test_event_streams import ASKED, TOKEN, begin, stream
 from wattgate.clock import to_ms
-from wattgate.realtime.limits import Limits
-from wattgate.realtime.seats import LEASE_SECONDS, Seat
+from wattgate.realtime.connections.connection_limits import LEASE_SECONDS, Seat
+from wattgate.realtime.connections.limits import Limits
 
 
 @pytest.fixture

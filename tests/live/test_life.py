@@ -12,9 +12,9 @@ import pytest
 from tests.live.conftest import OpenHouse
 from tests.support.live import NEVER, READINGS, LiveHouse, Settled
 from tests.support.socket import Socket, socket
-from wattgate.graphql.login import TOKEN_LIFETIME
-from wattgate.graphql.resolvers import identity
-from wattgate.realtime.limits import Limits
+from wattgate.graphql.resolvers import tokens
+from wattgate.graphql.services.login import TOKEN_LIFETIME
+from wattgate.realtime.connections.limits import Limits
 
 CALM = Limits(ping_seconds=NEVER)
 EXPIRED = {"type": "ping", "payload": {"expired": True, "graceSeconds": 25}}
@@ -167,7 +167,7 @@ async def test_a_token_whose_end_nobody_has_told_is_found_in_the_database(
         async with house.socket(token=lost) as one, house.socket() as other:
             elsewhere = settled.one.gateway  # whose bus is no other's
             caller = await elsewhere.authenticator.principal({"token": lost})
-            await elsewhere.runner.run(identity.delete_token, caller, {})
+            await elsewhere.runner.run(tokens.delete_token, caller, {})
             assert await one.closed() == (4403, "the credentials were revoked")
             await there(other)
 

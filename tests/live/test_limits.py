@@ -6,8 +6,8 @@ from websockets.exceptions import InvalidStatus
 from tests.live.conftest import OpenHouse
 from tests.support.live import NEVER, LiveHouse
 from tests.support.socket import socket
-from wattgate.realtime.limits import Limits
-from wattgate.realtime.protocol import MEANINGS, Close
+from wattgate.realtime.connections.limits import Limits
+from wattgate.realtime.connections.protocol import MEANINGS, Close
 
 
 async def test_whoever_does_not_say_who_it_is_in_time_is_closed_with_4408(open_house: OpenHouse) -> None:

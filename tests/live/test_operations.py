@@ -10,7 +10,7 @@ from tests.live.conftest import OpenHouse
 from tests.support.live import READINGS, RESUMING, LiveHouse
 from tests.support.socket import Socket
 from wattgate.metrics import MESSAGES_SENT, MESSAGES_SENT_BYTES, TALLY_SECONDS, Tally
-from wattgate.realtime.limits import Limits
+from wattgate.realtime.connections.limits import Limits
 
 TYPENAME = "{ __typename }"
 

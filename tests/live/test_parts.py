@@ -11,10 +11,10 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame
 from websockets.streams import StreamReader
 
-from wattgate.realtime import frames
 from wattgate.realtime.batches import Batches
-from wattgate.realtime.wheel import SLOT_SECONDS, Wheel
-from wattgate.realtime.wire import DirectWire
+from wattgate.realtime.connections import frames
+from wattgate.realtime.connections.direct_wire import DirectWire
+from wattgate.realtime.timer_wheel import SLOT_SECONDS, Wheel
 
 RELIED_ON = {
     "connection_made": "f533ec93747c",
@@ -30,7 +30,8 @@ RELIED_ON = {
     "run_asgi": "662375aa38d9",
 }
 """The methods of uvicorn's protocol that DirectWire calls, replaces or lives beside once a session is attached, and
-digests of their source. Where one has changed, read it beside `realtime/wire.py`, and then put the new digest here."""
+digests of their source. Where one has changed, read it beside `realtime/connections/direct_wire.py`, and then put the
+new digest here."""
 
 
 @pytest.mark.parametrize("name", RELIED_ON)
@@ -38,7 +39,8 @@ def test_uvicorns_inside_is_the_one_that_the_direct_wire_was_written_for(name: s
     source = inspect.getsource(getattr(WebSocketsSansIOProtocol, name))
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
     assert digest == RELIED_ON[name], (
-        f"uvicorn {uvicorn.__version__} has another {name}: see whether realtime/wire.py still does the right thing"
+        f"uvicorn {uvicorn.__version__} has another {name}: "
+        "see whether realtime/connections/direct_wire.py still does the right thing"
     )
 
 

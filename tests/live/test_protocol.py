@@ -7,7 +7,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.support.live import LiveHouse
 from tests.support.socket import Socket, socket
-from wattgate.realtime.protocol import (
+from wattgate.realtime.connections.protocol import (
     MEANINGS,
     TABLE,
     Close,

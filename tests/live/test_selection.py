@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from tests.support.live import Settled
-from wattgate.graphql.live_service import LiveService, Prepared
-from wattgate.graphql.selection import selection_of
-from wattgate.names import ReadingQuality
+from wattgate.enums import ReadingQuality
+from wattgate.graphql.transport.selection import selection_of
+from wattgate.graphql.transport.subscriptions import LiveService, Prepared
 from wattgate.realtime.events import LiveReading
-from wattgate.realtime.subscription import NotAtOnce
+from wattgate.realtime.subscriptions.subscription import NotAtOnce
 
 FIELDS = ("resourceId", "field", "unit", "at", "value", "quality", "__typename")
 CONDITIONS = ("true", "false", "$yes", "$no", "$unsaid")

@@ -8,7 +8,7 @@ from typing import Any
 from tests.live.conftest import OpenHouse
 from tests.support.live import NEVER, LiveHouse
 from tests.support.socket import Socket, socket
-from wattgate.realtime.limits import Limits
+from wattgate.realtime.connections.limits import Limits
 
 FILLING = " ".join(f"a{number}: resourceId" for number in range(48))
 """What makes a payload some 2 KB, so that few of them fill what lies between a gateway and its client."""

@@ -11,16 +11,16 @@ from starlette.applications import Starlette
 from tests.mails.conftest import address_of
 from tests.support.outbox import Post
 from tests.support.smtp import MailServer
-from wattgate.app.carriers import carriers, links
-from wattgate.app.deliveries import Deliveries
+from wattgate.app.server.unsubscribe_page import unsubscribing
 from wattgate.app.settings import Settings
-from wattgate.app.unsubscribing import unsubscribing
+from wattgate.app.workers.deliveries import Deliveries
+from wattgate.app.workers.delivery_handlers import carriers, links
 from wattgate.db.models import KeptMail, MailSuppression
+from wattgate.delivery.channels.mail import read
+from wattgate.enums import DeliveryKind, DeliveryState, NotificationState, SuppressionCause
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.resolvers import mails
+from wattgate.graphql.resolvers import mail
 from wattgate.graphql.types.alerts import Channel, NewTemplateText
-from wattgate.messages.mail import read
-from wattgate.names import DeliveryKind, DeliveryState, NotificationState, SuppressionCause
 
 KEY = "k" * 40
 REFUSED = "550 5.1.1 no such user here"
@@ -128,7 +128,7 @@ async def test_an_address_that_nobody_has_gets_no_mail_until_it_is_taken_from_th
     assert (await post.log(second))[1:] == [(2, "Given Up", "ERROR", f"the address gets no mail: {REFUSED}")]
     assert there.taken == []
 
-    removed = await post.run(mails.remove_mail_suppression, address="User@Example.org")
+    removed = await post.run(mail.remove_mail_suppression, address="User@Example.org")
     assert removed.suppression_id == entry.suppression_id
     await post.send(Channel.EMAIL)
     await work(post, settings(there))
@@ -145,9 +145,9 @@ async def test_a_refused_mail_does_not_put_its_address_on_the_list(post: Post, t
 
 async def test_what_is_not_on_the_list_cannot_be_taken_from_it(post: Post) -> None:
     with pytest.raises(NotFound):
-        await post.run(mails.remove_mail_suppression, address="other@example.org")
+        await post.run(mail.remove_mail_suppression, address="other@example.org")
     with pytest.raises(BadInput):
-        await post.run(mails.remove_mail_suppression, address="no address")
+        await post.run(mail.remove_mail_suppression, address="no address")
 
 
 async def test_a_user_without_an_address_gets_no_mail_and_the_callback_is_told(post: Post) -> None:
@@ -187,7 +187,7 @@ async def test_without_a_server_mail_is_kept_in_development_and_waits_otherwise(
 
 
 async def test_of_very_many_kept_mails_the_oldest_go(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mails, "KEPT", 2)
+    monkeypatch.setattr(mail, "KEPT", 2)
     ids = []
     for _ in range(4):
         ids.append(await post.send(Channel.EMAIL))

@@ -9,10 +9,10 @@ from tests.support.outbox import Post
 from tests.support.sinks import sink
 from tests.support.smtp import MailServer
 from tests.webhooks.test_deliveries import register
-from wattgate.app.carriers import carriers
+from wattgate.app.workers.delivery_handlers import carriers
 from wattgate.clock import utc_now
+from wattgate.enums import NotificationState
 from wattgate.graphql.types.alerts import Alert, Channel
-from wattgate.names import NotificationState
 
 
 async def test_an_alert_arrives_as_mail_push_and_webhook(post: Post, there: MailServer) -> None:

@@ -10,11 +10,11 @@ import pytest
 import trustme
 
 from tests.support.smtp import PASSWORD, USERNAME, MailServer, mail_server
-from wattgate.messages.addresses import mailbox
-from wattgate.messages.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.messages.links import Links
-from wattgate.messages.mail import Letterhead
-from wattgate.messages.smtp import MAILS_OF_A_CONNECTION, SUPPRESS, Security, SmtpChannel, SmtpServer, refusal
+from wattgate.delivery.channels.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
+from wattgate.delivery.channels.mail import Letterhead
+from wattgate.delivery.channels.smtp import MAILS_OF_A_CONNECTION, SUPPRESS, Security, SmtpChannel, SmtpServer, refusal
+from wattgate.delivery.links import Links
+from wattgate.delivery.mail_addresses import mailbox
 
 LINKS = Links("https://energy.example/", b"k" * 32)
 SENDER = Letterhead(mailbox("Energy <alerts@energy.example>"), LINKS)

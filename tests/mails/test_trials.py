@@ -9,15 +9,15 @@ from tests.mails.test_alerts import REFUSED, settings, work
 from tests.support.house import House
 from tests.support.outbox import Post
 from tests.support.smtp import MailServer
-from wattgate.app.carriers import carriers
+from wattgate.app.workers.delivery_handlers import carriers
 from wattgate.db.models import KeptMail, MailSuppression
+from wattgate.delivery.channels.mail import read
+from wattgate.delivery.mail_addresses import AllowList, NotMailable, mailbox
+from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, Unavailable
-from wattgate.graphql.resolvers import test_mails
+from wattgate.graphql.resolvers import template_test_mail
 from wattgate.graphql.types.alerts import Channel
-from wattgate.graphql.types.templates import TemplateToPreview
-from wattgate.messages.addresses import AllowList, NotMailable, mailbox
-from wattgate.messages.mail import read
-from wattgate.names import DeliveryKind, DeliveryState
+from wattgate.graphql.types.template_previews import TemplateToPreview
 
 HTML = "<style>p { color: #0a5 }</style><p>Dear {{ name }}, {{ used }} % is used.</p>"
 TESTER = "tester@energy.example"
@@ -25,12 +25,12 @@ TESTER = "tester@energy.example"
 
 async def try_out(post: Post, address: str = TESTER, **input: Any) -> Any:
     given = TemplateToPreview(**{"html": HTML, "subject": "Budget of {{ name }}", **input})
-    return await post.run(test_mails.send_test_mail, address=address, input=given)
+    return await post.run(template_test_mail.send_test_mail, address=address, input=given)
 
 
 async def now(post: Post, sent: Any) -> Any:
     """How far a test mail is."""
-    return await post.run(test_mails.test_mail, test_mail_id=sent.test_mail.test_mail_id)
+    return await post.run(template_test_mail.test_mail, test_mail_id=sent.test_mail.test_mail_id)
 
 
 async def test_what_is_written_arrives_marked_as_a_test(post: Post, there: MailServer) -> None:
@@ -127,7 +127,7 @@ async def test_what_would_not_be_sent_is_not_tried_out(post: Post, input: dict[s
 
 
 async def test_not_very_many_wait(post: Post) -> None:
-    for _ in range(test_mails.MAX_WAITING):
+    for _ in range(template_test_mail.MAX_WAITING):
         await try_out(post)
     with pytest.raises(Unavailable, match="20 test mails wait already"):
         await try_out(post)

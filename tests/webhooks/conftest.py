@@ -9,7 +9,7 @@ from tests.support.outbox import Post
 from tests.support.sinks import Sink, sink
 from tests.support.timed import NOW
 from wattgate.db import models
-from wattgate.graphql.resolvers import endpoints, webhooks
+from wattgate.graphql.resolvers import webhook_endpoints, webhooks
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ async def post(settled: Tenant) -> AsyncIterator[Post]:
 
 async def clear(post: Post) -> None:
     for endpoint in await post.rows(models.WebhookEndpoint):
-        await post.run(endpoints.delete_webhook_endpoint, endpoint_id=endpoint.endpoint_id)
+        await post.run(webhook_endpoints.delete_webhook_endpoint, endpoint_id=endpoint.endpoint_id)
     await post.clear()
     await post.run(webhooks.forget_events)
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wattgate.messages.health import FAILURES, LONGEST, Health, begun, failed, is_given_up, waits_until
-from wattgate.messages.webhook import failed_attempt, retry_after
+from wattgate.delivery.channels.webhook import failed_attempt, retry_after
+from wattgate.delivery.circuit_breaker import FAILURES, LONGEST, Health, begun, failed, is_given_up, waits_until
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -12,8 +12,8 @@ import pytest
 import trustme
 
 from tests.support.sinks import HERE, Received, Sink, answering, closing, hanging, sink
-from wattgate.messages.callout import MAX_BODY, Answer, Callout, CalloutFailed, Resolve, is_own
-from wattgate.messages.destination import Reach
+from wattgate.delivery.http.egress import Reach
+from wattgate.delivery.http.outbound_http import MAX_BODY, Answer, Callout, CalloutFailed, Resolve, is_own
 
 
 def names(**answers: Sequence[str] | OSError) -> Resolve:

@@ -15,20 +15,20 @@ from tests.support import spec
 from tests.support.outbox import Post
 from tests.support.sinks import HERE, Received, Sink, answering, closing, hanging, sink
 from tests.support.timed import NOW
-from wattgate.app.deliveries import Carrier, Deliveries
+from wattgate.app.workers.deliveries import Carrier, Deliveries
 from wattgate.clock import iso, utc_now
 from wattgate.db.models import Webhook, WebhookEndpoint, WebhookError
+from wattgate.delivery.channels.webhook import WebhookChannel
+from wattgate.delivery.circuit_breaker import FAILURES, LONGEST, PROBING
+from wattgate.delivery.http.outbound_http import Callout
+from wattgate.delivery.schedule import WEBHOOK
+from wattgate.enums import DeliveryKind
 from wattgate.errors import NotFound
-from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.graphql.resolvers import deliveries, endpoints, webhooks
-from wattgate.graphql.telling import enqueue_event
+from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.resolvers import deliveries, webhook_endpoints, webhooks
+from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types.alerts import Channel
-from wattgate.graphql.types.endpoints import NewWebhookEndpoint, WebhookEndpointChange
-from wattgate.messages.callout import Callout
-from wattgate.messages.health import FAILURES, LONGEST, PROBING
-from wattgate.messages.schedule import WEBHOOK
-from wattgate.messages.webhook import WebhookChannel
-from wattgate.names import DeliveryKind
+from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint, WebhookEndpointChange
 from wattgate.principal import Permission
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -54,9 +54,9 @@ def worker(post: Post, total: float = 5.0) -> Deliveries:
     return post.worker_with({DeliveryKind.WEBHOOK: Carrier(webhooks.prepare_webhook, channel, webhooks.settle_webhook)})
 
 
-async def register(post: Post, url: str, *events: str, **more: Any) -> endpoints.Issued:
+async def register(post: Post, url: str, *events: str, **more: Any) -> webhook_endpoints.Issued:
     given = NewWebhookEndpoint(url=url, events=list(events) or ["*"], **more)
-    issued: endpoints.Issued = await post.run(endpoints.add_webhook_endpoint, input=given)
+    issued: webhook_endpoints.Issued = await post.run(webhook_endpoints.add_webhook_endpoint, input=given)
     return issued
 
 
@@ -327,7 +327,7 @@ async def test_an_endpoint_that_takes_nothing_for_five_days_is_disabled(post: Po
     assert (found.enabled, found.disabled_reason) == (False, "it has taken nothing for 5 days")
     sent = there.connections
     change = WebhookEndpointChange(enabled=True)
-    again = await post.run(endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
+    again = await post.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
     assert (again.enabled, again.disabled_reason, again.failures, again.failing_since) == (True, None, 0, None)
     await post.run(tell, first=10)
     await worker(post).work_once()
@@ -353,9 +353,9 @@ async def test_what_was_given_up_is_sent_again_when_that_is_asked_for(post: Post
     await worker(post).work_once()
     there.behave = answering(200)
     change = WebhookEndpointChange(enabled=True)
-    await post.run(endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
-    assert (await post.run(endpoints.redrive_webhooks, endpoint_id=endpoint_id)).queued == 3
-    assert (await post.run(endpoints.redrive_webhooks, endpoint_id=endpoint_id)).queued == 0
+    await post.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
+    assert (await post.run(webhook_endpoints.redrive_webhooks, endpoint_id=endpoint_id)).queued == 3
+    assert (await post.run(webhook_endpoints.redrive_webhooks, endpoint_id=endpoint_id)).queued == 0
     await worker(post).work_once()
     assert told(there) == [0, 0, 1, 2]
     assert there.received[0].headers["webhook-id"] == there.received[1].headers["webhook-id"]
@@ -379,14 +379,16 @@ async def test_events_since_an_instant_are_sent_again_in_their_order_to_new_endp
     await worker(post).work_once()
     assert told(there) == [0, 1, 2, 3]
     ids = [one.headers["webhook-id"] for one in there.received]
-    assert (await post.run(endpoints.replay_webhooks, endpoint_id=old, since=since)).queued == 2
-    assert (await post.run(endpoints.replay_webhooks, endpoint_id=old, since=since)).queued == 0  # they wait already
+    assert (await post.run(webhook_endpoints.replay_webhooks, endpoint_id=old, since=since)).queued == 2
+    assert (
+        await post.run(webhook_endpoints.replay_webhooks, endpoint_id=old, since=since)
+    ).queued == 0  # they wait already
     await worker(post).work_once()
     assert told(there)[4:] == [2, 3]
     assert [one.headers["webhook-id"] for one in there.received][4:] == ids[2:]
     async with sink() as later:
         new = (await register(post, later.url, "alert.*")).endpoint.endpoint_id
-        again = await post.run(endpoints.replay_webhooks, endpoint_id=new, since=since - HOUR, until=since)
+        again = await post.run(webhook_endpoints.replay_webhooks, endpoint_id=new, since=since - HOUR, until=since)
         assert (again.queued, again.next_since) == (2, None)
         await worker(post).work_once()
         assert told(later) == [0, 1]
@@ -400,12 +402,12 @@ async def test_events_are_forgotten_after_a_month(post: Post, there: Sink) -> No
     assert await post.run(webhooks.forget_events) > 0
     assert await post.run(webhooks.applications_with_old_events) == []
     endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
-    assert (await post.run(endpoints.replay_webhooks, endpoint_id=endpoint_id, since=begun)).queued == 0
+    assert (await post.run(webhook_endpoints.replay_webhooks, endpoint_id=endpoint_id, since=begun)).queued == 0
 
 
 async def test_a_test_goes_to_an_endpoint_that_is_disabled_too(post: Post, there: Sink) -> None:
     endpoint_id = (await register(post, there.url, "consent.*", enabled=False)).endpoint.endpoint_id
-    made = await post.run(endpoints.ping_webhook_endpoint, endpoint_id=endpoint_id)
+    made = await post.run(webhook_endpoints.ping_webhook_endpoint, endpoint_id=endpoint_id)
     await worker(post).work_once()
     assert json.loads(there.received[0].body) == {"endpointId": endpoint_id, "eventCode": "webhook.ping"}
     (record,) = await records(post, endpoint_id)
@@ -416,7 +418,7 @@ async def test_while_a_secret_changes_both_sign_and_then_the_new_one_alone(post:
     issued = await register(post, there.url)
     endpoint_id = issued.endpoint.endpoint_id
     post.clock.now = utc_now() - timedelta(hours=24, minutes=1)
-    again = await post.run(endpoints.rotate_webhook_secret, endpoint_id=endpoint_id, overlap_hours=24)
+    again = await post.run(webhook_endpoints.rotate_webhook_secret, endpoint_id=endpoint_id, overlap_hours=24)
     await post.run(tell)
     await worker(post).work_once()
     assert len(there.received[0].headers["webhook-signature"].split(" ")) == 2
@@ -445,7 +447,7 @@ async def test_a_callback_to_the_address_of_an_endpoint_is_signed_and_comes_once
     (received,) = there.received
     assert Verifier(issued.secret).verify(received.body.decode(), received.headers)
     change = WebhookEndpointChange(events=["alert.notification.*.sent"])
-    await post.run(endpoints.update_webhook_endpoint, endpoint_id=issued.endpoint.endpoint_id, input=change)
+    await post.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=issued.endpoint.endpoint_id, input=change)
     await post.send(Channel.INBOX, callback_url=there.url)
     await worker(post).work_once()
     assert len(there.received) == 2
@@ -454,7 +456,7 @@ async def test_a_callback_to_the_address_of_an_endpoint_is_signed_and_comes_once
 async def test_what_waits_for_an_endpoint_that_is_deleted_is_given_up(post: Post, there: Sink) -> None:
     endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
     await post.run(tell)
-    await post.run(endpoints.delete_webhook_endpoint, endpoint_id=endpoint_id)
+    await post.run(webhook_endpoints.delete_webhook_endpoint, endpoint_id=endpoint_id)
     await worker(post).work_once()
     (record,) = await records(post, endpoint_id)
     assert (record.status, there.connections) == ("failed", 0)
@@ -464,7 +466,7 @@ async def test_what_waits_goes_to_where_the_endpoint_is_then(post: Post, there: 
     endpoint_id = (await register(post, "https://hooks.invalid/old")).endpoint.endpoint_id
     await post.run(tell)
     change = WebhookEndpointChange(url=there.url)
-    await post.run(endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
+    await post.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
     await worker(post).work_once()
     (record,) = await records(post, endpoint_id)
     assert (record.status, record.callback_url) == ("complete", there.url)

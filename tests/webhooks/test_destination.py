@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.messages.destination import Reach, Refused, is_public, parse
+from wattgate.delivery.http.egress import Reach, Refused, is_public, parse
 
 BYPASSES = [
     # other protocols

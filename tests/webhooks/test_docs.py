@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from wattgate.delivery.http import signature
+from wattgate.delivery.schedule import WEBHOOK
+from wattgate.delivery.webhook_event_codes import EVENTS
+from wattgate.enums import camel
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.messages import signature
-from wattgate.messages.events import EVENTS
-from wattgate.messages.schedule import WEBHOOK
-from wattgate.names import camel
 
 PAGE = (Path(__file__).parents[2] / "docs" / "webhooks.md").read_text()
 BODY = '{"eventCode": "alert.sent", "name": "Zoë"}'.encode()

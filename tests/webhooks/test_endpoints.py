@@ -11,11 +11,11 @@ from tests.support.house import House, settle
 from tests.support.schema import bring_up
 from tests.support.servers import Databases, serving
 from tests.support.sinks import Sink
-from wattgate.app.factory import assemble, create_app
+from wattgate.app.server.factory import assemble, create_app
 from wattgate.app.settings import Settings
-from wattgate.messages.events import EVENTS
-from wattgate.messages.signature import key_of
-from wattgate.messages.webhook import wants
+from wattgate.delivery.channels.webhook import wants
+from wattgate.delivery.http.signature import key_of
+from wattgate.delivery.webhook_event_codes import EVENTS
 
 NEW = {"url": "https://hooks.invalid/events?app=1", "events": ["alert.*", "consent.revoked"]}
 PLACE = "/webhook/endpoint"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from wattgate.messages import signature
+from wattgate.delivery.http import signature
 
 BODY = '{"eventCode": "alert.sent", "name": "Zoë"}'.encode()
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from wattgate.db.models import NetworkState
-from wattgate.names import CatchUpState, DeliveryKind, ReadingQuality
-from wattgate.realtime.protocol import Request
+from wattgate.enums import CatchUpState, DeliveryKind, ReadingQuality
+from wattgate.realtime.connections.protocol import Request
 
 
 class Event(msgspec.Struct, frozen=True):

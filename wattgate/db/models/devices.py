@@ -7,9 +7,9 @@ import msgspec
 from sqlalchemy import Enum, UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, Json, Structs, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, Json, Structs, UtcDateTime, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.names import CatchUpState
+from wattgate.enums import CatchUpState
 
 
 class TypeSensor(msgspec.Struct):

@@ -7,14 +7,7 @@ import msgspec
 from sqlalchemy import BigInteger, Integer, SmallInteger
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.columns import (
-    AssignedId,
-    Json,
-    Structs,
-    created_at,
-    new_id,
-    updated_at,
-)
+from wattgate.db.column_types import AssignedId, Json, Structs, created_at, new_id, updated_at
 from wattgate.db.models.tenancy import Tenanted
 
 

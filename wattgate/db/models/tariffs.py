@@ -8,9 +8,9 @@ import msgspec
 from sqlalchemy import BigInteger, Enum, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.columns import AssignedId, FixedPoint, Structs, UtcDateTime, created_at
+from wattgate.db.column_types import AssignedId, FixedPoint, Structs, UtcDateTime, created_at
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.names import Period, TariffKind, Weekday
+from wattgate.enums import Period, TariffKind, Weekday
 
 RATE_DECIMALS = 6
 """How exactly rates are kept: a millionth of a penny."""

@@ -9,11 +9,16 @@ from itertools import pairwise
 import msgspec
 
 from wattgate.clock import TimeRange, from_ms, to_ms
-from wattgate.db import buckets, timeline
-from wattgate.db.aggregates import Aggregates, SeriesKey
-from wattgate.db.buckets import HALF_HOUR, Grid
 from wattgate.db.models import Resource, Tariff
-from wattgate.db.pricing import (
+from wattgate.db.queries.consent import withheld
+from wattgate.db.queries.tariffs import histories, in_force, source_id, timelines
+from wattgate.db.queries.time_ranges import check_buckets, closed
+from wattgate.db.readings.aggregates import Aggregates, SeriesKey
+from wattgate.db.readings.series_keys import key_of
+from wattgate.db.rows import Rows
+from wattgate.energy import buckets, timeline
+from wattgate.energy.buckets import HALF_HOUR, Grid
+from wattgate.energy.pricing import (
     BUCKET_DECIMALS,
     VAT_DECIMALS,
     Bill,
@@ -29,14 +34,9 @@ from wattgate.db.pricing import (
     rounded,
     with_vat,
 )
-from wattgate.db.queries.consent import withheld
-from wattgate.db.queries.ranges import check_buckets, closed
-from wattgate.db.queries.tariffs import histories, in_force, source_id, timelines
-from wattgate.db.rows import Rows
-from wattgate.db.series_keys import key_of
-from wattgate.db.storage import Field, fields_of
+from wattgate.energy.storage_fields import Field, fields_of
+from wattgate.enums import Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
-from wattgate.names import Period, TariffKind
 
 MAX_SAMPLES = 100_000
 MAX_RANGE = timedelta(days=2_000)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from wattgate.db.models import StorageDefinition
-from wattgate.db.storage import fields_of
+from wattgate.energy.storage_fields import fields_of
 
 revision = "0003"
 down_revision = "0002"
