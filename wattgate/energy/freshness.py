@@ -13,12 +13,18 @@ from typing import NamedTuple
 import msgspec
 
 from wattgate.clock import from_ms
-from wattgate.db.readings.series import Receipt
 from wattgate.energy.buckets import DAY, MINUTE
 from wattgate.energy.storage_fields import Field
 from wattgate.enums import FreshnessCause, FreshnessState
 
 SECOND = 1000
+
+
+class Receipt(NamedTuple):
+    """Readings of a series that were received at one instant, the newest of them being `at`."""
+
+    received_at: int
+    at: int
 
 
 class Limit(NamedTuple):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from wattgate.clock import EPOCH
-from wattgate.db.models import NetworkState
+from wattgate.energy.network_state import NetworkState
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from wattgate.db.models import Tariff
-from wattgate.db.models.tariffs import RATE_DECIMALS
+from wattgate.energy.tariffs import RATE_DECIMALS, TariffTerms
 from wattgate.energy.timeline import ENERGY_DECIMALS, Block, Blocks, Charge, Rate, Span, scaled
 from wattgate.enums import CostLineKind
 
@@ -150,7 +149,7 @@ def reached(counted: int, blocks: Blocks) -> Rate:
     return next(block.rate for block in blocks.blocks if block.ceiling is None or counted < block.ceiling)
 
 
-def explain(pieces: Iterable[Piece], days: Iterable[Tariff], unit: str) -> Bill:
+def explain(pieces: Iterable[Piece], days: Iterable[TariffTerms], unit: str) -> Bill:
     """A bill for pieces of energy (`unit` says in what) and for days, each given by the tariff whose charge it bears.
 
     Each line is rounded once to the whole penny, halves away from zero; VAT is rounded once for each rate of VAT, on
@@ -209,7 +208,7 @@ def by_sample(pieces: Iterable[Piece]) -> Iterator[tuple[int, int, bool]]:
             yield at, amount, inside[0].estimated
 
 
-def with_vat(tariff: Tariff, amount: Decimal) -> Decimal:
+def with_vat(tariff: TariffTerms, amount: Decimal) -> Decimal:
     """A rate or standing charge of the tariff (pence) with its VAT, exactly."""
     return exactly(scaled(amount) * (WHOLE + scaled(tariff.vat_rate)), VAT_DECIMALS - ENERGY_DECIMALS)
 
@@ -259,8 +258,8 @@ def _by_charge(pieces: Iterable[Piece]) -> dict[Charge | None, _Used]:
     return found
 
 
-def _by_tariff(days: Iterable[Tariff]) -> list[tuple[Tariff, int]]:
-    found: dict[str, tuple[Tariff, int]] = {}
+def _by_tariff(days: Iterable[TariffTerms]) -> list[tuple[TariffTerms, int]]:
+    found: dict[str, tuple[TariffTerms, int]] = {}
     for tariff in days:
         found[tariff.tariff_id] = (tariff, found.get(tariff.tariff_id, (tariff, 0))[1] + 1)
     return [(tariff, count) for tariff, count in found.values() if tariff.standing_charge]
@@ -284,7 +283,7 @@ def _energy_line(charge: Charge, used: _Used, unit: str) -> _Entry:
     return line, charge.vat, used.amount
 
 
-def _standing_line(tariff: Tariff, days: int) -> _Entry:
+def _standing_line(tariff: TariffTerms, days: int) -> _Entry:
     amount = scaled(tariff.standing_charge) * days * 10**ENERGY_DECIMALS
     line = _line(
         tariff,
@@ -301,7 +300,7 @@ def _standing_line(tariff: Tariff, days: int) -> _Entry:
 
 
 def _line(
-    tariff: Tariff,
+    tariff: TariffTerms,
     kind: CostLineKind,
     amount: int,
     *,

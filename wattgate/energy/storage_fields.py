@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 
+import msgspec
+
 from wattgate.clock import EPOCH, from_ms, iso, to_ms
-from wattgate.db.models import StorageDefinition
 from wattgate.energy.buckets import DAY, HOUR, MINUTE
 from wattgate.enums import ReadingQuality
 
@@ -28,6 +29,25 @@ AHEAD_MS = 5 * MINUTE
 
 _DATATYPE = re.compile(r"^(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d+)\)$|^integer$", re.IGNORECASE)
 _INTERVAL = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
+
+
+class StorageField(msgspec.Struct):
+    """One measured quantity: what its values are and how exactly they are kept."""
+
+    field_name: str
+    unit: str
+    datatype: str
+    negative: bool = False
+
+
+class StorageDefinition(msgspec.Struct):
+    """How readings of a resource type are stored. `interval` is the ISO 8601 grid of regular sampling."""
+
+    type: str
+    sampling: str
+    start: str
+    fields: list[StorageField]
+    interval: str | None = None
 
 
 class Refused(ValueError):

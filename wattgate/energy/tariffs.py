@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
+from typing import Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import msgspec
+
 from wattgate.clock import from_ms, iso, to_ms
-from wattgate.db.models import Tariff, TariffBand, TariffBlock
-from wattgate.db.models.tariffs import RATE_DECIMALS
 from wattgate.energy.buckets import HALF_HOUR
 from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import Path, Problem
@@ -36,6 +37,50 @@ _TAKES = {
 }
 
 
+RATE_DECIMALS = 6
+"""How exactly rates are kept: a millionth of a penny."""
+
+
+class TariffBand(msgspec.Struct):
+    """Hours of some weekdays that have a rate of their own, by the wall clock of the tariff's zone ("HH:MM").
+
+    An end that is not after the start lies on the next day; such a band belongs to the weekday on which it starts.
+    """
+
+    name: str
+    rate: Decimal
+    weekdays: list[Weekday]
+    start: str
+    end: str
+
+
+class TariffBlock(msgspec.Struct):
+    """A rate for the energy of a period up to some amount (kWh); the last block has no limit."""
+
+    rate: Decimal
+    up_to: Decimal | None = None
+
+
+class TariffTerms(Protocol):
+    """The terms of a tariff, as the table of tariffs has them.
+
+    Rates and the standing charge are pence per unit and pence per day; `vat_rate` is a percentage.
+    """
+
+    tariff_id: str
+    name: str
+    kind: TariffKind
+    rate: Decimal | None
+    bands: list[TariffBand]
+    blocks: list[TariffBlock]
+    block_period: Period | None
+    standing_charge: Decimal
+    vat_rate: Decimal
+    time_zone: str
+    valid_from: datetime
+    version: int
+
+
 def week_of(bands: Sequence[TariffBand]) -> list[int | None]:
     """By half hour of the week, the index of the band that holds in it; None outside every band."""
     week: list[int | None] = [None] * WEEK_SLOTS
@@ -45,7 +90,7 @@ def week_of(bands: Sequence[TariffBand]) -> list[int | None]:
     return week
 
 
-def problems_of(tariff: Tariff, now: datetime) -> list[Problem]:
+def problems_of(tariff: TariffTerms, now: datetime) -> list[Problem]:
     """Everything that is wrong with a tariff, with its place in it (GraphQL names); none where it may be set."""
     return [
         *_problems_of_terms(tariff),
@@ -56,7 +101,7 @@ def problems_of(tariff: Tariff, now: datetime) -> list[Problem]:
     ]
 
 
-def settle(tariff: Tariff) -> None:
+def settle(tariff: TariffTerms) -> None:
     """Bring the numbers of a tariff without problems to the form in which they are kept and read again."""
     tariff.rate = None if tariff.rate is None else round(tariff.rate, RATE_DECIMALS)
     tariff.standing_charge = round(tariff.standing_charge, RATE_DECIMALS)
@@ -78,7 +123,7 @@ def problem_of_rate(rate: Decimal, *path: str | int) -> Iterator[Problem]:
         yield Problem(path, f"{rate} has more than {RATE_DECIMALS} decimal places")
 
 
-def problem_of_price(at: datetime, rate: Decimal, tariff: Tariff) -> Problem | None:
+def problem_of_price(at: datetime, rate: Decimal, tariff: TariffTerms) -> Problem | None:
     """What is wrong with a price of a dynamic tariff, if anything."""
     for problem in problem_of_rate(rate, "rate"):
         return problem
@@ -89,7 +134,7 @@ def problem_of_price(at: datetime, rate: Decimal, tariff: Tariff) -> Problem | N
     return None
 
 
-def _problems_of_terms(tariff: Tariff) -> Iterator[Problem]:
+def _problems_of_terms(tariff: TariffTerms) -> Iterator[Problem]:
     if not tariff.name.strip():
         yield Problem(("name",), "is empty")
     if tariff.rate is not None:
@@ -104,7 +149,7 @@ def _problems_of_terms(tariff: Tariff) -> Iterator[Problem]:
         yield Problem(("timeZone",), f"{tariff.time_zone!r} is not an IANA time zone")
 
 
-def _problems_of_parts(tariff: Tariff) -> Iterator[Problem]:
+def _problems_of_parts(tariff: TariffTerms) -> Iterator[Problem]:
     """What a kind of tariff needs, and what it does not take."""
     given = {
         "rate": tariff.rate,
@@ -128,7 +173,7 @@ def _problems_of_parts(tariff: Tariff) -> Iterator[Problem]:
             yield Problem((name,), f"are more than {MOST_PARTS}")
 
 
-def _problems_of_bands(tariff: Tariff) -> list[Problem]:
+def _problems_of_bands(tariff: TariffTerms) -> list[Problem]:
     bands = tariff.bands[:MOST_PARTS]
     problems = [problem for index, band in enumerate(bands) for problem in _problems_of_band(band, "bands", index)]
     if problems or tariff.kind is not TariffKind.TIME_OF_USE or not bands:

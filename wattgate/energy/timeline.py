@@ -13,11 +13,9 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import Tariff
-from wattgate.db.models.tariffs import RATE_DECIMALS
 from wattgate.energy import buckets
 from wattgate.energy.buckets import DAY, HALF_HOUR, MINUTE
-from wattgate.energy.tariffs import DAY_SLOTS, week_of
+from wattgate.energy.tariffs import DAY_SLOTS, RATE_DECIMALS, TariffTerms, week_of
 from wattgate.enums import Period, TariffKind
 
 ENERGY_DECIMALS = 9
@@ -37,7 +35,7 @@ class Charge:
     `rate` is None where it changes with every half hour.
     """
 
-    tariff: Tariff
+    tariff: TariffTerms
     vat: int
     band: str | None
     rate: int | None
@@ -76,7 +74,7 @@ Prices = Mapping[str, Sequence[Price]]
 """By tariff id, the known prices of dynamic tariffs in order."""
 
 
-def spans(tariffs: Sequence[Tariff], prices: Prices, start: int, stop: int) -> list[Span]:
+def spans(tariffs: Sequence[TariffTerms], prices: Prices, start: int, stop: int) -> list[Span]:
     """What holds when between two instants, in order. The first span begins at `start`; of several that begin at the
     same instant the last one holds.
     """
@@ -90,7 +88,7 @@ def spans(tariffs: Sequence[Tariff], prices: Prices, start: int, stop: int) -> l
     return found
 
 
-def in_force(tariffs: Sequence[Tariff], start: int, stop: int) -> Iterator[tuple[Tariff, int, int]]:
+def in_force(tariffs: Sequence[TariffTerms], start: int, stop: int) -> Iterator[tuple[TariffTerms, int, int]]:
     """The tariffs of a timeline that hold between two instants, each with when that begins and ends."""
     edges = [*(to_ms(tariff.valid_from) for tariff in tariffs), stop]
     for tariff, (begin, end) in zip(tariffs, pairwise(edges), strict=True):
@@ -98,7 +96,7 @@ def in_force(tariffs: Sequence[Tariff], start: int, stop: int) -> Iterator[tuple
             yield tariff, max(begin, start), min(end, stop)
 
 
-def standing(tariffs: Sequence[Tariff], start: int, stop: int) -> Iterator[tuple[int, Tariff]]:
+def standing(tariffs: Sequence[TariffTerms], start: int, stop: int) -> Iterator[tuple[int, TariffTerms]]:
     """Each day that begins between two instants, by the wall clock of the tariff in force then, and that tariff."""
     for tariff, begin, end in in_force(tariffs, start, stop):
         for midnight in calendar(begin, end, Period.P1D, ZoneInfo(tariff.time_zone)):
@@ -106,7 +104,7 @@ def standing(tariffs: Sequence[Tariff], start: int, stop: int) -> Iterator[tuple
                 yield midnight, tariff
 
 
-def reach(tariffs: Sequence[Tariff], start: int, stop: int) -> int:
+def reach(tariffs: Sequence[TariffTerms], start: int, stop: int) -> int:
     """From when on the energy must be known to price what comes between two instants: blocks count from earlier on."""
     found = start
     for tariff, begin, _ in in_force(tariffs, start, stop):
@@ -131,11 +129,11 @@ def unscaled(rate: int) -> Decimal:
     return Decimal(rate).scaleb(-RATE_DECIMALS)
 
 
-def _flat(tariff: Tariff, begin: int, end: int) -> Iterator[Span]:
+def _flat(tariff: TariffTerms, begin: int, end: int) -> Iterator[Span]:
     yield Span(begin, _rate(tariff, None, tariff.rate or Decimal(0)))
 
 
-def _time_of_use(tariff: Tariff, begin: int, end: int) -> Iterator[Span]:
+def _time_of_use(tariff: TariffTerms, begin: int, end: int) -> Iterator[Span]:
     zone = ZoneInfo(tariff.time_zone)
     week = _week(tariff)
     days = [_changes(week[first : first + DAY_SLOTS]) for first in range(0, len(week), DAY_SLOTS)]
@@ -159,7 +157,7 @@ def _changing_day(week: Sequence[Rate], midnight: int, following: int, zone: Zon
         before = rate
 
 
-def _week(tariff: Tariff) -> list[Rate]:
+def _week(tariff: TariffTerms) -> list[Rate]:
     """The rate of each half hour of the week. Bands with the same name and rate share a charge."""
     rates: dict[tuple[str | None, Decimal], Rate] = {}
     parts = [(band.name, band.rate) for band in tariff.bands]
@@ -174,7 +172,7 @@ def _changes(day: Sequence[Rate]) -> list[tuple[int, Rate]]:
     return [(slot, rate) for slot, rate in enumerate(day) if slot == 0 or rate is not day[slot - 1]]
 
 
-def _blocks(tariff: Tariff, begin: int, end: int) -> Iterator[Span]:
+def _blocks(tariff: TariffTerms, begin: int, end: int) -> Iterator[Span]:
     blocks, floor = [], None
     for number, block in enumerate(tariff.blocks, start=1):
         ceiling = None if block.up_to is None else scaled(block.up_to, ENERGY_DECIMALS)
@@ -185,7 +183,7 @@ def _blocks(tariff: Tariff, begin: int, end: int) -> Iterator[Span]:
         yield Span(since, Blocks(since, tuple(blocks)))
 
 
-def _dynamic(tariff: Tariff, prices: Sequence[Price], begin: int) -> Iterator[Span]:
+def _dynamic(tariff: TariffTerms, prices: Sequence[Price], begin: int) -> Iterator[Span]:
     charge = Charge(tariff, scaled(tariff.vat_rate), None, None)
     known_until = begin
     for at, rate in prices:
@@ -198,11 +196,11 @@ def _dynamic(tariff: Tariff, prices: Sequence[Price], begin: int) -> Iterator[Sp
     yield Span(known_until, None)
 
 
-def _rate(tariff: Tariff, band: str | None, rate: Decimal) -> Rate:
+def _rate(tariff: TariffTerms, band: str | None, rate: Decimal) -> Rate:
     return Rate(Charge(tariff, scaled(tariff.vat_rate), band, scaled(rate)), scaled(rate))
 
 
-_SPANS: Mapping[TariffKind, Callable[[Tariff, int, int], Iterator[Span]]] = {
+_SPANS: Mapping[TariffKind, Callable[[TariffTerms, int, int], Iterator[Span]]] = {
     TariffKind.FLAT: _flat,
     TariffKind.TIME_OF_USE: _time_of_use,
     TariffKind.BLOCK: _blocks,

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from wattgate.db.models import NetworkState
+from wattgate.energy.network_state import NetworkState
 from wattgate.enums import CatchUpState, DeliveryKind, ReadingQuality
 from wattgate.realtime.connections.protocol import Request
 

@@ -25,7 +25,6 @@ from wattgate.db.models.devices import (
     DeviceType,
     HardwareIds,
     Intake,
-    NetworkState,
     TypeProtocol,
     TypeSensor,
 )
@@ -40,15 +39,16 @@ from wattgate.db.models.resources import (
     ReadingHour,
     Resource,
     ResourceType,
-    StorageDefinition,
-    StorageField,
 )
-from wattgate.db.models.tariffs import Tariff, TariffBand, TariffBlock, TariffPrice
+from wattgate.db.models.tariffs import Tariff, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
 from wattgate.db.models.trusted_documents import TrustedDocument
 from wattgate.db.models.users import AccountProfile, AccountSession, MobileAppToken, OneTimeCode
 from wattgate.db.models.virtual_entities import VirtualEntity, VirtualEntityResource, VirtualEntityType, WantedResource
 from wattgate.db.models.webhooks import Webhook, WebhookEndpoint, WebhookError, WebhookEvent
+from wattgate.energy.network_state import NetworkState
+from wattgate.energy.storage_fields import StorageDefinition, StorageField
+from wattgate.energy.tariffs import TariffBand, TariffBlock
 
 __all__ = [
     "Account",

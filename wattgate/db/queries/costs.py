@@ -35,6 +35,7 @@ from wattgate.energy.pricing import (
     with_vat,
 )
 from wattgate.energy.storage_fields import Field, fields_of
+from wattgate.energy.tariffs import TariffTerms
 from wattgate.enums import Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
 
@@ -87,7 +88,7 @@ class _Priced:
 
     source: Resource
     field: Field
-    tariffs: list[Tariff]
+    tariffs: list[TariffTerms]
     pieces: list[Piece]
 
     @property
@@ -242,7 +243,7 @@ async def _priced_of(
     return found
 
 
-def _pieces(known: list[Sample], tariffs: list[Tariff], prices: timeline.Prices, start: int) -> list[Piece]:
+def _pieces(known: list[Sample], tariffs: list[TariffTerms], prices: timeline.Prices, start: int) -> list[Piece]:
     """The samples from start on, priced. A range may be far longer than what is stored of it: that is left out."""
     if not known:
         return []
@@ -271,7 +272,7 @@ def _either_of(gone: dict[str, ConsentRevoked], resource: Resource) -> ConsentRe
     return gone.get(source_id(resource)) or gone.get(resource.resource_id)
 
 
-def _dynamic(tariffs: Iterable[Tariff]) -> set[str]:
+def _dynamic(tariffs: Iterable[TariffTerms]) -> set[str]:
     """The ids of those that have prices."""
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
 
@@ -330,7 +331,7 @@ def _buckets(one: _Priced, edges: Sequence[int]) -> list[CostBucket]:
     return made
 
 
-def _days(tariffs: Sequence[Tariff], edges: Sequence[int]) -> dict[int, Decimal]:
+def _days(tariffs: Sequence[TariffTerms], edges: Sequence[int]) -> dict[int, Decimal]:
     """By position of the bucket, the standing charges of the days that begin in it, with VAT."""
     found: dict[int, Decimal] = {}
     position = 0

@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.readings.aggregates import Aggregates
-from wattgate.db.readings.held_power import HOLDS, Held
 from wattgate.db.readings.series import Stored as Reading
 from wattgate.energy import buckets, timeline
 from wattgate.energy.buckets import DAY, HALF_HOUR, Grid
@@ -19,7 +18,7 @@ from wattgate.energy.display.ambient import DAYS, learned
 from wattgate.energy.display.energy_total import Tally
 from wattgate.energy.display.home import Calendar, Wish
 from wattgate.energy.display.meter import Count, Kind, Meter, Span
-from wattgate.energy.display.power import Source, is_estimate, watts
+from wattgate.energy.display.power import HOLDS, Held, Source, is_estimate, watts
 from wattgate.energy.display.rates import Rates
 from wattgate.energy.pricing import Piece, Sample, priced, with_vat
 from wattgate.energy.storage_fields import Field

@@ -12,7 +12,6 @@ from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries.consent import either, withheld
 from wattgate.db.queries.resources import measured
 from wattgate.db.readings.aggregates import SeriesKey
-from wattgate.db.readings.series import Receipt
 from wattgate.db.readings.series_keys import field_of, number_of
 from wattgate.db.rows import Rows
 from wattgate.energy.freshness import (
@@ -23,6 +22,7 @@ from wattgate.energy.freshness import (
     Picture,
     Pulse,
     Pulses,
+    Receipt,
     Sender,
     as_of,
     cadence,

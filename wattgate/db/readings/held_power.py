@@ -4,28 +4,12 @@ Instants and spans are milliseconds; power is a scaled integer, and so held powe
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from wattgate.db.reader import Session, dialect_of, fetch
 from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.rowset import Rowset, text_of
-from wattgate.energy.buckets import HALF_HOUR, MINUTE
-
-HOLDS = 2 * MINUTE
-"""How long a reading of power stands for what came after it, where no other one does."""
-
-
-class Held(NamedTuple):
-    """What the readings of the half hour (UTC) from `at` on held: the positive ones, the others, and for how long.
-
-    A reading belongs with all that it held to the half hour in which it was taken.
-    """
-
-    at: int
-    positive: int
-    negative: int
-    known: int
-
+from wattgate.energy.buckets import HALF_HOUR
+from wattgate.energy.display.power import HOLDS, Held
 
 _SINCE = Rowset("since", {"number": "bigint", "field": "int", "at": "bigint"})
 _STATEMENT = f"""

@@ -14,11 +14,12 @@ from wattgate.db.models import Reading
 from wattgate.db.reader import Session, dialect_of, fetch
 from wattgate.db.readings import aggregates, held_power, partitions, recording
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
-from wattgate.db.readings.held_power import Held
 from wattgate.db.readings.recording import Readings
 from wattgate.db.readings.rollups import DAYS, HOURS
 from wattgate.db.rowset import Rowset, text_of
 from wattgate.energy.buckets import DAY, Grid
+from wattgate.energy.display.power import Held
+from wattgate.energy.freshness import Receipt
 
 
 class Stored(NamedTuple):
@@ -27,13 +28,6 @@ class Stored(NamedTuple):
     at: int
     value: int
     quality: int
-
-
-class Receipt(NamedTuple):
-    """Readings of a series that were received at one instant, the newest of them being `at`."""
-
-    received_at: int
-    at: int
 
 
 _STORED = "r.at, r.value, r.quality"

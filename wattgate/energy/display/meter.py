@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-from wattgate.db.readings.held_power import Held
 from wattgate.energy.display.energy_total import Tally, pieces_of
-from wattgate.energy.display.power import energy
+from wattgate.energy.display.power import Held, energy
 from wattgate.energy.display.rates import Rates
 from wattgate.energy.timeline import Blocks
 

@@ -6,14 +6,17 @@ Instants and spans are milliseconds; held power is W times milliseconds.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
 from wattgate.clock import from_ms
-from wattgate.db.readings.held_power import HOLDS, Held
-from wattgate.energy.buckets import HALF_HOUR
+from wattgate.energy.buckets import HALF_HOUR, MINUTE
 from wattgate.energy.storage_fields import Field
 from wattgate.energy.timeline import ENERGY_DECIMALS
+
+HOLDS = 2 * MINUTE
+"""How long a reading of power stands for what came after it, where no other one does."""
 
 MOST_UNKNOWN = HOLDS
 """For how much of a half hour power may be unknown while what was held of it still is an estimate of its energy."""
@@ -21,6 +24,18 @@ MOST_UNKNOWN = HOLDS
 _BILLION: int = 10**ENERGY_DECIMALS
 _HELD_EACH = 3_600 * 10**6
 """The held power of a kWh."""
+
+
+class Held(NamedTuple):
+    """What the readings of the half hour (UTC) from `at` on held: the positive ones, the others, and for how long.
+
+    A reading belongs with all that it held to the half hour in which it was taken.
+    """
+
+    at: int
+    positive: int
+    negative: int
+    known: int
 
 
 class Power(msgspec.Struct, frozen=True, gc=False):

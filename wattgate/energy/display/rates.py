@@ -10,9 +10,9 @@ from itertools import pairwise
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.db.models import Tariff
 from wattgate.energy.display.energy_total import holding
 from wattgate.energy.pricing import rounded, with_vat
+from wattgate.energy.tariffs import TariffTerms
 from wattgate.energy.timeline import Blocks, Rate, Span, unscaled
 from wattgate.enums import TariffKind
 
@@ -50,7 +50,7 @@ class TariffNow(msgspec.Struct, frozen=True, gc=False):
 class Rates:
     """What a meter's energy costs when: its tariffs, and the spans of their rules. Energy is told in `unit`."""
 
-    tariffs: tuple[Tariff, ...]
+    tariffs: tuple[TariffTerms, ...]
     spans: tuple[Span, ...]
     unit: str
 
@@ -62,7 +62,7 @@ class Rates:
         place = bisect_right(self.spans, at, key=_start)
         return self.spans[place - 1].rule if place else None
 
-    def tariff(self, at: int) -> Tariff | None:
+    def tariff(self, at: int) -> TariffTerms | None:
         place = bisect_right(self.tariffs, at, key=_valid_from)
         return self.tariffs[place - 1] if place else None
 
@@ -141,10 +141,10 @@ def _start(span: Span) -> int:
     return span.start
 
 
-def _valid_from(tariff: Tariff) -> int:
+def _valid_from(tariff: TariffTerms) -> int:
     return to_ms(tariff.valid_from)
 
 
-def beyond(tariffs: Sequence[Tariff], stop: int) -> Tariff | None:
+def beyond(tariffs: Sequence[TariffTerms], stop: int) -> TariffTerms | None:
     """The first tariff that is valid only from an instant on, or later."""
     return next((tariff for tariff in tariffs if to_ms(tariff.valid_from) >= stop), None)
