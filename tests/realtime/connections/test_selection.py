@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,8 @@ from msgspec import structs
 from tests.support.live import Settled
 from wattgate.enums import ReadingQuality
 from wattgate.graphql.transport.selection import selection_of
-from wattgate.graphql.transport.subscriptions import LiveService, Prepared
+from wattgate.graphql.transport.subscriptions import LiveService, Prepared, SubscriptionKey
+from wattgate.realtime.connections.protocol import Request
 from wattgate.realtime.events import LiveReading
 from wattgate.realtime.subscriptions.subscription import NotAtOnce
 
@@ -108,11 +108,16 @@ def service(settled: Settled) -> LiveService:
     return settled.one.gateway.service
 
 
+def subscription_key(service: LiveService, document: str, variables: dict[str, Any]) -> SubscriptionKey:
+    request = Request(document)
+    return SubscriptionKey.create(request, service.pipeline.document(request), variables)
+
+
 def prepared(service: LiveService, document: str) -> tuple[Prepared, Any]:
     """A subscription as it is prepared, and how graphql-core executes it."""
-    told_apart = (document, None, orjson.dumps({"yes": True, "no": False}))
-    made = service._prepare(*told_apart)
-    return made, selection_of(made.key, None, None, lambda: service._executor(*told_apart)).in_time
+    key = subscription_key(service, document, {"yes": True, "no": False})
+    made = service.prepared(key)
+    return made, selection_of(made.key, None, None, lambda: service.executor(key)).in_time
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None)
@@ -163,5 +168,5 @@ def test_a_payload_that_is_not_as_it_should_be_is_told_alike_or_left_to_graphql_
 
 @pytest.mark.parametrize(("selection", "plain"), [("alertId data", True), ("alertId alertType { name }", False)])
 def test_a_selection_with_an_edge_is_left_to_graphql_core(service: LiveService, selection: str, plain: bool) -> None:
-    made = service._prepare(f"subscription {{ alerts(since: null) {{ {selection} }} }}", None, b"{}")
+    made = service.prepared(subscription_key(service, f"subscription {{ alerts(since: null) {{ {selection} }} }}", {}))
     assert (made.at_once is not None) is plain
