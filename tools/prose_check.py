@@ -78,7 +78,7 @@ def files(root: Path, paths: Sequence[Path]) -> list[Path]:
     found: set[Path] = set()
     for path in paths or [root]:
         if path.is_file():
-            found.add(path)
+            found.update([path] if _is_checked(root, path) else [])
             continue
         folders = [path]
         while folders:
@@ -218,7 +218,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("paths", nargs="*", type=Path, help="files or folders; the whole repository by default")
     parser.add_argument("--only", default=",".join(KINDS), help=f"kinds of text, with commas: {', '.join(KINDS)}")
     parser.add_argument("--counts", action="store_true", help="print the number of findings by kind and by folder")
-    parser.add_argument("--root", type=Path, help="the repository; by default the one that contains the first path")
+    parser.add_argument("--root", type=Path, help="the repository; by default the one of this script")
     parser.add_argument("--commit-message", type=Path, metavar="FILE", help="check a commit message instead")
     parsed = parser.parse_args(arguments)
     if unknown := set(parsed.only.split(",")) - set(KINDS):
@@ -237,7 +237,11 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join(f"commit message: {problem}" for problem in problems), end="\n" if problems else "")
         return bool(problems)
     root = (parsed.root or ROOT).resolve()
-    found = findings(root, [path.resolve() for path in parsed.paths], frozenset(parsed.only.split(",")))
+    paths = [path.resolve() for path in parsed.paths]
+    if outside := [str(path) for path in paths if not path.is_relative_to(root)]:
+        print(f"prose check: {', '.join(outside)} is not in {root}; set --root", file=sys.stderr)
+        return 2
+    found = findings(root, paths, frozenset(parsed.only.split(",")))
     if parsed.counts:
         for labels in ((one.kind for one in found), ("/".join(one.path.split("/")[:2]) for one in found)):
             for label, count in sorted(Counter(labels).items(), key=lambda item: (-item[1], item[0])):

@@ -21,7 +21,10 @@ _JS_NAME = re.compile(
 _JS_KEYWORDS = frozenset({"if", "for", "while", "switch", "catch", "function", "return", "constructor"})
 _COMMENT_MARKS = re.compile(r"^[ \t]*(?:/\*+|\*/|\*(?!/)|//+)|\*/\s*$", re.M)
 _CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_CONFIGURATION = re.compile(r"""(?P<comment>(?:^|(?<=\s))\#(?!!)[^\n]*)|"(?P<double>[^"\n]* [^"\n]* [^"\n]*)\"""", re.M)
+_COMMENT = r"(?:^|(?<=\s))(\#(?!!)[^\n]*)"
+_CONFIGURATION = re.compile(rf"""{_COMMENT}|"([^"\n]* [^"\n]* [^"\n]*)\"""", re.M)
+_YAML = re.compile(rf"""{_COMMENT}|^[ \t]*(?:-[ \t]+)?(?:[\w.-]+:[ \t]+)?([^\#\n]* [^\#\n]* [^\#\n]*)$""", re.M)
+"""In YAML most texts have no quotes: a value, or a line of a block, with more than two words."""
 
 
 def _line(source: str, offset: int) -> int:
@@ -135,9 +138,10 @@ def style(path: str, source: str) -> list[Text]:
 
 
 def configuration(path: str, source: str) -> list[Text]:
-    """Return the comments and the quoted sentences of a Makefile, a shell script, TOML or YAML."""
+    """Return the comments and sentences of a Makefile, a shell script, TOML or YAML."""
     texts = []
-    for found in _CONFIGURATION.finditer(source):
-        value = found["comment"].lstrip("# ") if found["comment"] else found["double"]
-        texts.append(Text(path, _line(source, found.start()), "configuration", value))
+    pattern = _YAML if path.endswith((".yml", ".yaml")) else _CONFIGURATION
+    for found in pattern.finditer(source):
+        value = found[found.lastindex or 0].lstrip("# ")
+        texts.append(Text(path, _line(source, found.start(found.lastindex or 0)), "configuration", value))
     return texts
