@@ -85,6 +85,7 @@ CORRECT = (
     "The user is asked to confirm the address.",
     "Ask for a new code with createCode.",
     "The log shows what is wrong.",
+    "A client can fetch only what has changed.",
     "Run maintenance indoors.",
     "Goodness knows no morestyle, whosoevers or mendicants.",
 )

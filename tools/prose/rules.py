@@ -66,7 +66,7 @@ RULES: tuple[Rule, ...] = (
         "a noun: 'the stored readings', not 'what is stored'",
         statements_only=True,
     ),
-    _rule(r"(?<=\s)what (?:has|had|have)\b", "a noun: 'the sent messages', not 'what has been sent'"),
+    _rule(r"(?<=\s)what (?:has|had|have)\b(?! changed\b)", "a noun: 'the sent messages', not 'what has been sent'"),
     _rule(r"\b(?:by|for|from|with|at) what\b(?! to\b)", "the noun: 'the data that'", statements_only=True),
     _rule(
         r"\bgood no (?:more|longer)\b|\bno (?:longer |more )?good\b"
