@@ -33,11 +33,12 @@ conformance: .venv/installed-dev
 	@$(BIN)/python -m tests.graphql.compiled.graphql_core_suite
 
 check: .venv/installed-dev
-	@echo "wattgate: format, lint, types, layers"
+	@echo "wattgate: format, lint, types, layers, prose"
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tools/prose_check.py
 
 bench: .venv/installed-dev
 	@$(BIN)/python -m bench
