@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, async_playwright
 
-from tests.support import node
+from tests.support import chance, node
 from tests.support.demonstration import demonstration
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.schema import pattern_on
@@ -24,6 +24,8 @@ from wattgate.app.factory import create_app
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
     del os.environ[name]  # the tests choose their own settings
+
+chance.load_profile()
 
 ENGINES = ["sqlite", "postgresql"]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]

@@ -338,7 +338,7 @@ def _number(amount: Amount, arguments: Mapping[str, Any]) -> int:
     return amount.of(datetime.now(UTC), *[arguments.get(name) for name in amount.slicing_arguments])
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(documents(), st.integers(1, 60), st.integers(1, 3_000))
 def test_documents_cost_what_a_walk_through_everything_adds_up(text: str, n: int, m: int) -> None:
     for values in ({"n": n, "m": m}, {}):

@@ -82,8 +82,6 @@ def _cases(strategy: st.SearchStrategy[Any], count: int) -> list[tuple[str, bool
     @settings(
         max_examples=count,
         phases=[Phase.generate],
-        database=None,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(case=strategy)

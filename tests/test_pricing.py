@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.chance import examples
 from tests.support.pricing import (
     EVERY_DAY,
     HALF_HOUR,
@@ -122,7 +123,7 @@ def some_case(draw: st.DrawFn) -> tuple[list[Sample], list[Tariff], Prices, int,
     return samples, tariffs, prices, start, to_ms(first + count * HALF_HOUR) + 1
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250))
 @given(case=some_case())
 def test_every_sample_costs_what_a_patient_clerk_would_say(
     case: tuple[list[Sample], list[Tariff], Prices, int, int],
@@ -146,7 +147,7 @@ def test_every_sample_costs_what_a_patient_clerk_would_say(
     assert found == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(case=some_case())
 def test_lines_and_vat_add_up_to_the_total_which_is_as_near_to_the_exact_one_as_its_roundings_allow(
     case: tuple[list[Sample], list[Tariff], Prices, int, int],
@@ -163,7 +164,7 @@ def test_lines_and_vat_add_up_to_the_total_which_is_as_near_to_the_exact_one_as_
     assert abs(made.total - made.exact) <= bound
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(case=some_case(), cut=st.integers(1, 400))
 def test_what_adjoining_ranges_cost_exactly_is_what_the_whole_costs(
     case: tuple[list[Sample], list[Tariff], Prices, int, int], cut: int
@@ -179,7 +180,7 @@ def _pairs(start: int, middle: int, stop: int) -> list[tuple[int, int]]:
     return [(start, stop), (start, middle), (middle, stop)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(case=some_case(), step=st.integers(1, 96))
 def test_buckets_hold_the_exact_cost_of_the_energy_and_nothing_of_the_standing_charge(
     case: tuple[list[Sample], list[Tariff], Prices, int, int], step: int

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from tests.support.live import Settled
+from wattgate.graphql.limits import DocumentLimits, parse, refusal
 from wattgate.graphql.live_service import LiveService, Prepared
 from wattgate.graphql.selection import selection_of
 from wattgate.names import ReadingQuality
 from wattgate.realtime.events import LiveReading
 from wattgate.realtime.subscription import NotAtOnce
 
+LIMITS = DocumentLimits()
 FIELDS = ("resourceId", "field", "unit", "at", "value", "quality", "__typename")
 CONDITIONS = ("true", "false", "$yes", "$no", "$unsaid")
 VARIABLES = {"$yes": "$yes: Boolean!", "$no": "$no: Boolean!", "$unsaid": "$unsaid: Boolean! = true"}
@@ -90,8 +92,18 @@ class Writer:
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> str:
+def written(draw: st.DrawFn) -> str:
     return Writer(draw).document()
+
+
+def accepted(document: str) -> bool:
+    """Whether a document keeps the gateway's bounds, such as that of 50 directives."""
+    return refusal(parse(document, LIMITS), LIMITS) is None
+
+
+def documents() -> st.SearchStrategy[str]:
+    """Return documents that the gateway accepts. A few of those that are written exceed a bound."""
+    return written().filter(accepted)
 
 
 def at_once(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
@@ -115,7 +127,7 @@ def prepared(service: LiveService, document: str) -> tuple[Prepared, Any]:
     return made, selection_of(made.key, None, None, lambda: service._executor(*told_apart)).in_time
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(suppress_health_check=list(HealthCheck))
 @given(document=documents(), payloads=st.lists(READINGS, min_size=1, max_size=3))
 def test_a_selection_of_plain_fields_is_told_without_graphql_core_and_alike(
     service: LiveService, document: str, payloads: list[LiveReading]
