@@ -18,7 +18,7 @@ from tests.support.demonstration import demonstration
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.schema import pattern_on
 from tests.support.servers import Databases, database_on, postgresql, serving
-from tests.support.timed import Clock, Timed
+from tests.support.timed import NOW, Clock, Timed
 from wattgate.app.demo import live
 from wattgate.app.factory import create_app
 
@@ -97,11 +97,18 @@ async def served(databases: Databases) -> AsyncIterator[House]:
 
 
 @pytest.fixture(scope="session")
-async def timed(databases: Databases) -> AsyncIterator[Timed]:
-    """A served gateway on each engine whose time a test sets, forwards only."""
+async def timed_for_session(databases: Databases) -> AsyncIterator[Timed]:
+    """A served gateway on each engine with a clock that tests set. Tests use it through `timed`."""
     clock = Clock()
     async with databases() as url, house(url, clock=clock) as made:
         yield Timed(made, clock)
+
+
+@pytest.fixture
+def timed(timed_for_session: Timed) -> Timed:
+    """A served gateway on each engine whose time a test sets, forwards only. Each test begins at the same time."""
+    timed_for_session.clock.now = NOW
+    return timed_for_session
 
 
 @pytest.fixture(scope="session")
