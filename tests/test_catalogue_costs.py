@@ -22,7 +22,7 @@ from tests.support.documents import INTROSPECTION as TOOLS
 from tests.support.documents import ROOT, own
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.cost import MAX_COST, Cost, estimate
-from wattgate.graphql.fields import sizes_of
+from wattgate.graphql.fields import edge_of, sizes_of
 from wattgate.graphql.operation import Kind
 from wattgate.graphql.schema import build
 from wattgate.graphql.weights import (
@@ -35,6 +35,7 @@ from wattgate.graphql.weights import (
     STATEMENTS,
     UNIT,
     VALUES,
+    Amount,
     Size,
 )
 
@@ -223,10 +224,20 @@ def test_a_page_costs_as_many_items_as_it_is_asked(first: dict[str, int], items:
     assert costs(text, first)[1] == STATEMENTS + 1 + 2 * items
 
 
+def least(amount: Amount) -> int:
+    """Return what an amount is at least: what a measure says of arguments that are not given."""
+    return amount if isinstance(amount, int) else amount.of(NOW, *(None for _ in amount.slicing_arguments))
+
+
 def test_mutations_cost_more_than_queries_and_all_weights_are_positive() -> None:
     for one in OPERATIONS:
-        if isinstance(one.costs, int):
-            assert one.costs >= (MUTATION if one.kind is Kind.MUTATION else STATEMENTS), one.name
+        assert least(one.costs) >= (MUTATION if one.kind is Kind.MUTATION else STATEMENTS), one.name
+    for place, field, sizes in fields():
+        edge = edge_of(field.extensions["strawberry-definition"])
+        assert edge is None or least(edge.weight) > 0, place
+        for size in sizes:
+            assert least(size.assumed) >= 0, place
+            assert size.per_unit > 0, place
 
 
 def test_the_assumed_size_of_a_list_is_told_on_the_page() -> None:
