@@ -62,8 +62,13 @@ class Size:
 class Stage(Protocol):
     """A server under measurement, which may be told to send."""
 
-    server: Pinned
-    init: dict[str, str]
+    @property
+    def server(self) -> Pinned:
+        """Its process."""
+
+    @property
+    def init(self) -> dict[str, str]:
+        """The payload with which its subscribers begin."""
 
     async def fire(self, resource_ids: Sequence[str], events: int, every: float) -> None:
         """Publish so many readings of each resource, so many seconds apart."""

@@ -11,7 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, delete, select, text, update
-from sqlmodel import SQLModel
+from sqlmodel import SQLModel, col
 
 from tests.support.house import House, tenant_on
 from tests.support.tables import put
@@ -47,7 +47,7 @@ async def test_migrations_lead_to_what_the_models_say_and_may_run_again(empty_ur
 async def test_a_statement_that_names_no_application_raises(served: House) -> None:
     statements = [
         select(Resource),
-        select(Resource.name),
+        select(col(Resource.name)),
         select(Resource.__table__),  # type: ignore[attr-defined]
         update(AlertType).values(name="x"),
         delete(AlertType),

@@ -11,7 +11,7 @@ from wattgate.app.catch_ups import work_once
 from wattgate.app.demo import seed
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.simulated_network import SimulatedNetwork
-from wattgate.app.demo.simulation import HALF_HOUR, LONDON, HalfHour, day_of, half_hour, power
+from wattgate.app.demo.simulation import HALF_HOUR, LONDON, Habits, HalfHour, day_of, half_hour, power
 from wattgate.app.factory import assemble
 from wattgate.app.settings import demo_settings
 from wattgate.clock import TimeRange, utc_now
@@ -23,7 +23,7 @@ from wattgate.names import Function, Period
 ALDER, HARBOUR, MILL = (home.habits for home in seed.HOMES)
 
 
-def month(habits: seed.Habits, number: int) -> list[list[HalfHour]]:
+def month(habits: Habits, number: int) -> list[list[HalfHour]]:
     first = date(2026, number, 1)
     return [list(day_of(habits, first + timedelta(days=n))) for n in range(28)]
 

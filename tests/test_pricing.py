@@ -222,8 +222,8 @@ def test_energy_with_a_negative_price_earns_and_halves_of_a_penny_earn_away_from
     start = datetime(2026, 1, 9, tzinfo=UTC)
     made = bill(half_hours(start, start + HALF_HOUR, "0.5"), tariff(rate=Decimal(-5), vat_rate=Decimal(20)))
     assert lines(made) == [("ENERGY", "0.5", "-3")]
-    assert (made.vat[0].on, made.vat[0].amount) == (-3, Decimal(-1))
-    assert (made.total, made.exact) == (-4, Decimal(-3))
+    assert (made.vat[0].on, made.vat[0].amount) == (Decimal(-3), Decimal(-1))
+    assert (made.total, made.exact) == (Decimal(-4), Decimal(-3))
 
 
 def test_a_sample_that_crosses_the_limit_of_a_block_is_split_there() -> None:
@@ -253,8 +253,8 @@ def test_a_dynamic_tariff_tells_the_mean_rate_and_what_it_has_no_price_for() -> 
     known = [Price(to_ms(start), 10_000_000), Price(to_ms(start + 2 * HALF_HOUR), -4_000_000)]
     made = bill(half_hours(start, start + 4 * HALF_HOUR), tariff(TariffKind.DYNAMIC), prices={"t": known})
     (line,) = made.lines
-    assert (line.quantity, line.rate, line.averaged, line.amount) == (1, 3, True, 3)
-    assert (made.energy, made.unpriced, made.total) == (2, 1, 3)
+    assert (line.quantity, line.rate, line.averaged, line.amount) == (Decimal(1), Decimal(3), True, Decimal(3))
+    assert (made.energy, made.unpriced, made.total) == (Decimal(2), Decimal(1), Decimal(3))
 
 
 def test_a_new_tariff_in_the_middle_of_a_day_prices_what_begins_from_then_on() -> None:
@@ -270,12 +270,12 @@ def test_a_new_tariff_in_the_middle_of_a_day_prices_what_begins_from_then_on() -
     )
     made = bill(half_hours(start, start + timedelta(days=2)), old, new)
     assert [(line.tariff_id, line.kind.value, line.quantity, line.amount) for line in made.lines] == [
-        ("old", "ENERGY", 12, 240),
-        ("new", "ENERGY", 36, 1440),
-        ("old", "STANDING_CHARGE", 1, 50),
-        ("new", "STANDING_CHARGE", 1, 60),
+        ("old", "ENERGY", Decimal(12), Decimal(240)),
+        ("new", "ENERGY", Decimal(36), Decimal(1440)),
+        ("old", "STANDING_CHARGE", Decimal(1), Decimal(50)),
+        ("new", "STANDING_CHARGE", Decimal(1), Decimal(60)),
     ]
-    assert [(tax.rate, tax.on, tax.amount) for tax in made.vat] == [(5, 1500, 75)]
+    assert [(tax.rate, tax.on, tax.amount) for tax in made.vat] == [(Decimal(5), Decimal(1500), Decimal(75))]
 
 
 @pytest.mark.parametrize(("day", "half_hours_of_night"), [("2026-03-29", 12), ("2026-10-25", 16), ("2026-06-01", 14)])

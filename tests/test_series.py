@@ -58,8 +58,8 @@ class Model:
         if not values:
             return None
         return {
-            Function.SUM: sum(values),
-            Function.AVG: sum(values) / len(values),
+            Function.SUM: sum(values, Fraction()),
+            Function.AVG: sum(values, Fraction()) / len(values),
             Function.MIN: min(values),
             Function.MAX: max(values),
             Function.FIRST: values[0],

@@ -66,7 +66,8 @@ class Writer:
     def fragment(self, depth: int) -> str:
         """The name of a fragment on readings: one that is there already, or a new one."""
         same = [name for name, text in self.fragments.items() if " on LiveReading " in text]
-        if same and self.draw(st.booleans()):
+        reused = bool(same) and self.draw(st.booleans())
+        if reused:
             return self.draw(st.sampled_from(same))
         selections = self.selections(depth + 1)
         return self.define("LiveReading", selections)
