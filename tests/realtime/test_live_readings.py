@@ -13,6 +13,7 @@ from gql import Client, gql
 from gql.transport.httpx import HTTPXAsyncTransport
 from gql.transport.websockets import WebsocketsTransport
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 from tests.support.house import House
 from wattgate.errors import Unavailable
@@ -32,7 +33,7 @@ def socket_url(house: House) -> str:
 @asynccontextmanager
 async def socket(house: House, **headers: str) -> AsyncIterator[ClientConnection]:
     async with connect(
-        socket_url(house), subprotocols=["graphql-transport-ws"], additional_headers=headers
+        socket_url(house), subprotocols=[Subprotocol("graphql-transport-ws")], additional_headers=headers
     ) as connection:
         yield connection
 

@@ -12,12 +12,14 @@ from msgspec import structs
 
 from tests.support.live import Settled
 from wattgate.enums import ReadingQuality
+from wattgate.graphql.execution.document_limits import DocumentLimits, parse, refusal
 from wattgate.graphql.transport.selection import selection_of
 from wattgate.graphql.transport.subscriptions import LiveService, Prepared, SubscriptionKey
 from wattgate.realtime.connections.protocol import Request
 from wattgate.realtime.events import LiveReading
 from wattgate.realtime.subscriptions.subscription import NotAtOnce
 
+LIMITS = DocumentLimits()
 FIELDS = ("resourceId", "field", "unit", "at", "value", "quality", "__typename")
 CONDITIONS = ("true", "false", "$yes", "$no", "$unsaid")
 VARIABLES = {"$yes": "$yes: Boolean!", "$no": "$no: Boolean!", "$unsaid": "$unsaid: Boolean! = true"}
@@ -64,7 +66,8 @@ class Writer:
     def fragment(self, depth: int) -> str:
         """The name of a fragment on readings: one that is there already, or a new one."""
         same = [name for name, text in self.fragments.items() if " on LiveReading " in text]
-        if same and self.draw(st.booleans()):
+        reused = bool(same) and self.draw(st.booleans())
+        if reused:
             return self.draw(st.sampled_from(same))
         selections = self.selections(depth + 1)
         return self.define("LiveReading", selections)
@@ -90,8 +93,18 @@ class Writer:
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> str:
+def written(draw: st.DrawFn) -> str:
     return Writer(draw).document()
+
+
+def accepted(document: str) -> bool:
+    """Whether a document keeps the gateway's bounds, such as that of 50 directives."""
+    return refusal(parse(document, LIMITS), LIMITS) is None
+
+
+def documents() -> st.SearchStrategy[str]:
+    """Return documents that the gateway accepts. A few of those that are written exceed a bound."""
+    return written().filter(accepted)
 
 
 def at_once(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
@@ -120,7 +133,7 @@ def prepared(service: LiveService, document: str) -> tuple[Prepared, Any]:
     return made, selection_of(made.key, None, None, lambda: service.executor(key)).in_time
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(suppress_health_check=list(HealthCheck))
 @given(document=documents(), payloads=st.lists(READINGS, min_size=1, max_size=3))
 def test_a_selection_of_plain_fields_is_told_without_graphql_core_and_alike(
     service: LiveService, document: str, payloads: list[LiveReading]
