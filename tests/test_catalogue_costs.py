@@ -1,4 +1,4 @@
-"""What the catalogue declares of cost: every list has a size, and docs/limits.md tells what documents cost."""
+"""What the catalogue declares of cost: every list has a size, and docs/reference/limits.md tells what documents cost."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ from wattgate.graphql.weights import (
 
 SCHEMA = build(OPERATIONS)._schema
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-PAGE = (ROOT / "docs" / "limits.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()
 
 BY_DEFAULT = """
     AccountProfiles.profileNames Alert.channels AlertRule.channels CostExplanation.lines CostExplanation.vat

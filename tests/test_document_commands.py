@@ -20,7 +20,7 @@ from wattgate.graphql.resolvers import provisioning
 from wattgate.graphql.stored_documents import StoredDocuments
 from wattgate.principal import Principal, Role
 
-PAGE = (Path(__file__).parents[1] / "docs" / "documents.md").read_text()
+PAGE = (Path(__file__).parents[1] / "docs" / "how-to" / "trusted-documents.md").read_text()
 
 HOMES = """query Homes {
   virtualEntities { ...Home }

@@ -1,4 +1,4 @@
-"""What docs/operations.md says is so: its metrics, the fields of the log, settings, and how much Redis needs."""
+"""What docs/how-to/operate.md says is so: its metrics, the fields of the log, settings, and how much Redis needs."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ from wattgate.realtime.bus import KEPT_ENTRIES
 from wattgate.realtime.bus.commands import CONNECTIONS, key_of
 from wattgate.realtime.bus.redis import RedisBus
 
-PAGE = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
+PAGE = (Path(__file__).parents[1] / "docs" / "how-to" / "operate.md").read_text()
 FULL_STREAM = 20 * 1024
 """Bytes of Redis that the page names for a stream."""
 

@@ -1,4 +1,4 @@
-"""What docs/realtime.md says is so: its tables are those of the code, and its conversations take place."""
+"""What docs/reference/realtime.md says is so: its tables are those of the code, and its conversations take place."""
 
 import ast
 import inspect
@@ -19,7 +19,7 @@ from wattgate.realtime import limits
 from wattgate.realtime.limits import Limits
 from wattgate.realtime.protocol import MEANINGS, TABLE, Close, Do
 
-PAGE = (Path(__file__).parents[2] / "docs" / "realtime.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "realtime.md").read_text()
 UNITS = {"_per_second": "{:g} a second", "_seconds": "{:g} s", "_bytes": "{:,} bytes", "": "{:,}"}
 """How the values of limits are written, by how their names end."""
 

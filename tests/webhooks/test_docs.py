@@ -1,4 +1,4 @@
-"""What docs/webhooks.md says holds, and its code does what it says."""
+"""What docs/how-to/webhooks.md says holds, and its code does what it says."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from wattgate.messages.events import EVENTS
 from wattgate.messages.schedule import WEBHOOK
 from wattgate.names import camel
 
-PAGE = (Path(__file__).parents[2] / "docs" / "webhooks.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "webhooks.md").read_text()
 BODY = '{"eventCode": "alert.sent", "name": "Zoë"}'.encode()
 SECRET, OTHER = signature.new_secret(), signature.new_secret()
 

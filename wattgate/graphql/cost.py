@@ -52,7 +52,7 @@ from wattgate.graphql.weights import (
 )
 
 MAX_COST = 20_000
-"""What an operation may cost: about 0.6 s of a processor. `docs/limits.md` has what others cost."""
+"""What an operation may cost: about 0.6 s of a processor. `docs/reference/limits.md` has what others cost."""
 
 
 class Cost:
