@@ -1,4 +1,4 @@
-"""What the catalogue declares of cost: every list has a size, and docs/reference/limits.md tells what documents cost."""
+"""Costs that the catalogue declares: every list has a size, and docs/reference/limits.md has the costs of documents."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""docs/how-to/graphql-clients.md holds a project: its files are put together, made types of, and run against a gateway."""
+"""The files of docs/how-to/graphql-clients.md: assembled, given generated types, and run against a gateway."""
 
 import asyncio
 import json
