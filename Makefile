@@ -26,11 +26,11 @@ faults: .venv/installed-dev
 FROM ?= 0
 fuzz: .venv/installed-dev
 	@echo "wattgate: comparing compiled documents with graphql-core, asking made-up ones, tens of thousands (some minutes)"
-	@WATTGATE_TEST_FUZZ=$(FROM) $(BIN)/python -m pytest -n 2 --timeout 1800 tests/compiled tests/test_graphql_fuzz.py
+	@WATTGATE_TEST_FUZZ=$(FROM) $(BIN)/python -m pytest -n 2 --timeout 1800 tests/graphql/compiled tests/graphql/test_fuzz.py
 
 conformance: .venv/installed-dev
 	@echo "wattgate: running graphql-core's own tests of execution by way of compiled documents"
-	@$(BIN)/python -m tests.compiled.graphql_core_suite
+	@$(BIN)/python -m tests.graphql.compiled.graphql_core_suite
 
 check: .venv/installed-dev
 	@echo "wattgate: format, lint, types, layers"

@@ -31,7 +31,7 @@ from tests.support.node import Node, NoNode, node
 from tests.support.redis_server import redis_server
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.names import ReadingQuality
+from wattgate.enums import ReadingQuality
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, LiveReading
 

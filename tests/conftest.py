@@ -20,7 +20,7 @@ from tests.support.schema import pattern_on
 from tests.support.servers import Databases, database_on, postgresql, serving
 from tests.support.timed import Clock, Timed
 from wattgate.app.demo import live
-from wattgate.app.factory import create_app
+from wattgate.app.server.factory import create_app
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
     del os.environ[name]  # the tests choose their own settings

@@ -9,7 +9,7 @@ from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant
 from tests.support.legacy import REST_GIVES, REST_TAKES
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.operation import Kind, Operation, Rest
+from wattgate.graphql.core.operation import Kind, Operation, Rest
 from wattgate.principal import GRANTS, Permission, Role, Scheme
 
 DOORS = [pytest.param(operation, rest, id=rest.place) for operation, rest in doors()]

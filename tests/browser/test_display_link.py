@@ -15,7 +15,7 @@ from tests.browser.still_home import SECOND, StillHome, still_home
 from tests.faults.scale import scale
 from wattgate.app.demo.seed import send_alert
 from wattgate.clock import utc_now
-from wattgate.graphql.login import TOKEN_LIFETIME
+from wattgate.graphql.services.login import TOKEN_LIFETIME
 
 pytestmark = pytest.mark.browser
 

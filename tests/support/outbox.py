@@ -10,19 +10,19 @@ from strawberry import ID
 from tests.support.house import Tenant, operation
 from tests.support.sinks import HERE
 from tests.support.timed import Clock
-from wattgate.app.deliveries import Carrier, Deliveries
+from wattgate.app.workers.deliveries import Carrier, Deliveries
+from wattgate.db.meter_network import RegistryNetwork
 from wattgate.db.models import Delivery, Notification, Webhook
-from wattgate.db.network import RegistryNetwork
-from wattgate.graphql.operation import Call, Kind, Operation
-from wattgate.graphql.operation import operation as declare
-from wattgate.graphql.outbox import settle
+from wattgate.delivery.channels.channel import Content, Outcome, Outgoing, Sent
+from wattgate.delivery.mail_addresses import AllowList
+from wattgate.delivery.outbound_policy import Outside
+from wattgate.enums import DeliveryKind
+from wattgate.graphql.core.operation import Call, Kind, Operation
+from wattgate.graphql.core.operation import operation as declare
+from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import deliveries
-from wattgate.graphql.runner import Runner
+from wattgate.graphql.services.outbox import settle
 from wattgate.graphql.types import alerts as types
-from wattgate.messages.addresses import AllowList
-from wattgate.messages.channel import Content, Outcome, Outgoing, Sent
-from wattgate.messages.outside import Outside
-from wattgate.names import DeliveryKind
 from wattgate.principal import Permission
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.hub import Hub

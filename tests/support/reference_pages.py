@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from typer.main import get_command
 
-from wattgate.app.cli import app
+from wattgate.app.cli.main import app
 from wattgate.app.settings import Settings
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

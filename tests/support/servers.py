@@ -16,9 +16,9 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.applications import Starlette
 
-from wattgate.app.drain import Drain
-from wattgate.app.serving import Server, address, config, listeners
-from wattgate.realtime.wire import DirectWire
+from wattgate.app.server.drain import Drain
+from wattgate.app.server.serving import Server, address, config, listeners
+from wattgate.realtime.connections.direct_wire import DirectWire
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """Makes a database for as long as it is needed; what it gives is the URL."""

@@ -13,13 +13,13 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from wattgate.app.topic_filter import is_topic_filter
-from wattgate.messages import destination
-from wattgate.messages.addresses import AllowList, mailbox
-from wattgate.messages.destination import Reach
-from wattgate.messages.smtp import SmtpServer
-from wattgate.messages.web_push import Vapid
-from wattgate.realtime.address import Address
+from wattgate.app.mqtt_topic_filter import is_topic_filter
+from wattgate.delivery.channels.smtp import SmtpServer
+from wattgate.delivery.channels.web_push import Vapid
+from wattgate.delivery.http import egress
+from wattgate.delivery.http.egress import Reach
+from wattgate.delivery.mail_addresses import AllowList, mailbox
+from wattgate.realtime.server_address import Address
 
 DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
 
@@ -262,8 +262,8 @@ class Settings(BaseSettings):
     def _push_provider(cls, url: str | None) -> str | None:
         if url is not None:
             try:
-                destination.parse(url, destination.ANYWHERE)
-            except destination.Refused as refused:
+                egress.parse(url, egress.ANYWHERE)
+            except egress.Refused as refused:
                 raise ValueError(f"the address {refused}") from None
         return url
 

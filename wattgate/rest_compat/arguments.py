@@ -24,9 +24,9 @@ from graphql.utilities import coerce_input_value, validate_input_value
 from strawberry.types.arguments import convert_arguments
 
 from wattgate.errors import BadInput, Path, Problem
-from wattgate.graphql.operation import Operation
-from wattgate.graphql.schema import Schema
-from wattgate.rest_compat.exchange import Exchange, Given
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.execution.schema import Schema
+from wattgate.rest_compat.legacy_request import Exchange, Given
 
 INPUT = "input"
 """The argument that is a REST body as a whole; without one, the members of the body are the arguments."""

@@ -13,22 +13,22 @@ from starlette.routing import BaseRoute, Route
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
-from wattgate.graphql.bulk import Run
-from wattgate.graphql.cost import cost_of_call
-from wattgate.graphql.edge import Edge
-from wattgate.graphql.fields import edge_of
-from wattgate.graphql.operation import JSON, Operation, Rest
-from wattgate.graphql.runner import Runner, permit
-from wattgate.graphql.schema import Schema
+from wattgate.graphql.core.edge import Edge
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.operation import JSON, Operation, Rest
+from wattgate.graphql.core.runner import Runner, permit
+from wattgate.graphql.cost.estimate import cost_of_call
+from wattgate.graphql.execution.schema import Schema
+from wattgate.graphql.transport.bulk import Run
 from wattgate.principal import Authenticate, Principal
-from wattgate.realtime.budgets import UNLIMITED, Balance, Budgets, rate_limit_headers, spent
+from wattgate.realtime.rate_limit.budgets import UNLIMITED, Balance, Budgets, rate_limit_headers, spent
 from wattgate.rest_compat.arguments import Binder, body_of, form_of
-from wattgate.rest_compat.exchange import Answer, Exchange
-from wattgate.rest_compat.intake import record_stream
-from wattgate.rest_compat.render import name_of, render_field, renderer
-from wattgate.rest_compat.shapes import BODY, SHAPES, UNIFORM
-from wattgate.rest_compat.shapes.shape import Shape
-from wattgate.rest_compat.tell import json_response, refusal
+from wattgate.rest_compat.bulk_intake import record_stream
+from wattgate.rest_compat.error_responses import json_response, refusal
+from wattgate.rest_compat.formats import BODY, SHAPES, UNIFORM
+from wattgate.rest_compat.formats.legacy_format import Shape
+from wattgate.rest_compat.legacy_request import Answer, Exchange
+from wattgate.rest_compat.row_renderer import name_of, render_field, renderer
 
 OPERATION_HEADER = "x-graphql-operation"
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import strawberry
 
-from wattgate.names import CatchUpState, DeviceActivity
+from wattgate.enums import CatchUpState, DeviceActivity
 
 strawberry.enum(CatchUpState, description="How far a retrieval of readings from the meter network has come.")
 strawberry.enum(

@@ -4,8 +4,8 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.enums import FreshnessCause, FreshnessState
 from wattgate.graphql.types.devices import NetworkState
-from wattgate.names import FreshnessCause, FreshnessState
 
 strawberry.enum(
     FreshnessState,

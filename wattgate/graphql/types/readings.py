@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import strawberry
 
-from wattgate.names import Baseline, BucketQuality, Function, ReadingQuality
+from wattgate.enums import Baseline, BucketQuality, Function, ReadingQuality
 
 strawberry.enum(Function, description="How the readings of a bucket become one value.")
 strawberry.enum(ReadingQuality, description="What is known of a reading, in the words of the meter network.")
