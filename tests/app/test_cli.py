@@ -92,12 +92,12 @@ async def _from_an_empty_folder(folder: Path) -> None:
         ("REDIS_URL", "http://localhost", "is not an address such as redis://user:password@host:6379/0"),
         ("REDIS_URL", "redis://localhost:eighty", "Port could not be cast"),
         ("PORT", "eighty", "valid integer"),
-        ("BASE_PATH", "api", "begins with a slash"),
+        ("BASE_PATH", "api", "must begin with a slash"),
         ("LOG_LEVEL", "loud", "'debug', 'info', 'warning' or 'error'"),
         ("ALLOWED_ORIGINS", "not json", "ALLOWED_ORIGINS"),
         ("MQTT_URL", "http://localhost", "is not an address such as mqtt://user:password@host:1883"),
         ("MQTT_URL", "mqtt://localhost:eighty", "Port could not be cast"),
-        ("MQTT_TOPICS", '["glow/#/STATE"]', "'glow/#/STATE' is no topic that a broker takes"),
+        ("MQTT_TOPICS", '["glow/#/STATE"]', "'glow/#/STATE' is not a valid MQTT topic filter"),
         ("MQTT_TOPICS", "[]", "at least 1 item"),
         ("MQTT_CLIENT_ID", "", "at least 1 character"),
     ],
@@ -113,7 +113,7 @@ def test_a_bad_setting_stops_the_boot_with_a_sentence(doctor: Doctor, setting: s
 def test_displays_are_some_applications(doctor: Doctor) -> None:
     status, stderr = doctor(MQTT_URL="mqtt://localhost")
     assert status == 2
-    assert "WATTGATE_MQTT_APPLICATION_ID: Value error, is needed with WATTGATE_MQTT_URL" in stderr
+    assert "WATTGATE_MQTT_APPLICATION_ID: Value error, is required with WATTGATE_MQTT_URL" in stderr
 
 
 def test_a_broker_without_what_the_intake_needs_stops_the_boot_with_a_sentence(tmp_path: Path) -> None:

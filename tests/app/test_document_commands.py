@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.markdown import code_blocks
 from tests.support.schema import bring_up
 from wattgate.app.cli.main import app
 from wattgate.app.server.factory import assemble
@@ -20,7 +21,7 @@ from wattgate.graphql.execution.trusted_documents import StoredDocuments
 from wattgate.graphql.resolvers import provisioning
 from wattgate.principal import Principal, Role
 
-PAGE = (Path(__file__).parents[2] / "docs" / "documents.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "trusted-documents.md").read_text()
 
 HOMES = """query Homes {
   virtualEntities { ...Home }
@@ -206,11 +207,11 @@ def test_documents_are_removed_and_required(shell: Shell) -> None:
 
 def test_the_commands_of_the_page_do_what_it_says(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shell.folder)
-    (written,) = re.findall(r"^```graphql\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (written,) = code_blocks(PAGE, "graphql")
     homes = shell.write("operations/homes.graphql", written)
     commands = [
         shlex.split(line.replace("APPLICATION", shell.application_id), comments=True)
-        for block in re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+        for block in code_blocks(PAGE, "sh")
         for line in block.splitlines()
     ]
     documents = [words[2:] for words in commands if words[:2] == ["wattgate", "documents"]]

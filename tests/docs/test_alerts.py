@@ -1,4 +1,4 @@
-"""What docs/alerts.md says is so: its stages, codes and schedules."""
+"""What docs/how-to/alerts-and-templates.md says is so: its stages, codes and schedules."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from wattgate.delivery.schedule import PUSH, WEBHOOK
 from wattgate.enums import NotificationState
 from wattgate.graphql.services import notifications, outbox
 
-PAGE = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "alerts-and-templates.md").read_text()
 
 
 def first_cells(head: str) -> list[str]:

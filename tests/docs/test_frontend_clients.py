@@ -1,4 +1,4 @@
-"""docs/clients.md holds a project: its files are put together, made types of, and run against a gateway."""
+"""The files of docs/how-to/graphql-clients.md: assembled, given generated types, and run against a gateway."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ from wattgate.app.server.factory import assemble, create_app
 from wattgate.app.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "clients.md").read_text()
+PAGE = (DOCS / "how-to" / "graphql-clients.md").read_text()
 FILES = {
     name: text for text, name in re.findall(r"^```\w+\n((?://|#) ([\w./-]+)\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 }

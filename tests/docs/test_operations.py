@@ -1,4 +1,4 @@
-"""What docs/operations.md says is so: its metrics, the fields of the log, settings, and how much Redis needs."""
+"""Facts of docs/how-to/operate.md and docs/reference/observability.md: metrics, log fields, settings, Redis memory."""
 
 import json
 import logging
@@ -22,13 +22,16 @@ from wattgate.realtime.bus.commands import CONNECTIONS, key_of
 from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.server_address import Address
 
-PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDE = (DOCS / "how-to" / "operate.md").read_text()
+REFERENCE = (DOCS / "reference" / "observability.md").read_text()
+PAGE = GUIDE + REFERENCE
 FULL_STREAM = 20 * 1024
 """Bytes of Redis that the page names for a stream."""
 
 
 def part(name: str) -> str:
-    """What stands between two marks of the page."""
+    """Return the text between two marks of the pages."""
     found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end of {name} -->", PAGE, re.DOTALL)
     assert found is not None, name
     return found[1]

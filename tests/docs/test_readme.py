@@ -1,4 +1,4 @@
-"""What README.md shows is run: its examples, its settings table, its commands."""
+"""What README.md shows is run: its examples and its commands."""
 
 import asyncio
 import contextlib
@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.support import curl
-from wattgate.app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -80,19 +78,7 @@ async def test_the_subscription_prints_live_readings(demo_url: str, tmp_path: Pa
     assert "'field': 'POWER'" in printed, told.decode()
 
 
-@pytest.mark.parametrize("name", Settings.model_fields)
-def test_the_settings_table_has_every_setting_with_its_default(name: str) -> None:
-    field = Settings.model_fields[name]
-    default = json.dumps(field.default) if isinstance(field.default, list) else field.default
-    assert f"| `WATTGATE_{name.upper()}` | `{default}` | {field.description} |" in README
-
-
-def test_the_settings_table_has_no_setting_that_there_is_not() -> None:
-    named = re.findall(r"^\| `WATTGATE_(\w+)`", README, re.MULTILINE)
-    assert [name.lower() for name in named] == list(Settings.model_fields)
-
-
 def test_the_files_that_the_documents_link_to_exist() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -1,4 +1,4 @@
-"""What the catalogue declares of cost: every list has a size, and docs/limits.md tells what documents cost."""
+"""Costs that the catalogue declares: every list has a size, and docs/reference/limits.md has the costs of documents."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ from wattgate.graphql.execution.schema import build
 
 SCHEMA = build(OPERATIONS)._schema
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-PAGE = (ROOT / "docs" / "limits.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()
 
 BY_DEFAULT = """
     AccountProfiles.profileNames Alert.channels AlertRule.channels CostExplanation.lines CostExplanation.vat
@@ -82,23 +82,23 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
         {"resourceId": "a", "start": "2026-11-02T00:00:00Z", "end": "2026-11-09T00:00:00Z"},
     ),
     "the bill of a month": (own()["README.md Bill"], {"resourceId": "a", **OCTOBER}),
-    "a display that begins to follow its home": (own()["subscription.js Display"], {"veId": "a"}),
-    "its history: a day by the hour, of three resources": (
+    "a display that subscribes to its home": (own()["subscription.js Display"], {"veId": "a"}),
+    "the history of a display: a day by the hour, of three resources": (
         HISTORY,
         {**OF_THREE, "range": {"start": "2026-11-19T00:00:00Z", "end": "2026-11-20T00:00:00Z"}, "period": "PT1H"},
     ),
-    "its history: a year by the month, of three resources": (
+    "the history of a display: a year by the month, of three resources": (
         HISTORY,
         {**OF_THREE, "range": {"start": "2025-11-01T00:00:00Z", "end": "2026-11-01T00:00:00Z"}, "period": "P1M"},
     ),
-    "a page of 100 alerts, and what became of them": (ALERTS, {}),
+    "a page of 100 alerts with their notifications and logs": (ALERTS, {}),
     "a back-test of one rule over a year": (BACK_TEST, {}),
     "a log-in": (
         own()["gateway.js LogIn"],
         {"applicationId": "a", "username": "b", "password": "c"},
     ),
-    "a day of half hours recorded": (RECORD, {"series": DAY}),
-    "the schema, as tools ask for it": (TOOLS, {}),
+    "the recording of a day of half hours": (RECORD, {"series": DAY}),
+    "the introspection query": (TOOLS, {}),
 }
 """Documents whose cost the page tells."""
 

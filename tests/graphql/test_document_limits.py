@@ -276,6 +276,6 @@ def test_documents_are_measured_as_if_their_fragments_were_expanded(text: str) -
 
 
 def test_the_page_tells_the_bounds_as_they_are() -> None:
-    page = (ROOT / "docs" / "limits.md").read_text()
+    page = (ROOT / "docs" / "reference" / "limits.md").read_text()
     told = re.findall(r"^\| ([a-z ]+) \| ([\d,]+) \| [^|]+ \|$", page, re.MULTILINE)
     assert {name.replace(" ", "_"): int(most.replace(",", "")) for name, most in told} == asdict(LIMITS)

@@ -1,4 +1,4 @@
-"""Clients of npm, as docs/realtime.md shows them: they lose the link and go on where they were."""
+"""Clients of npm, as docs/reference/realtime.md shows them: they lose the link and go on where they were."""
 
 import asyncio
 from collections.abc import AsyncIterator

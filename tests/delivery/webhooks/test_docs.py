@@ -1,4 +1,4 @@
-"""What docs/webhooks.md says holds, and its code does what it says."""
+"""Facts of the pages on webhooks: code samples, event codes, attempts and operations."""
 
 import json
 import re
@@ -16,7 +16,9 @@ from wattgate.delivery.webhook_event_codes import EVENTS
 from wattgate.enums import camel
 from wattgate.graphql.catalogue import OPERATIONS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+GUIDE = (DOCS / "how-to" / "webhooks.md").read_text()
+REFERENCE = (DOCS / "reference" / "webhooks.md").read_text()
 BODY = '{"eventCode": "alert.sent", "name": "Zoë"}'.encode()
 SECRET, OTHER = signature.new_secret(), signature.new_secret()
 
@@ -26,7 +28,7 @@ Case = tuple[str, dict[str, str], bytes, bool]
 
 def code(language: str) -> str:
     """The page's code in a language."""
-    found = re.search(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     assert found, language
     return found[1]
 
@@ -72,18 +74,18 @@ def test_the_function_in_javascript_takes_what_is_ours_and_nothing_else(tmp_path
 
 
 def test_every_event_is_told_and_no_other() -> None:
-    table = PAGE.split("## Events")[1].split("A request looks")[0]
+    table = REFERENCE.split("## Events")[1].split("\n## ")[0]
     assert dict(re.findall(r"^\| `([a-z.]+)` \| (.*) \|$", table, re.MULTILINE)) == dict(EVENTS)
 
 
 def test_the_table_of_attempts_is_the_schedule() -> None:
     units = {"second": 1, "minute": 60, "hour": 3600}
-    rows = re.findall(r"^\| (\d+) \| (\d+) (second|minute|hour)s \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| (\d+) (second|minute|hour)s \|$", REFERENCE, re.MULTILINE)
     assert [timedelta(seconds=int(count) * units[unit]) for _, count, unit in rows] == list(WEBHOOK.pauses)
     assert [int(attempt) for attempt, *_ in rows] == list(range(2, WEBHOOK.attempts + 1))
 
 
-@pytest.mark.parametrize("name", re.findall(r"`([a-z]+Webhook[A-Za-z]*|webhook[A-Z][A-Za-z]*s?)`", PAGE))
+@pytest.mark.parametrize("name", re.findall(r"`([a-z]+Webhook[A-Za-z]*|webhook[A-Z][A-Za-z]*s?)`", GUIDE + REFERENCE))
 def test_every_operation_that_the_page_names_is_there(name: str) -> None:
     known = {camel(one.name) for one in OPERATIONS}
     assert name in known or name in ("webhookId",)
@@ -91,6 +93,6 @@ def test_every_operation_that_the_page_names_is_there(name: str) -> None:
 
 def test_every_place_that_the_page_names_is_served() -> None:
     served = {f"{rest.method} {rest.path}" for one in OPERATIONS for rest in one.rest}
-    places = re.findall(r"`((?:GET|POST|PUT|DELETE) /webhook[^`]*)`", PAGE)
+    places = re.findall(r"`((?:GET|POST|PUT|DELETE) /webhook[^`]*)`", GUIDE + REFERENCE)
     assert len(places) > 5
     assert set(places) <= served

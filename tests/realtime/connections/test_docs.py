@@ -1,4 +1,4 @@
-"""What docs/realtime.md says is so: its tables are those of the code, and its conversations take place."""
+"""What docs/reference/realtime.md says is so: its tables are those of the code, and its conversations take place."""
 
 import ast
 import inspect
@@ -19,7 +19,7 @@ from wattgate.realtime.connections import limits
 from wattgate.realtime.connections.limits import Limits
 from wattgate.realtime.connections.protocol import MEANINGS, TABLE, Close, Do
 
-PAGE = (Path(__file__).parents[3] / "docs" / "realtime.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "realtime.md").read_text()
 UNITS = {"_per_second": "{:g} a second", "_seconds": "{:g} s", "_bytes": "{:,} bytes", "": "{:,}"}
 """How the values of limits are written, by how their names end."""
 
@@ -33,17 +33,17 @@ def states() -> str:
     kinds = [*next(iter(TABLE.values()))]
     tags = [str(kind.__struct_config__.tag) for kind in kinds]
     return table(
-        ["the connection is", *(f"`{tag}`" for tag in tags)],
+        ["state", *(f"`{tag}`" for tag in tags)],
         *([state.value, *(effect(row[kind]) for kind in kinds)] for state, row in TABLE.items()),
     )
 
 
 def effect(of: Do | Close) -> str:
-    return f"closed with {of.value}" if isinstance(of, Close) else of.value
+    return f"close with {of.value}" if isinstance(of, Close) else of.value
 
 
 def codes() -> str:
-    return table(["code", "what it says", "what to do"], *([str(code.value), *MEANINGS[code]] for code in Close))
+    return table(["code", "meaning", "what to do"], *([str(code.value), *MEANINGS[code]] for code in Close))
 
 
 def bounds() -> str:
@@ -54,7 +54,7 @@ def bounds() -> str:
         for above, below in pairwise(body)
         if isinstance(above, ast.AnnAssign) and isinstance(above.target, ast.Name) and isinstance(below, ast.Expr)
     }
-    return table(["bound", "what it is"], *([value(one.name), said[one.name]] for one in fields(Limits)))
+    return table(["limit", "what it limits"], *([value(one.name), said[one.name]] for one in fields(Limits)))
 
 
 def value(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The commands for documents that applications trust."""
+"""Commands for trusted GraphQL documents."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,22 +17,25 @@ from wattgate.graphql.execution.pipeline import DOCUMENT_LIMITS
 from wattgate.graphql.resolvers import trusted_documents as resolvers
 from wattgate.principal import Principal, Role
 
-documents_app = typer.Typer(no_args_is_help=True, help="GraphQL documents that applications trust.")
+documents_app = typer.Typer(no_args_is_help=True, help="Manage the trusted GraphQL documents of an application.")
 
-Application = Annotated[str, typer.Option(help="The application whose documents these are.")]
+Application = Annotated[str, typer.Option(help="ID of the application that owns the documents.")]
 
 
 @documents_app.command("register")
 def register(
-    path: Annotated[Path, typer.Argument(exists=True, help="A folder of documents, or one file.")],
+    path: Annotated[Path, typer.Argument(exists=True, help="A folder of documents and manifests, or one file.")],
     application: Application,
-    dry_run: Annotated[bool, typer.Option(help="Check them, and register nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option(help="Check the documents and register nothing.")] = False,
 ) -> None:
-    """Register the documents of a folder, so that clients may name them by their ids.
+    """Register the documents of a folder, so that clients can send their IDs instead of their texts.
 
-    Files .graphql and .gql hold a document each, with one or more operations and the fragments that they spread; its id
-    is the SHA-256 of the file. Files .json are manifests of GraphQL Code Generator, Relay or Apollo. All are checked
-    against the schema first, and where one is wrong, nothing is registered and the exit status is 1.
+    Each .graphql or .gql file holds one document: one or more operations and the fragments that they use. The ID of the
+    document is the SHA-256 of the file. Each .json file is a manifest of GraphQL Code Generator, Relay or Apollo. The
+    command first checks all documents against the schema and the limits. If one is invalid, it registers nothing and
+    the exit status is 1.
+
+    Example: wattgate documents register operations --application APPLICATION --dry-run
     """
 
     async def work(gateway: Gateway) -> tuple[list[resolvers.NewDocument], list[Fault], Any]:
@@ -59,17 +62,23 @@ def register(
 
 @documents_app.command("list")
 def list_documents(application: Application) -> None:
-    """Print the documents that are registered: since when, their ids, and the names of their operations."""
+    """Print the registered documents: registration time, ID and names of the operations.
+
+    Example: wattgate documents list --application APPLICATION
+    """
     for one in _system(resolvers.registered_documents, application):
         out.print(f"{iso(one.created_at)}  {one.document_id}  {escape(one.name)}", soft_wrap=True, highlight=False)
 
 
 @documents_app.command("remove")
 def remove(
-    document_id: Annotated[list[str], typer.Argument(help="Ids of documents, as they are listed.")],
+    document_id: Annotated[list[str], typer.Argument(help="IDs of documents, as `documents list` prints them.")],
     application: Application,
 ) -> None:
-    """Trust documents no more. Gateways that have them at hand serve them for up to a minute."""
+    """Remove documents. Gateways that have cached a document serve it for up to one more minute.
+
+    Example: wattgate documents remove ID --application APPLICATION
+    """
     gone = _system(resolvers.remove_documents, application, document_ids=document_id)
     out.print(f"Ids of documents removed: {gone}.")
 
@@ -78,10 +87,15 @@ def remove(
 def require(
     application: Application,
     required: Annotated[
-        bool, typer.Option("--require/--no-require", help="Whether other documents are refused.")
+        bool, typer.Option("--require/--no-require", help="Reject or accept documents that are not registered.")
     ] = True,
 ) -> None:
-    """Let an application's callers have registered documents executed and no others."""
+    """Serve the callers of an application with registered documents only, or with any document again.
+
+    A gateway may take up to a minute to follow the change.
+
+    Example: wattgate documents require --application APPLICATION
+    """
     count = _system(resolvers.require_trusted_documents, application, required=required)
     out.print(f"Ids of documents: {count}. {'No others are' if required else 'Others are'} executed.")
 

@@ -1,4 +1,4 @@
-"""The commands that read files: readings, tariffs, and the registry of the meter network."""
+"""Commands that import files: readings, tariffs, and the registry of the meter network."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,29 +22,33 @@ from wattgate.principal import Principal, Role
 
 SHOWN_REFUSALS = 20
 
-network_app = typer.Typer(no_args_is_help=True, help="The registry of the local meter network.")
-tariff_app = typer.Typer(no_args_is_help=True, help="Tariffs and prices.")
-readings_app = typer.Typer(no_args_is_help=True, help="Readings.")
+network_app = typer.Typer(no_args_is_help=True, help="Fill the registry of the meter network.")
+tariff_app = typer.Typer(no_args_is_help=True, help="Import tariffs and prices.")
+readings_app = typer.Typer(no_args_is_help=True, help="Import readings.")
 
-JsonLines = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines, one object a line.")]
-Application = Annotated[str, typer.Option(help="The application whose resources these are.")]
-OneResource = Annotated[str | None, typer.Option(help="The one resource of a file without resourceId.")]
-Refused = Annotated[Path | None, typer.Option(help="Where to write every refused line and its reason.")]
+JsonLines = Annotated[
+    Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines file: one JSON object in each line.")
+]
+Application = Annotated[str, typer.Option(help="ID of the application that owns the resources.")]
+OneResource = Annotated[str | None, typer.Option(help="Resource ID for all lines, if the file has no resourceId.")]
+Refused = Annotated[Path | None, typer.Option(help="File to write every rejected line number and its reason to.")]
 
 
 @readings_app.command("import")
 def readings_import(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV with a header line.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV file with a header line.")],
     application: Application,
     resource: OneResource = None,
-    time_zone: Annotated[str, typer.Option(help="The wall clock of a column localTime.")] = "UTC",
+    time_zone: Annotated[str, typer.Option(help="IANA time zone of the column localTime.")] = "UTC",
     refused: Refused = None,
 ) -> None:
     """Record the readings of a CSV file of any size.
 
-    Columns: value; at (UTC, or with an offset) or localTime; resourceId; field; quality. A reading that is stored
-    already is replaced. Lines that cannot be recorded are refused and reported; the others are recorded. The exit
-    status is 1 where a line was refused.
+    Columns: value; at (UTC, or with an offset) or localTime; resourceId; field; quality. A reading replaces the stored
+    one of the same resource, field and instant. The command reports each line that it rejects and records the others.
+    The exit status is 1 if a line was rejected.
+
+    Example: wattgate readings import readings.csv --application APPLICATION --time-zone Europe/London
     """
     zone, principal = _zone(time_zone), Principal(Role.SYSTEM, application_id=application)
     work = partial(import_csv, principal=principal, resource_id=resource, zone=zone)
@@ -55,11 +59,13 @@ def readings_import(
 def tariff_import(
     file: JsonLines, application: Application, resource: OneResource = None, refused: Refused = None
 ) -> None:
-    """Set the tariffs, and the prices of dynamic tariffs, of a JSON Lines file of any size.
+    """Set tariffs, and prices of dynamic tariffs, from a JSON Lines file of any size.
 
-    A line with `kind` is a tariff, with the members of the GraphQL input NewTariff; a line with at, rate and
-    resourceId is the price of a half hour. Lines that cannot be set are refused and reported; the others are set. The
-    exit status is 1 where a line was refused.
+    A line with `kind` is a tariff, with the members of the GraphQL input NewTariff. A line with at, rate and resourceId
+    is the price of one half hour. The command reports each line that it rejects and sets the others. The exit status is
+    1 if a line was rejected.
+
+    Example: wattgate tariff import tariffs.jsonl --application APPLICATION
     """
     principal = Principal(Role.SYSTEM, application_id=application)
     _import(file, refused, partial(import_tariffs, principal=principal, resource_id=resource), "tariffs and prices set")
@@ -71,8 +77,10 @@ def network_import(file: JsonLines, refused: Refused = None) -> None:
 
     Each line has a `kind`: meterPoint (mpxn, postcode, smetsVersion, eligible), device (eui, mpxn, deviceType,
     manufacturer, model, firmwareVersion, status, commissionedAt), reading (mpxn, classifier, at, value, quality) or
-    register (mpxn, classifier, at, value, unit). What is known already is replaced. Lines that cannot be kept are
-    refused and reported; the exit status is 1 where one was.
+    register (mpxn, classifier, at, value, unit). A line replaces the stored record of the same key. The command reports
+    each line that it rejects and stores the others. The exit status is 1 if a line was rejected.
+
+    Example: wattgate network import network.jsonl
     """
     _import(file, refused, import_network, "records kept")
 

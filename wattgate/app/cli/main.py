@@ -44,10 +44,10 @@ DEMO_FOLDER = Path(".wattgate")
 """Where the demonstration keeps its database."""
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A GraphQL and WebSocket gateway for smart meters.")
-db_app = typer.Typer(no_args_is_help=True, help="The database.")
-app_app = typer.Typer(no_args_is_help=True, help="Applications, to which every record belongs.")
-user_app = typer.Typer(no_args_is_help=True, help="Users and their accounts.")
-oauth_app = typer.Typer(no_args_is_help=True, help="Software that asks users of an application for access (OAuth 2.0).")
+db_app = typer.Typer(no_args_is_help=True, help="Manage the database schema.")
+app_app = typer.Typer(no_args_is_help=True, help="Manage applications. Every record belongs to one.")
+user_app = typer.Typer(no_args_is_help=True, help="Manage users and their accounts.")
+oauth_app = typer.Typer(no_args_is_help=True, help="Manage OAuth 2.0 clients.")
 for name, commands in (
     ("db", db_app),
     ("app", app_app),
@@ -84,9 +84,15 @@ def main() -> None:
 
 @app.command("serve")
 def serve_gateway(
-    workers: Annotated[int, typer.Option(min=1, max=64, help="How many processes; several need Redis.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Number of processes. More than one needs Redis.")] = 1,
 ) -> None:
-    """Serve the gateway. The database must be at this version's schema (`wattgate db upgrade`)."""
+    """Serve the gateway on WATTGATE_HOST and WATTGATE_PORT until SIGTERM or SIGINT.
+
+    Run `wattgate db upgrade` first: the database must have the schema of this version. The exit status is 0 after a
+    complete drain, 1 if the drain was cut short or the gateway cannot start, and 2 if the settings are invalid.
+
+    Example: wattgate serve --workers 4
+    """
     settings = Settings()
     if workers > 1 and settings.redis_url is None:
         err.print(
@@ -116,7 +122,13 @@ def serve_one(channel: int, place: int) -> None:
 
 @app.command("worker")
 def worker() -> None:
-    """Deliver mail, pushes and webhooks, and nothing else, until a signal comes; any number may run beside gateways."""
+    """Deliver mail, pushes and webhooks until SIGTERM or SIGINT.
+
+    Run any number of workers, on any machine that reaches the database. Set WATTGATE_DELIVER=false for the gateways if
+    only workers are to deliver.
+
+    Example: wattgate worker
+    """
     settings = Settings()
     if not run(_checked(settings)):
         err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
@@ -128,7 +140,13 @@ def worker() -> None:
 
 @app.command()
 def demo() -> None:
-    """Serve a demonstration with simulated homes, kept in .wattgate/ and used again at the next start."""
+    """Serve a demonstration with three simulated homes and print its log-ins.
+
+    The demonstration keeps its database in the folder .wattgate/ and uses it again at the next start. Delete the folder
+    to start from the beginning.
+
+    Example: wattgate demo
+    """
     DEMO_FOLDER.mkdir(exist_ok=True)
     settings = demo_settings(DEMO_FOLDER)
     with err.status("Preparing the demonstration: three homes with 13 months of readings"):
@@ -153,18 +171,26 @@ def demo() -> None:
 
 @db_app.command("upgrade")
 def db_upgrade() -> None:
-    """Bring the database to this version's schema."""
+    """Create or upgrade the database schema to the one of this version.
+
+    Example: wattgate db upgrade
+    """
     run(with_gateway(Settings(), lambda gateway: upgrade(gateway.database)))
     out.print("The database is at this version's schema.")
 
 
 @app_app.command("create")
 def app_create(
-    name: Annotated[str, typer.Argument(help="What the application is called.")],
-    username: Annotated[str, typer.Option(help="The name of its first credential.")],
-    culture: Annotated[str, typer.Option(help="In which culture people are written to by default.")] = DEFAULT_CULTURE,
+    name: Annotated[str, typer.Argument(help="Name of the application.")],
+    username: Annotated[str, typer.Option(help="Username of its first Basic credential.")],
+    culture: Annotated[
+        str, typer.Option(help="Default culture (language and region) of its messages.")
+    ] = DEFAULT_CULTURE,
 ) -> None:
-    """Add an application and print its credential, which can be seen at no other time."""
+    """Create an application and print its credential. The secret is shown only once.
+
+    Example: wattgate app create "My app" --username my-app
+    """
     arguments = {"name": name, "username": username, "culture_code": culture}
     made = run(
         with_gateway(
@@ -180,13 +206,26 @@ def app_create(
 
 @user_app.command("create")
 def user_create(
-    application_id: Annotated[str, typer.Argument(help="Whose user this is.")],
-    username: Annotated[str, typer.Argument(help="What the user logs in with, such as an e-mail address.")],
-    password: Annotated[str, typer.Option(prompt=True, hide_input=True, confirmation_prompt=True)],
-    name: Annotated[str, typer.Option(help="The person's name.")] = "",
-    administrator: Annotated[bool, typer.Option(help="May manage the application's records.")] = False,
+    application_id: Annotated[str, typer.Argument(help="ID of the application that the user belongs to.")],
+    username: Annotated[str, typer.Argument(help="Log-in name, such as an e-mail address.")],
+    password: Annotated[
+        str,
+        typer.Option(
+            prompt=True,
+            hide_input=True,
+            confirmation_prompt=True,
+            help="Password. Without the option, the command asks for it.",
+        ),
+    ],
+    name: Annotated[str, typer.Option(help="Name of the person.")] = "",
+    administrator: Annotated[
+        bool, typer.Option(help="Allow the user to manage the records of the application.")
+    ] = False,
 ) -> None:
-    """Add a user with an account in the application's own directory."""
+    """Create a user with an account in the directory of the application.
+
+    Example: wattgate user create APPLICATION ada@example.org --name "Ada"
+    """
     arguments = {"username": username, "password": password, "name": name, "administrator": administrator}
     made = run(
         with_gateway(
@@ -201,13 +240,22 @@ def user_create(
 
 @oauth_app.command("create")
 def oauth_client_create(
-    application_id: Annotated[str, typer.Argument(help="Whose users it may ask.")],
-    name: Annotated[str, typer.Argument(help="What the software is called.")],
-    redirect_uri: Annotated[list[str], typer.Option(help="Where it takes codes; may be given several times.")],
-    scope: Annotated[str, typer.Option(help="The most that it may ask for: read, write or both.")] = "read",
-    public: Annotated[bool, typer.Option(help="It cannot keep a secret: an app on a phone or in a browser.")] = False,
+    application_id: Annotated[str, typer.Argument(help="ID of the application whose users may grant access.")],
+    name: Annotated[str, typer.Argument(help="Name of the client, as users see it.")],
+    redirect_uri: Annotated[
+        list[str], typer.Option(help="Redirect URI for authorization codes. Repeat the option for several.")
+    ],
+    scope: Annotated[
+        str, typer.Option(help="Largest scope that the client may request: read, write, or both as one text.")
+    ] = "read",
+    public: Annotated[
+        bool, typer.Option(help="Register a public client, such as a phone or browser app, which cannot keep a secret.")
+    ] = False,
 ) -> None:
-    """Register an OAuth client and print its credential, which can be seen at no other time."""
+    """Register an OAuth client and print its credential. The secret is shown only once.
+
+    Example: wattgate oauth-client create APPLICATION "Energy advice" --redirect-uri https://advice.example/callback
+    """
     arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
     made = run(
         with_gateway(
@@ -222,7 +270,12 @@ def oauth_client_create(
 
 @app.command()
 def doctor() -> None:
-    """Check each connection that the settings name, and say what is wrong."""
+    """Check the settings, the database and its schema, and the configured Redis, MQTT broker and mail server.
+
+    The exit status is 1 if a check fails, and 2 for an invalid setting.
+
+    Example: wattgate doctor
+    """
     settings = Settings()
     try:
         current = run(_checked(settings))
@@ -272,7 +325,10 @@ def _check_mail_server(channel: SmtpChannel) -> None:
 
 @app.command("routes")
 def print_routes() -> None:
-    """Print every operation: its REST places beside its GraphQL field."""
+    """Print every operation: REST method and path, GraphQL field, required permission and scheme.
+
+    Example: wattgate routes
+    """
     table = Table("REST", "GraphQL", "Permission", "Scheme", box=None)
     for operation in OPERATIONS:
         field = f"{operation.kind.value.lower()} {operation.name}"
@@ -285,7 +341,10 @@ def print_routes() -> None:
 
 @app.command("schema")
 def print_schema() -> None:
-    """Print the GraphQL schema."""
+    """Print the GraphQL schema as SDL.
+
+    Example: wattgate schema > schema.graphql
+    """
     print(build(OPERATIONS).as_str())  # noqa: T201 (plain text, for a file or a pipe)
 
 

@@ -1,4 +1,4 @@
-"""The command that checks a template in a file."""
+"""Command that checks an alert template in a file."""
 
 import json
 from dataclasses import asdict
@@ -15,26 +15,33 @@ from wattgate.delivery.templates.report import Report, report
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
-template_app = typer.Typer(no_args_is_help=True, help="Templates of alerts.")
+template_app = typer.Typer(no_args_is_help=True, help="Check templates of alerts.")
 
 
 @template_app.callback()
 def template() -> None:
-    """Templates of alerts."""
+    """Check templates of alerts."""
 
 
 @template_app.command("check")
 def template_check(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The HTML, with markers.")],
-    subject: Annotated[str, typer.Option(help="The source of the subject.")] = "",
-    preheader: Annotated[str, typer.Option(help="The source of the preheader.")] = "",
-    text: Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="The source of the text.")] = None,
-    data: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="What fills the markers: JSON.")
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="File with the HTML source.")],
+    subject: Annotated[str, typer.Option(help="Source of the subject.")] = "",
+    preheader: Annotated[str, typer.Option(help="Source of the preheader.")] = "",
+    text: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="File with the source of the plain text.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Tell it as JSON, for software.")] = False,
+    data: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="JSON file with the values of the variables.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
-    """Check a template as `previewTemplate` does. The exit status is 1 where something must not be sent as it is."""
+    """Check a template as the GraphQL query `previewTemplate` does.
+
+    The exit status is 1 if the report has an error.
+
+    Example: wattgate template check mail.html --subject "High use" --text mail.txt --data sample.json
+    """
     source = Source(_read(file), subject, preheader, None if text is None else _read(text))
     made = report(source, None if data is None else _object(data))
     if as_json:

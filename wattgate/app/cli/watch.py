@@ -224,21 +224,26 @@ class Environment(BaseSettings):
 
 
 def watch(
-    resources: Annotated[list[str], typer.Argument(metavar="RESOURCE...", help="Whose readings, by resource id.")],
-    url: Annotated[str, typer.Option(envvar="WATTGATE_URL", help="The gateway.")] = "http://127.0.0.1:8000",
-    token: Annotated[str | None, typer.Option(envvar="WATTGATE_TOKEN", help="A token, from a log-in.")] = None,
+    resources: Annotated[list[str], typer.Argument(metavar="RESOURCE...", help="IDs of the resources to watch.")],
+    url: Annotated[str, typer.Option(envvar="WATTGATE_URL", help="Address of the gateway.")] = "http://127.0.0.1:8000",
+    token: Annotated[str | None, typer.Option(envvar="WATTGATE_TOKEN", help="Token of a log-in.")] = None,
     user: Annotated[
         str | None,
-        typer.Option(envvar="WATTGATE_USER", help="A name; the password is asked for, or WATTGATE_PASSWORD."),
+        typer.Option(
+            envvar="WATTGATE_USER", help="Username. The command asks for the password unless WATTGATE_PASSWORD is set."
+        ),
     ] = None,
     application: Annotated[
-        str | None, typer.Option(envvar="WATTGATE_APPLICATION", help="The application whose account the name is.")
+        str | None, typer.Option(envvar="WATTGATE_APPLICATION", help="ID of the application that owns the account.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON for each reading.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each reading as one line of JSON.")] = False,
 ) -> None:
-    """Print live readings until Ctrl+C: the time, the resource, the field, the value, the unit and the age.
+    """Print live readings until Ctrl+C: time, resource, field, value, unit and age.
 
-    After a lost link it goes on where it was. What happens to the connection is told on the standard error.
+    Pass either --token or --user. After a lost connection, the command resumes where it stopped. It reports the state
+    of the connection on standard error.
+
+    Example: wattgate watch RESOURCE --user ada@example.org --application APPLICATION
     """
     if (token is None) == (user is None):
         raise typer.BadParameter("give either a token or a user", param_hint="--token / --user")

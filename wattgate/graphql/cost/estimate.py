@@ -52,7 +52,7 @@ from wattgate.graphql.cost.argument_values import Known, Read, given, reading
 from wattgate.graphql.cost.expressions import ONE, ZERO, Step, Steps, Sum, plus
 
 MAX_COST = 20_000
-"""What an operation may cost: about 0.6 s of a processor. `docs/limits.md` has what others cost."""
+"""What an operation may cost: about 0.6 s of a processor. `docs/reference/limits.md` has what others cost."""
 
 
 class Cost:

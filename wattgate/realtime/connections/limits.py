@@ -8,43 +8,43 @@ class Limits:
     """The bounds of connections. Each has a test."""
 
     init_seconds: float = 10.0
-    """Until the client has said who it is, and that has been checked."""
+    """Time for the client to authenticate: from the handshake to the acknowledgement."""
 
     ping_seconds: float = 20.0
-    """Between two pings of the server."""
+    """Longest interval between two pings of the server."""
 
     pong_seconds: float = 10.0
-    """Until a ping is answered. The answer proves that the client has read all that was sent before."""
+    """Time to reply to a ping. The reply proves that the client has read all earlier messages."""
 
     grace_seconds: float = 25.0
-    """For how long a connection lives on when its token has expired, so that the client can bring a new one."""
+    """Time for the client to send a new token after its token has expired."""
 
     slow_seconds: float = 15.0
-    """For how long a client may not read what is sent to it."""
+    """Time for which a client may leave its messages unread."""
 
     close_seconds: float = 2.0
-    """Until the client has answered that the connection is closed; then it is cut."""
+    """Time to reply to a close frame; then the connection is cut."""
 
     recheck_seconds: float = 60.0
-    """Between two looks into the database for tokens and accounts whose end nobody has told."""
+    """Interval between two checks in the database for revoked tokens and closed accounts without a notification."""
 
     operations: int = 100
-    """How many operations a connection has at once."""
+    """Maximum concurrent operations on a connection."""
 
     messages: int = 240
-    """How many messages a client may send at once."""
+    """Maximum messages that a client may send in a burst."""
 
     messages_per_second: float = 20.0
-    """How many messages a client may send in the long run."""
+    """Maximum average rate of messages from a client."""
 
     held_messages: int = 512
-    """How many messages wait for a client that does not read. A later reading takes the place of an earlier one."""
+    """Maximum queued messages for a client that does not read. A later reading replaces a queued earlier one."""
 
     held_bytes: int = 2**20
-    """How many bytes wait for a client that does not read."""
+    """Maximum queued bytes for a client that does not read."""
 
     account_connections: int = 20
-    """How many connections an account has at once, over all gateways."""
+    """Maximum concurrent connections for each account, over all gateways."""
 
     application_connections: int = 100_000
-    """How many connections the accounts of an application, and itself, have at once, over all gateways."""
+    """Maximum concurrent connections for each application and its accounts, over all gateways."""

@@ -44,9 +44,9 @@ class Do(Enum):
     AUTHENTICATE = "authenticate, then acknowledge"
     START = "start the operation"
     STOP = "stop the operation"
-    PONG = "answer with pong"
-    HEAR = "take it as a sign of life"
-    IGNORE = "nothing"
+    PONG = "reply with pong"
+    HEAR = "record that the client is alive"
+    IGNORE = "ignore it"
 
 
 class _Message(msgspec.Struct, frozen=True, tag_field="type", gc=False):
@@ -124,26 +124,26 @@ TABLE: Mapping[State, Mapping[type[_Message], Do | Close]] = MappingProxyType(
 
 MEANINGS: Mapping[Close, tuple[str, str]] = MappingProxyType(
     {
-        Close.BAD_REQUEST: ("a message is malformed", "mend the client; it does not come back by itself"),
-        Close.UNAUTHORIZED: ("an operation was asked for before the acknowledgement", "mend the client"),
+        Close.BAD_REQUEST: ("a message is malformed", "fix the client; do not reconnect"),
+        Close.UNAUTHORIZED: ("an operation was requested before the acknowledgement", "fix the client"),
         Close.FORBIDDEN: (
-            "the credentials are missing, bad, expired or revoked",
-            "get a new token and come back with it",
+            "the credentials are missing, invalid, expired or revoked",
+            "log in again and reconnect with the new token",
         ),
-        Close.SUBPROTOCOL_NOT_ACCEPTABLE: (f"the subprotocol {SUBPROTOCOL} was not offered", "offer it"),
-        Close.CONNECTION_INITIALISATION_TIMEOUT: ("no connection_init came in time", "come back"),
-        Close.SUBSCRIBER_ALREADY_EXISTS: ("the id of an operation is in use", "mend the client"),
-        Close.TOO_MANY_INITIALISATION_REQUESTS: ("connection_init came twice", "mend the client"),
-        Close.GOING_AWAY: ("the gateway goes away, or has failed", "come back after a random part of 5 s, and resume"),
-        Close.TOO_SLOW: ("the client does not read what is sent to it", "come back and resume"),
+        Close.SUBPROTOCOL_NOT_ACCEPTABLE: (f"the client did not offer the subprotocol {SUBPROTOCOL}", "offer it"),
+        Close.CONNECTION_INITIALISATION_TIMEOUT: ("no connection_init arrived in time", "reconnect"),
+        Close.SUBSCRIBER_ALREADY_EXISTS: ("the id of an operation is in use", "fix the client"),
+        Close.TOO_MANY_INITIALISATION_REQUESTS: ("connection_init arrived twice", "fix the client"),
+        Close.GOING_AWAY: ("the gateway shuts down or has failed", "reconnect after a random part of 5 s and resume"),
+        Close.TOO_SLOW: ("the client does not read its messages", "reconnect and resume"),
         Close.DISPLACED: (
-            "newer connections of the same account or application took its place",
-            "come back after 30 s at the earliest, or not at all",
+            "newer connections of the same account or application replaced it",
+            "reconnect after 30 s at the earliest, or not at all",
         ),
-        Close.TOO_MANY_MESSAGES: ("the client sends too many messages", "come back after 30 s at the earliest"),
+        Close.TOO_MANY_MESSAGES: ("the client sends too many messages", "reconnect after 30 s at the earliest"),
     }
 )
-"""What each code says, and what a client does then."""
+"""The meaning of each code, and what the client should do."""
 
 
 LONGEST_REASON = 120
