@@ -21,7 +21,7 @@ from wattgate.realtime.events import Event
 from wattgate.realtime.feed import Feed
 from wattgate.realtime.hub import Hub
 
-SDL = Path(__file__).parents[1] / "docs" / "schema.graphql"
+SDL = Path(__file__).parents[1] / "docs" / "reference" / "schema.graphql"
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"
 
 

@@ -93,6 +93,6 @@ def test_the_settings_table_has_no_setting_that_there_is_not() -> None:
 
 
 def test_the_files_that_the_documents_link_to_exist() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

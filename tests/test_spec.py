@@ -19,8 +19,7 @@ from wattgate.rest_compat.render import name_of
 
 TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 JSON_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int}
-DECISIONS = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text()
-DECISIONS = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text()
+DECISIONS = (Path(__file__).parents[1] / "docs" / "explanation" / "decisions" / "small-decisions.md").read_text()
 DECIDED = {
     place
     for row in DECISIONS.splitlines()

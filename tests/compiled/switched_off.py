@@ -2,7 +2,8 @@
 
     python -m tests.compiled.switched_off [name ...]
 
-runs tests/compiled once for each check, in a process of its own. docs/executor.md has the table that came of it.
+runs tests/compiled once for each check, in a process of its own.
+docs/explanation/executor.md has the table that came of it.
 """
 
 import builtins

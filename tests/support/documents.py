@@ -31,7 +31,7 @@ def own() -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted((ROOT / "wattgate" / "app" / "static").rglob("*.js")):
         found |= _named(path.name, _of_javascript(path.read_text()))
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         found |= _named(path.name, re.findall(r"^```graphql\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL))
     return found
 
