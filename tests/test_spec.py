@@ -23,7 +23,7 @@ DECISIONS = (Path(__file__).parents[1] / "docs" / "explanation" / "decisions" / 
 DECIDED = {
     place
     for row in DECISIONS.splitlines()
-    if "more than the specification's" in row
+    if "addition to the specification" in row
     for place in re.findall(r"`([A-Z]+ /[^`]+)`", row.split("|")[1])
 }
 """Places that SPEC.md does not have, each with a row that says so."""
