@@ -1,4 +1,4 @@
-"""The README and the tutorial are run literally: their commands, GraphQL documents and scripts."""
+"""The README, the tutorial and the migration guide are run literally: commands, GraphQL documents and scripts."""
 
 import asyncio
 import contextlib
@@ -17,6 +17,7 @@ from tests.support import curl
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorials" / "first-query-and-subscription.md"
+MIGRATION = ROOT / "docs" / "how-to" / "migrate-rest-client.md"
 BASE = "http://127.0.0.1:8000"
 EVENT_STREAM = "text/event-stream"
 
@@ -26,7 +27,9 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "requests", "documents"), [(README, 3, 0), (TUTORIAL, 5, 3)], ids=["readme", "tutorial"]
+    ("page", "requests", "documents"),
+    [(README, 3, 0), (TUTORIAL, 5, 3), (MIGRATION, 4, 0)],
+    ids=["readme", "tutorial", "migration"],
 )
 async def test_the_curl_commands_and_graphql_documents_succeed(
     demo_url: str, page: Path, requests: int, documents: int
