@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 STRICT = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]

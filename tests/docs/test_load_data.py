@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.house import House
 
-PAGE = (Path(__file__).parents[1] / "docs" / "how-to" / "load-data.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "load-data.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
