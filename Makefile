@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test faults fuzz conformance check bench lock format
+.PHONY: run test faults fuzz conformance check bench docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -47,6 +47,11 @@ check: .venv/installed-dev
 
 bench: .venv/installed-dev
 	@$(BIN)/python -m bench
+
+# Every warning fails the build, and so does a link to a page or heading that does not exist.
+docs: .venv/installed-dev
+	@echo "wattgate: building the documentation into build/docs"
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet -b html docs build/docs
 
 format: .venv/installed-dev
 	@$(BIN)/ruff format .

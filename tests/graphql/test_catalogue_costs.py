@@ -71,17 +71,20 @@ ALERTS = "{ alertConnection(first: 100) { edges { node { alertId data notificati
 BACK_TEST = '{ alertRule(ruleId: "a") { backTest(days: 366) { count firings { at value } } } }'
 
 FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
-    "the homes of a user with the power and the rates of each resource": (own()["README.md 1"], {}),
+    "the homes of a user with the power and the rates of each resource": (
+        own()["first-query-and-subscription.md 1"],
+        {},
+    ),
     "a home of 58 fields": (HOME, {"id": "a"}),
     "20 homes, their resources, the tariffs of each": (TREE, {}),
     "a month of half hours, as columns": (MONTH % "columns", {"id": "a", "range": OCTOBER}),
     "a month of half hours, as objects": (MONTH % "buckets", {"id": "a", "range": OCTOBER}),
     "a day of live power by the half hour, as columns": (POWER, {}),
     "a week by the day, beside the week before": (
-        own()["README.md Week"],
+        own()["first-query-and-subscription.md Week"],
         {"resourceId": "a", "start": "2026-11-02T00:00:00Z", "end": "2026-11-09T00:00:00Z"},
     ),
-    "the bill of a month": (own()["README.md Bill"], {"resourceId": "a", **OCTOBER}),
+    "the bill of a month": (own()["first-query-and-subscription.md Bill"], {"resourceId": "a", **OCTOBER}),
     "a display that subscribes to its home": (own()["subscription.js Display"], {"veId": "a"}),
     "the history of a display: a day by the hour, of three resources": (
         HISTORY,

@@ -23,7 +23,7 @@ from tests.support.servers import Databases
 from wattgate import errors
 from wattgate.enums import camel
 
-SCHEMA = (Path(__file__).parents[2] / "docs" / "schema.graphql").read_text()
+SCHEMA = (Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql").read_text()
 CODES = {one.code for one in errors.GatewayError.__subclasses__()} - {"INTERNAL", "TIMED_OUT"}
 """What may be told: nothing here takes long."""
 

@@ -22,7 +22,7 @@ from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.event_queue import Feed
 
-SDL = Path(__file__).parents[2] / "docs" / "schema.graphql"
+SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"
 
 

@@ -30,11 +30,12 @@ from wattgate.rest_compat.row_renderer import name_of
 
 TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 JSON_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int}
-DECISIONS = (Path(__file__).parents[2] / "docs" / "decisions.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+DECISIONS = (DOCS / "explanation" / "decisions" / "small-decisions.md").read_text()
 DECIDED = {
     place
     for row in DECISIONS.splitlines()
-    if "more than the specification's" in row
+    if "addition to the specification" in row
     for place in re.findall(r"`([A-Z]+ /[^`]+)`", row.split("|")[1])
 }
 """Places that SPEC.md does not have, each with a row that says so."""
@@ -160,6 +161,13 @@ def test_every_purpose_of_the_index_is_served_and_nothing_else_without_a_decisio
     for method, path in spec.known_methods():
         assert method in served[plain(path)], path
     assert (len(spec.index()), len({plain(row.path) for row in spec.index()})) == (116, 110)
+
+
+def test_the_page_of_rest_differences_lists_exactly_the_added_places() -> None:
+    page = (DOCS / "reference" / "rest-differences.md").read_text()
+    listed = re.search(r"^## Added paths\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)
+    assert listed is not None
+    assert set(re.findall(r"`([A-Z]+ /[^`]+)`", listed[1])) == DECIDED
 
 
 @pytest.mark.parametrize(("heading", "shape"), SHAPES.items())

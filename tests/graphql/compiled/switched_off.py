@@ -2,7 +2,8 @@
 
     python -m tests.graphql.compiled.switched_off [name ...]
 
-runs tests/graphql/compiled once for each check, in a process of its own. docs/executor.md has its table.
+runs tests/graphql/compiled once for each check, in a process of its own.
+docs/explanation/executor.md has the table that came of it.
 """
 
 import builtins
