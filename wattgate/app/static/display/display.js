@@ -1,10 +1,10 @@
 /** The in-home display of one person: keeps one of their homes up to date, live and by its history. */
 
 import { Agenda } from "./agenda.js";
-import { atLeast, jumped, now, set } from "./clock.js";
+import { atLeast, jumped, now, set } from "../shared/clock.js";
 import { WallClock } from "./format.js";
 import { freshness } from "./frame.js";
-import { listHomes, readHistory } from "./gateway.js";
+import { listHomes, readHistory } from "../shared/gateway.js";
 import { VIEWS } from "./history.js";
 import { HistoryPanel } from "./history-panel.js";
 import { energiesOf } from "./home.js";

@@ -1,7 +1,7 @@
 /** The history: hours, days, weeks or months as bars, in pounds or in kWh, with what each bar is worth. */
 
 import { BarChart } from "./bars.js";
-import { now } from "./clock.js";
+import { now } from "../shared/clock.js";
 import { axisMoney, axisNumber, energy, smallMoney } from "./format.js";
 import { VIEWS, columnsOf, summary } from "./history.js";
 import { nameOf, tickOf } from "./spans.js";

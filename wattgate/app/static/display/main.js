@@ -1,7 +1,7 @@
 /** The home display, behind its log-in. */
 
 import { Display } from "./display.js";
-import { Gate } from "./gate.js";
+import { Gate } from "../shared/gate.js";
 
 const view = document.querySelector(".display-view");
 const gate = new Gate(view);

@@ -1,6 +1,6 @@
 /** What a period, today or this month, has come to so far. */
 
-import { now } from "./clock.js";
+import { now } from "../shared/clock.js";
 import { NOTHING, energy, money, smallMoney } from "./format.js";
 
 const ENERGIES = ["electricity", "gas", "exported"];

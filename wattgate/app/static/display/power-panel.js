@@ -1,7 +1,7 @@
 /** The power now: the dial, the number, the ambient level, and whether they can be believed. */
 
 import { Announcer } from "./announcer.js";
-import { now } from "./clock.js";
+import { now } from "../shared/clock.js";
 import { Dial } from "./dial.js";
 import { NOTHING, age, power, rate, smallMoney } from "./format.js";
 import { bounds, freshness, powerNow } from "./frame.js";

@@ -1,6 +1,6 @@
 /** The line at the top: whether all is well, unread alerts, and the time at the home. */
 
-import { now } from "./clock.js";
+import { now } from "../shared/clock.js";
 import { age } from "./format.js";
 
 /** What is said by the state of the link, and while that is good by the freshness of the readings. */

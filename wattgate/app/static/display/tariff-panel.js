@@ -1,6 +1,6 @@
 /** The price of electricity now, until when it holds, and the next one. */
 
-import { now } from "./clock.js";
+import { now } from "../shared/clock.js";
 import { NOTHING, rate } from "./format.js";
 
 export class TariffPanel {

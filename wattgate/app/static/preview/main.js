@@ -1,6 +1,6 @@
 /** The studio, behind its log-in. */
 
-import { Gate } from "../display/gate.js";
+import { Gate } from "../shared/gate.js";
 import { Studio } from "./studio.js";
 
 /** A log-in of its own: whoever writes templates may be another than who watches the home display. */

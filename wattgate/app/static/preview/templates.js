@@ -1,6 +1,6 @@
 /** What the page asks of the gateway: templates and their versions, past alerts, and how a template would look. */
 
-import { call } from "../display/gateway.js";
+import { call } from "../shared/gateway.js";
 
 const NEWEST = 20;
 

@@ -1,6 +1,6 @@
 /** Code with a heading and a button that copies it. */
 
-import { element } from "./dom.js";
+import { element } from "../shared/dom.js";
 
 const SHOWN_FOR = 2000;
 const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;

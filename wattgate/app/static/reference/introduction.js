@@ -1,7 +1,7 @@
 /** The top of the page: what the interface is, where it is, how to authenticate and how errors look. */
 
 import { codeBlock } from "./code-block.js";
-import { element, prose } from "./dom.js";
+import { element, prose } from "../shared/dom.js";
 import { labelOf } from "./operation-card.js";
 import { tree } from "./tree.js";
 

@@ -1,7 +1,7 @@
 /** Reads the document, and shows it. */
 
 import { grouped } from "./areas.js";
-import { element } from "./dom.js";
+import { element } from "../shared/dom.js";
 import { Filter } from "./filter.js";
 import { introduce } from "./introduction.js";
 import { Unavailable, read } from "./openapi.js";

@@ -2,7 +2,7 @@
 
 import { codeBlock, jsonBlock } from "./code-block.js";
 import { curl, isBinary } from "./curl.js";
-import { code, element, pathOf, prose } from "./dom.js";
+import { code, element, pathOf, prose } from "../shared/dom.js";
 import { describe, sample } from "./schema.js";
 import { remarks, signature, tree } from "./tree.js";
 

@@ -1,7 +1,7 @@
 /** A theme: its areas on the page under a heading, and in the sidebar. */
 
 import { Area } from "./area.js";
-import { element } from "./dom.js";
+import { element } from "../shared/dom.js";
 
 export class Theme {
   constructor({ theme, areas }, reference) {

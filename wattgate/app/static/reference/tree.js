@@ -1,6 +1,6 @@
 /** A schema as a tree of its members. */
 
-import { code, element, prose } from "./dom.js";
+import { code, element, prose } from "../shared/dom.js";
 import { describe } from "./schema.js";
 
 export function tree(schema, reference) {
