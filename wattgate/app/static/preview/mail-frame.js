@@ -1,6 +1,6 @@
 /** The mail in a frame where nothing runs: at a width, and in emulated dark. */
 
-import { darkened } from "./darkened.js";
+import { emulateDarkMode } from "./dark-mode.js";
 
 /** Stands before all else in the frame's document, so that nothing the mail says can come first. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src https: data:; form-action 'none'";
@@ -9,12 +9,12 @@ const HEAD =
   '<meta name="referrer" content="no-referrer"><base target="_blank">';
 
 /** A full inversion turns pictures too; clients turn those back. */
-const UPRIGHT = "<style>img{filter:invert(1) hue-rotate(180deg)}</style>";
+const RESTORE_IMAGES = "<style>img{filter:invert(1) hue-rotate(180deg)}</style>";
 
-export class Frame {
+export class MailFrame {
   #frame;
   #html = "";
-  #dark = "light";
+  #darkMode = "light";
 
   constructor(frame) {
     this.#frame = frame;
@@ -23,7 +23,7 @@ export class Frame {
   show(html) {
     if (html === this.#html) return;
     this.#html = html;
-    this.#draw();
+    this.#render();
   }
 
   set width(pixels) {
@@ -31,19 +31,19 @@ export class Frame {
   }
 
   /** "light", or how a client is dark: "none", "partial" or "full". */
-  set dark(how) {
-    this.#dark = how;
-    this.#frame.dataset.dark = how;
-    this.#draw();
+  set darkMode(mode) {
+    this.#darkMode = mode;
+    this.#frame.dataset.dark = mode;
+    this.#render();
   }
 
-  #draw() {
-    const html = this.#dark === "partial" ? darkened(this.#html) : this.#html;
-    this.#frame.srcdoc = guarded(html, this.#dark === "full" ? UPRIGHT : "");
+  #render() {
+    const html = this.#darkMode === "partial" ? emulateDarkMode(this.#html) : this.#html;
+    this.#frame.srcdoc = withPolicy(html, this.#darkMode === "full" ? RESTORE_IMAGES : "");
   }
 }
 
-function guarded(html, further) {
+function withPolicy(html, extraHead) {
   const [doctype] = html.match(/^\s*<!doctype[^>]*>/i) ?? [""];
-  return `${doctype}${HEAD}${further}${html.slice(doctype.length)}`;
+  return `${doctype}${HEAD}${extraHead}${html.slice(doctype.length)}`;
 }

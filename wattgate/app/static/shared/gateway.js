@@ -1,6 +1,6 @@
 /** Calls to the gateway's GraphQL endpoint over HTTP. */
 
-import { setByHeader } from "./clock.js";
+import { setFromDateHeader } from "./clock.js";
 
 const ENDPOINT = "/graphql";
 const TIMEOUT = 15_000;
@@ -12,7 +12,7 @@ export class GatewayError extends Error {
     this.code = code;
   }
 
-  get denied() {
+  get unauthenticated() {
     return this.code === "UNAUTHENTICATED";
   }
 
@@ -58,7 +58,7 @@ const SERIES = `fragment Series on Resource {
 }`;
 
 /**
- * What a home's energies came to and cost in a range. `resources` are ids by names such as electricity; the answer has
+ * What a home's energies came to and cost in a range. `resources` are ids by names such as electricity; the body has
  * the same names.
  */
 export function readHistory(token, resources, { start, end, period, zone }) {
@@ -75,21 +75,21 @@ export function readHistory(token, resources, { start, end, period, zone }) {
 
 export async function call(query, variables, token) {
   const headers = { "Content-Type": "application/json", ...(token && { token }) };
-  const { status, answer } = await post(headers, JSON.stringify({ query, variables }));
-  const [error] = answer.errors ?? [];
+  const { status, body } = await post(headers, JSON.stringify({ query, variables }));
+  const [error] = body.errors ?? [];
   if (error) throw new GatewayError(error.message, error.extensions?.code);
   if (status === 401) throw new GatewayError("The log-in is no longer good", "UNAUTHENTICATED");
-  if (!answer.data) throw new GatewayError(`The gateway answered with status ${status}`);
-  return answer.data;
+  if (!body.data) throw new GatewayError(`The gateway answered with status ${status}`);
+  return body.data;
 }
 
-async function post(headers, body) {
+async function post(headers, payload) {
   try {
-    const response = await fetch(ENDPOINT, { method: "POST", headers, body, signal: AbortSignal.timeout(TIMEOUT) });
-    setByHeader(response.headers.get("Date"));
-    // A proxy in front of the gateway may answer with a page of its own.
-    const answer = await response.json().catch(() => ({}));
-    return { status: response.status, answer };
+    const response = await fetch(ENDPOINT, { method: "POST", headers, body: payload, signal: AbortSignal.timeout(TIMEOUT) });
+    setFromDateHeader(response.headers.get("Date"));
+    // A proxy in front of the gateway may body with a page of its own.
+    const body = await response.json().catch(() => ({}));
+    return { status: response.status, body };
   } catch {
     throw new GatewayError("The gateway cannot be reached", "UNREACHABLE");
   }

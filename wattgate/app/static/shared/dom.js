@@ -2,12 +2,12 @@
 
 /** An element with attributes (null and false ones are left out) and children; null children are left out. */
 export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  const created = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
+    if (value !== null && value !== false) created.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat(Infinity).filter((child) => child !== null));
-  return made;
+  created.append(...children.flat(Infinity).filter((child) => child !== null));
+  return created;
 }
 
 export const code = (text) => element("code", {}, text);
@@ -18,11 +18,11 @@ export function prose(text) {
 }
 
 /** A path, of which the parameters stand out and which may break after each slash. */
-export function pathOf(path) {
+export function formatPath(path) {
   const parts = path.split(/({[^}]+}|\/)/).filter(Boolean);
   const shown = parts.map((part) => {
     if (part === "/") return [part, element("wbr")];
-    return part.startsWith("{") ? element("span", { class: "slot" }, part) : part;
+    return part.startsWith("{") ? element("span", { class: "path-parameter" }, part) : part;
   });
   return element("code", { class: "path" }, shown);
 }

@@ -1,21 +1,21 @@
 /** A theme: its areas on the page under a heading, and in the sidebar. */
 
 import { Area } from "./area.js";
-import { element } from "./dom.js";
+import { element } from "../shared/dom.js";
 
-export class Theme {
-  constructor({ theme, areas }, reference) {
+export class AreaGroup {
+  constructor({ name, areas }, reference) {
     this.areas = areas.map((area) => new Area(area, reference));
     this.section = element(
       "section",
-      { class: "theme" },
-      element("h2", {}, theme),
+      { class: "area-group" },
+      element("h2", {}, name),
       this.areas.map((area) => area.section),
     );
     this.entry = element(
       "section",
-      { "aria-label": theme },
-      element("p", { class: "theme-name" }, theme),
+      { "aria-label": name },
+      element("p", { class: "group-name" }, name),
       element("ul", {}, this.areas.map(({ link }) => element("li", {}, link))),
     );
   }

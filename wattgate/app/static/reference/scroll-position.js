@@ -2,14 +2,14 @@
 
 const UPPER_PART = "-15% 0px -80% 0px";
 
-export function follow(areas) {
+export function markCurrentArea(areas) {
   const bySection = new Map(areas.map((area) => [area.section, area]));
   const observer = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
         const area = bySection.get(target);
         area.mark(isIntersecting);
-        if (isIntersecting) intoView(area.link);
+        if (isIntersecting) scrollIntoSidebar(area.link);
       }
     },
     { rootMargin: UPPER_PART },
@@ -18,7 +18,7 @@ export function follow(areas) {
 }
 
 /** Scrolls the sidebar alone; `scrollIntoView` would move the page too. */
-function intoView(link) {
+function scrollIntoSidebar(link) {
   const frame = link.closest(".areas");
   const { top, bottom } = link.getBoundingClientRect();
   const bounds = frame.getBoundingClientRect();

@@ -1,6 +1,6 @@
 /** A text area for source, with the numbers of its lines beside it and marks where the report says something. */
 
-export class Source {
+export class SourceEditor {
   #area;
   #gutter;
   #marks = new Map();
@@ -8,7 +8,7 @@ export class Source {
   constructor(root) {
     this.#area = root.querySelector("textarea");
     this.#gutter = root.querySelector(".gutter");
-    this.#area.addEventListener("input", () => this.#number());
+    this.#area.addEventListener("input", () => this.#renderGutter());
     this.#area.addEventListener("scroll", () => (this.#gutter.scrollTop = this.#area.scrollTop));
   }
 
@@ -18,23 +18,23 @@ export class Source {
 
   set value(text) {
     if (this.#area.value !== text) this.#area.value = text;
-    this.#number();
+    this.#renderGutter();
   }
 
   /** `severities` by line; of several on a line, the first stays. */
-  mark(findings) {
+  markLines(findings) {
     this.#marks = new Map();
     for (const { line, severity } of findings) {
       if (line && !this.#marks.has(line)) this.#marks.set(line, severity);
     }
-    this.#number();
+    this.#renderGutter();
   }
 
   /** Select a line, counted from 1, and bring it into view. */
   goTo(line) {
     const lines = this.value.split("\n");
     const at = Math.min(line, lines.length) - 1;
-    const start = lines.slice(0, at).reduce((sum, one) => sum + one.length + 1, 0);
+    const start = lines.slice(0, at).reduce((sum, line) => sum + line.length + 1, 0);
     this.#area.focus();
     this.#area.setSelectionRange(start, start + lines[at].length);
     const height = this.#area.scrollHeight / Math.max(lines.length, 1);
@@ -42,7 +42,7 @@ export class Source {
     this.#area.scrollLeft = 0;
   }
 
-  #number() {
+  #renderGutter() {
     const count = this.#area.value.split("\n").length;
     const rows = Array.from({ length: count }, (_, index) => {
       const row = document.createElement("span");

@@ -1,6 +1,6 @@
 /** What a new template begins with. */
 
-export const STARTER = {
+export const DEFAULT_TEMPLATE = {
   name: "New template",
   subject: "High use at {{ home.name }}",
   preheader: "{{ power }} W now; your usual is less.",

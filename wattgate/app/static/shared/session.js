@@ -5,70 +5,70 @@ import { renew } from "./gateway.js";
 
 const KEY = "wattgate.session";
 /** A token that is refused as soon as it was made may not be mended by another one: they are made no faster. */
-const YOUNG = 5_000;
+const MIN_RENEWAL_AGE = 5_000;
 
 export class Session {
-  #kept;
+  #stored;
   #key;
-  #ended = false;
+  #discarded = false;
   #renewing = null;
 
-  constructor(kept, key) {
-    this.#kept = kept;
+  constructor(stored, key) {
+    this.#stored = stored;
     this.#key = key;
   }
 
   /** The session of the last visit, or null when there is none that can still be good. Pages may keep one each. */
   static resume(key = KEY) {
-    const kept = read(key);
-    return kept?.token && kept.expires > now() ? new Session(kept, key) : null;
+    const stored = read(key);
+    return stored?.token && stored.expires > now() ? new Session(stored, key) : null;
   }
 
-  static begin({ token, exp }, key = KEY) {
+  static create({ token, exp }, key = KEY) {
     const session = new Session(null, key);
-    session.#keep({ token, exp });
+    session.#store({ token, exp });
     return session;
   }
 
   get token() {
-    return this.#kept.token;
+    return this.#stored.token;
   }
 
   /** Milliseconds until half of the token's life is over: a display on a wall has nobody to log it in again. */
-  get untilRenewal() {
-    const { since, expires } = this.#kept;
+  get millisecondsUntilRenewal() {
+    const { since, expires } = this.#stored;
     return Math.max(0, (since + expires) / 2 - now());
   }
 
   /** Get a further token, unless another tab has got one already. */
   async renew() {
-    const stored = read(this.#key);
-    if (stored?.expires > this.#kept.expires) {
-      this.#kept = stored;
+    const newest = read(this.#key);
+    if (newest?.expires > this.#stored.expires) {
+      this.#stored = newest;
       return;
     }
-    const early = this.#kept.since + YOUNG - now();
-    if (early > 0) await new Promise((resolve) => { setTimeout(resolve, early); });
+    const wait = this.#stored.since + MIN_RENEWAL_AGE - now();
+    if (wait > 0) await new Promise((resolve) => { setTimeout(resolve, wait); });
     await this.#renewOnce();
   }
 
-  end() {
-    this.#ended = true;
+  discard() {
+    this.#discarded = true;
     localStorage.removeItem(this.#key);
   }
 
   #renewOnce() {
     this.#renewing ??= renew(this.token)
-      .then((renewed) => this.#keep(renewed))
+      .then((renewed) => this.#store(renewed))
       .finally(() => (this.#renewing = null));
     return this.#renewing;
   }
 
-  #keep({ token, exp }) {
+  #store({ token, exp }) {
     // A renewal that is answered after the log-out must not bring the session back.
-    if (this.#ended) return;
-    this.#kept = { token, since: now(), expires: exp * 1000 };
-    localStorage.setItem(this.#key, JSON.stringify(this.#kept));
+    if (this.#discarded) return;
+    this.#stored = { token, since: now(), expires: exp * 1000 };
+    localStorage.setItem(this.#key, JSON.stringify(this.#stored));
   }
 }
 

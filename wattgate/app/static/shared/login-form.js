@@ -7,24 +7,24 @@ export class LoginForm {
   #error;
   #button;
 
-  constructor(form, loggedIn) {
+  constructor(form, onLogin) {
     this.#form = form;
     this.#error = form.querySelector(".error");
     this.#button = form.querySelector("button");
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       const login = await this.#submit();
-      if (login) loggedIn(login);
+      if (login) onLogin(login);
     });
   }
 
   show(message = "") {
-    this.#tell(message);
+    this.#showError(message);
     this.#form.elements.username.focus();
   }
 
   async #submit() {
-    this.#tell("");
+    this.#showError("");
     this.#button.disabled = true;
     try {
       const { username, password, applicationId } = Object.fromEntries(new FormData(this.#form));
@@ -32,22 +32,22 @@ export class LoginForm {
       this.#form.elements.password.value = "";
       return login;
     } catch (error) {
-      this.#tell(explained(error));
-      if (error.denied) this.#form.elements.password.select();
+      this.#showError(explain(error));
+      if (error.unauthenticated) this.#form.elements.password.select();
       return null;
     } finally {
       this.#button.disabled = false;
     }
   }
 
-  #tell(message) {
+  #showError(message) {
     this.#error.textContent = message;
     this.#error.hidden = !message;
   }
 }
 
-function explained(error) {
-  if (error.denied) return "The username or the password is wrong.";
+function explain(error) {
+  if (error.unauthenticated) return "The username or the password is wrong.";
   if (error.unreachable) return "The gateway cannot be reached. Check the connection and try again.";
   return `The log-in did not work: ${error.message}.`;
 }

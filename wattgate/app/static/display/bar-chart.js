@@ -8,25 +8,25 @@ import { roundSteps } from "./scale.js";
 export class BarChart {
   #axis;
   #bars;
-  #choose;
+  #onSelect;
   #pointed = null;
 
-  /** `choose` is called with the index of the bar that is pointed at or has the focus, or null. */
-  constructor(section, choose) {
+  /** `onSelect` is called with the index of the bar that is pointed at or has the focus, or null. */
+  constructor(section, onSelect) {
     this.#axis = section.querySelector(".axis");
     this.#bars = section.querySelector(".bars");
-    this.#choose = choose;
-    this.#bars.addEventListener("keydown", (event) => this.#step(event));
-    this.#bars.addEventListener("focusin", () => this.#point(null));
-    this.#bars.addEventListener("focusout", () => this.#tell());
-    this.#bars.addEventListener("pointerover", (event) => this.#point(event.target.closest(".bar")));
-    this.#bars.addEventListener("pointerleave", () => this.#point(null));
+    this.#onSelect = onSelect;
+    this.#bars.addEventListener("keydown", (event) => this.#moveFocus(event));
+    this.#bars.addEventListener("focusin", () => this.#setPointed(null));
+    this.#bars.addEventListener("focusout", () => this.#updateSelection());
+    this.#bars.addEventListener("pointerover", (event) => this.#setPointed(event.target.closest(".bar")));
+    this.#bars.addEventListener("pointerleave", () => this.#setPointed(null));
   }
 
   clear() {
     this.#bars.replaceChildren();
     this.#axis.replaceChildren();
-    this.#point(null);
+    this.#setPointed(null);
   }
 
   /**
@@ -37,19 +37,19 @@ export class BarChart {
     const steps = roundSteps(Math.max(0, ...bars.map(height)));
     const top = steps.at(-1);
     this.#axis.replaceChildren(...steps.map((step) => line(step / top, axisLabel(step))));
-    this.#makeRoomFor(bars.length);
+    this.#resize(bars.length);
     bars.forEach((bar, index) => fill(this.#bars.children[index], bar, top));
-    this.#tell();
+    this.#updateSelection();
   }
 
   /** Bars are kept from one showing to the next, so that the focus stays where it is. */
-  #makeRoomFor(count) {
+  #resize(count) {
     while (this.#bars.children.length > count) this.#bars.lastChild.remove();
     while (this.#bars.children.length < count) this.#bars.append(emptyBar());
-    if (count && !this.#bars.querySelector('[tabindex="0"]')) this.#reach(this.#bars.lastChild);
+    if (count && !this.#bars.querySelector('[tabindex="0"]')) this.#setTabStop(this.#bars.lastChild);
   }
 
-  #step(event) {
+  #moveFocus(event) {
     const bars = [...this.#bars.children];
     const index = bars.indexOf(event.target);
     const next = {
@@ -60,24 +60,24 @@ export class BarChart {
     }[event.key];
     if (!next) return;
     event.preventDefault();
-    this.#reach(next);
+    this.#setTabStop(next);
     next.focus();
   }
 
-  #reach(bar) {
+  #setTabStop(bar) {
     for (const other of this.#bars.children) other.tabIndex = other === bar ? 0 : -1;
   }
 
-  #point(bar) {
+  #setPointed(bar) {
     this.#pointed = bar;
-    this.#tell();
+    this.#updateSelection();
   }
 
-  #tell() {
-    const chosen = this.#pointed ?? this.#bars.querySelector(".bar:focus");
-    for (const bar of this.#bars.children) bar.classList.toggle("chosen", bar === chosen);
-    const index = [...this.#bars.children].indexOf(chosen);
-    this.#choose(index < 0 ? null : index);
+  #updateSelection() {
+    const selected = this.#pointed ?? this.#bars.querySelector(".bar:focus");
+    for (const bar of this.#bars.children) bar.classList.toggle("selected", bar === selected);
+    const index = [...this.#bars.children].indexOf(selected);
+    this.#onSelect(index < 0 ? null : index);
   }
 }
 
@@ -109,14 +109,14 @@ function fill(bar, { parts, marks, label, tick }, top) {
 }
 
 function line(share, label) {
-  const made = element("span", "gridline");
-  made.textContent = label;
-  made.style.setProperty("--share", share);
-  return made;
+  const created = element("span", "gridline");
+  created.textContent = label;
+  created.style.setProperty("--share", share);
+  return created;
 }
 
 function element(name, className) {
-  const made = document.createElement(name);
-  made.className = className;
-  return made;
+  const created = document.createElement(name);
+  created.className = className;
+  return created;
 }
