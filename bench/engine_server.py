@@ -14,18 +14,18 @@ import strawberry
 import uvloop
 
 from bench.sample import FIRST, loaded
-from wattgate.app.server.drain import Drain
-from wattgate.app.server.serving import Server, config, listeners
+from wattgate.app.server.drain import DrainTimeouts
+from wattgate.app.server.serving import DrainingServer, bind_sockets, build_uvicorn_config
 from wattgate.db.engine import Database
 from wattgate.db.rows import Rows
 from wattgate.errors import NotFound, Unauthenticated
 from wattgate.graphql.core.fields import edge
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.execution.pipeline import Gate
-from wattgate.graphql.execution.schema import build
-from wattgate.graphql.transport.http import Endpoint
-from wattgate.principal import Permission, Principal, Role, Scheme
+from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.graphql.execution.schema import build_schema
+from wattgate.graphql.transport.http import GraphQLEndpoint
+from wattgate.principal import AuthScheme, Permission, Principal, Role
 from wattgate.realtime.bus.memory import MemoryBus
 
 
@@ -124,13 +124,13 @@ class Home:
     resources: list[Resource] = edge(resources_of, needs=Permission.RESOURCE_READ, description="What it has.")
 
 
-@operation(Kind.QUERY, returns=str, needs=Permission.ANYONE)
+@operation(OperationKind.QUERY, returns=str, needs=Permission.ANYONE)
 async def hello(call: Call) -> str:
     """A greeting."""
     return "hello"
 
 
-@operation(Kind.QUERY, returns=Home, needs=Permission.VIRTUAL_ENTITY_READ)
+@operation(OperationKind.QUERY, returns=Home, needs=Permission.VIRTUAL_ENTITY_READ)
 async def home(call: Call, *, id: strawberry.ID) -> HomeRow:
     """The home with this id."""
     found = HOMES.get(id)
@@ -139,25 +139,25 @@ async def home(call: Call, *, id: strawberry.ID) -> HomeRow:
     return found
 
 
-@operation(Kind.QUERY, returns=list[Home], needs=Permission.VIRTUAL_ENTITY_READ)
+@operation(OperationKind.QUERY, returns=list[Home], needs=Permission.VIRTUAL_ENTITY_READ)
 async def homes(call: Call) -> list[HomeRow]:
     """Every home."""
     return list(HOMES.values())
 
 
-@operation(Kind.QUERY, returns=list[Reading], needs=Permission.READINGS_READ)
+@operation(OperationKind.QUERY, returns=list[Reading], needs=Permission.READINGS_READ)
 async def readings(call: Call, *, resource_id: strawberry.ID) -> list[ReadingRow]:
     """Every reading of a resource."""
     return READINGS[resource_id]
 
 
-@operation(Kind.MUTATION, returns=bool, needs=Permission.ANYONE)
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.ANYONE)
 async def nothing(call: Call) -> bool:
     """Change nothing: a schema has a mutation."""
     return True
 
 
-@operation(Kind.SUBSCRIPTION, returns=bool, needs=Permission.ANYONE)
+@operation(OperationKind.SUBSCRIPTION, returns=bool, needs=Permission.ANYONE)
 async def never(call: Call) -> None:
     """Tell nothing: a schema has a subscription."""
 
@@ -172,7 +172,7 @@ for one in SAMPLE["resources"]:
     row = ResourceRow(one["id"], one["typeId"], one["name"], one["classifier"], one["unit"])
     RESOURCES[one["homeId"]].append(row)
 PRINCIPALS = {
-    token: Principal(Role.ACCOUNT, Scheme.TOKEN, application_id="bench", user_id=user, account_id=user)
+    token: Principal(Role.ACCOUNT, AuthScheme.TOKEN, application_id="bench", user_id=user, account_id=user)
     for token, user in SAMPLE["tokens"].items()
 }
 
@@ -198,11 +198,11 @@ class Nothing(Database):
 
 async def serve() -> None:
     """Serve the endpoint alone, with the settings of `wattgate serve`."""
-    schema = build((hello, home, homes, readings, nothing, never))
-    endpoint = Endpoint(Gate(schema, Runner(Nothing(), MemoryBus())), authenticate, ide=False)
-    served = config(endpoint)
+    schema = build_schema((hello, home, homes, readings, nothing, never))
+    endpoint = GraphQLEndpoint(GraphQLPipeline(schema, Runner(Nothing(), MemoryBus())), authenticate, ide=False)
+    served = build_uvicorn_config(endpoint)
     served.lifespan = "off"  # the endpoint answers requests and knows of nothing else
-    await Server(served, Drain()).serve(listeners("127.0.0.1", int(os.environ["PORT"])))
+    await DrainingServer(served, DrainTimeouts()).serve(bind_sockets("127.0.0.1", int(os.environ["PORT"])))
 
 
 if __name__ == "__main__":

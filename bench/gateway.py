@@ -15,7 +15,7 @@ import orjson
 from strawberry import ID
 
 from tests.support.house import operation
-from wattgate.app.server.factory import Gateway, assemble
+from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 from wattgate.db.migrate import upgrade
 from wattgate.graphql.resolvers import provisioning, resources, tokens
@@ -110,7 +110,7 @@ async def bench(database_url: str, *, count: int) -> AsyncIterator[Bench]:
 @asynccontextmanager
 async def owner(settings: Settings, *, count: int) -> AsyncIterator[Owner]:
     """A user on an empty database, with so many resources of half-hourly energy and live power."""
-    gateway = assemble(settings)
+    gateway = build_gateway(settings)
     await upgrade(gateway.database)
     try:
         yield await _settled(gateway, count)

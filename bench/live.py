@@ -34,7 +34,7 @@ from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.enums import ReadingQuality
 from wattgate.realtime import topics
-from wattgate.realtime.events import Event, LiveReading
+from wattgate.realtime.events import Event, ReadingRecorded
 
 SUBSCRIBE = (
     "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field at value unit } }"  # about 190 bytes
@@ -105,7 +105,7 @@ class Published:
 
 
 def _reading(resource_id: str, number: int) -> Event:
-    reading = LiveReading(resource_id, "POWER", "W", utc_now(), float(number), ReadingQuality.ACTUAL)
+    reading = ReadingRecorded(resource_id, "POWER", "W", utc_now(), float(number), ReadingQuality.ACTUAL)
     return Event(topics.readings(resource_id), "POWER", reading)
 
 

@@ -24,12 +24,12 @@ from tests.support.house import operation
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
 from wattgate.enums import RuleKind, TariffKind, ThresholdSide
-from wattgate.graphql.core.context import Context
-from wattgate.graphql.core.cost_weights import UNIT
-from wattgate.graphql.execution.compiled.engine import Engine
+from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.core.cost_weights import UNIT_MICROSECONDS
+from wattgate.graphql.execution.compiled.engine import ExecutionEngine
 from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.documents import Documents
-from wattgate.graphql.resolvers.bulk_recording import ReadingArrays, record_reading_arrays
+from wattgate.graphql.execution.documents import DocumentCache
+from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, record_reading_arrays
 from wattgate.graphql.types import alert_rules as rule_types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.graphql.types import devices as device_types
@@ -91,17 +91,17 @@ class Home:
 
     def __init__(self, owner: Owner, ids: Mapping[str, str]) -> None:
         self.owner, self.ids = owner, ids
-        self._documents = Documents(owner.gateway.schema, DocumentLimits())
-        self._engine = Engine(owner.gateway.schema, compile_at=1)
+        self._documents = DocumentCache(owner.gateway.schema, DocumentLimits())
+        self._engine = ExecutionEngine(owner.gateway.schema, compile_at=1)
 
     async def least(self, text: str, **given: Any) -> float:
         """The processor time of a document in µs, the least of some rounds."""
-        document = self._documents.find(text)
+        document = self._documents.get(text)
         taken = []
         for _ in range(ROUNDS):
-            call = Context(self.owner.gateway.runner, self.owner.system)
+            call = GraphQLContext(self.owner.gateway.runner, self.owner.system)
             begun = time.process_time()
-            executed = await self._engine.execute(call, document, self._engine.variables(document, given), given)
+            executed = await self._engine.execute(call, document, self._engine.coerce_variables(document, given), given)
             taken.append(time.process_time() - begun)
             if executed.errors:
                 raise RuntimeError(executed.errors)
@@ -153,7 +153,10 @@ def _show(title: str, rows: list[tuple[str, float, float]]) -> None:
         f"SQLite: {title}",
         ("what", "µs", "units", "µs once", "units once"),
         [
-            (name, *(f"{one:,.{3 if abs(one) < 1 else 1}f}" for took in tooks for one in (took, took / UNIT)))
+            (
+                name,
+                *(f"{one:,.{3 if abs(one) < 1 else 1}f}" for took in tooks for one in (took, took / UNIT_MICROSECONDS)),
+            )
             for name, *tooks in rows
         ],
     )
@@ -258,7 +261,7 @@ async def _fill(
     """Readings of some days until now, so many ms apart."""
     at = np.arange(to_ms(NOW) - days * 48 * HALF_HOUR, to_ms(NOW), every)
     value, nothing = np.arange(len(at)) * 7919 % 2500 / 1.0, np.zeros(len(at), dtype=np.int64)
-    batch = ReadingArrays([(resource_id, field)], nothing, at, value, nothing)
+    batch = BulkReadingBatch([(resource_id, field)], nothing, at, value, nothing)
     await made.gateway.runner.run(record_reading_arrays, made.system, {"batch": batch})
 
 

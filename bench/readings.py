@@ -31,14 +31,14 @@ from tests.support.house import operation
 from tests.support.servers import broker, database_on, postgresql
 from wattgate.app.cli.imports.readings import import_csv
 from wattgate.app.workers.mqtt_intake import MqttIntake
-from wattgate.clock import TimeRange, from_ms, iso_ms, to_ms
+from wattgate.clock import TimeRange, format_iso_ms, from_ms, to_ms
 from wattgate.db.models import Reading
 from wattgate.db.readings import partitions
-from wattgate.energy.buckets import DAY
+from wattgate.energy.buckets import DAY_MS
 from wattgate.enums import Period
 from wattgate.graphql.resolvers import readings
 from wattgate.graphql.types import devices as device_types
-from wattgate.realtime.server_address import Address
+from wattgate.realtime.server_address import ServerAddress
 
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))
@@ -149,10 +149,10 @@ async def _room(gateway: Bench) -> None:
     """Make the partitions of all months, so that no way in has to. Each has a reading of nobody's: the gateway's upkeep
     would drop it if it were empty.
     """
-    if not gateway.gateway.database.sqlite:
-        instants = range(START, START + 400 * DAY, 28 * DAY)
+    if not gateway.gateway.database.is_sqlite:
+        instants = range(START, START + 400 * DAY_MS, 28 * DAY_MS)
         async with gateway.gateway.database.engine.begin() as connection:
-            await partitions.ensure(connection, instants)
+            await partitions.ensure_partitions(connection, instants)
             held = {"resource_number": 9_999_999, "field": 0, "value": 0, "quality": 0, "revision": 0}
             await connection.execute(insert(Reading), [{**held, "at": at, "received_at": at} for at in instants])
 
@@ -181,7 +181,7 @@ def _asked(gateway: Bench, count: int, calls: list[list[dict[str, Any]]]) -> flo
 def _objects(gateway: Bench, rows: Rows, first: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Readings as objects, by resource."""
     for home in range(HOMES):
-        readings = [{"at": iso_ms(at), "value": value / 1000} for place, at, value in rows if place == home]
+        readings = [{"at": format_iso_ms(at), "value": value / 1000} for place, at, value in rows if place == home]
         if readings:
             yield gateway.resource_ids[first + home], readings
 
@@ -202,7 +202,8 @@ def _pairs(gateway: Bench, rows: Rows, first: int) -> list[tuple[str, bytes, str
 def _lines(gateway: Bench, rows: Rows, first: int) -> bytes:
     ids = gateway.resource_ids[first:]
     return b"\n".join(
-        orjson.dumps({"resourceId": ids[home], "at": iso_ms(at), "value": value / 1000}) for home, at, value in rows
+        orjson.dumps({"resourceId": ids[home], "at": format_iso_ms(at), "value": value / 1000})
+        for home, at, value in rows
     )
 
 
@@ -221,7 +222,7 @@ def _arrow(gateway: Bench, rows: Rows, first: int) -> bytes:
 
 def _csv(gateway: Bench, rows: Rows, first: int) -> bytes:
     ids = gateway.resource_ids[first:]
-    lines = (f"{ids[home]},{iso_ms(at)},{value / 1000}\n" for home, at, value in rows)
+    lines = (f"{ids[home]},{format_iso_ms(at)},{value / 1000}\n" for home, at, value in rows)
     return ("resourceId,at,value\n" + "".join(lines)).encode()
 
 
@@ -255,7 +256,7 @@ async def _mqtt(gateway: Bench, first: int) -> float:
     await run(operation("add_device"), system, {"input": given})
     async with broker() as served:
         intake = MqttIntake(
-            Address.of_broker(served.url),
+            ServerAddress.from_mqtt_url(served.url),
             application_id=gateway.application_id,
             topics=["glow/+/SENSOR/+"],
             client_id="bench",
@@ -267,7 +268,7 @@ async def _mqtt(gateway: Bench, first: int) -> float:
         async with aiomqtt.Client("127.0.0.1", served.port, username="display") as display:
             for n in range(MESSAGES):
                 await display.publish(f"glow/{MAC}/SENSOR/electricitymeter", _power(n), qos=1)
-        span = TimeRange(from_ms(START), from_ms(START + DAY))
+        span = TimeRange(from_ms(START), from_ms(START + DAY_MS))
         asked = {"resource_id": gateway.resource_ids[first], "range": span, "period": Period.P1D, "field": "POWER"}
         while (await run(readings.readings, system, asked)).count < MESSAGES:
             await asyncio.sleep(0.02)
@@ -278,7 +279,7 @@ async def _mqtt(gateway: Bench, first: int) -> float:
 
 
 def _power(n: int) -> bytes:
-    at = iso_ms(START + n * 1000)
+    at = format_iso_ms(START + n * 1000)
     return orjson.dumps({"electricitymeter": {"timestamp": at, "power": {"value": n % 3000 / 1000, "units": "kW"}}})
 
 
@@ -372,12 +373,12 @@ async def _statements(gateway: Bench, question: Question) -> list[tuple[str, Any
 
     def hear(connection: Any, record: Any, proxy: Any) -> None:
         heard.append(record.driver_connection)
-        if database.sqlite:
+        if database.is_sqlite:
             connection.run_async(lambda driver: driver.set_trace_callback(see))
         else:
             record.driver_connection.add_query_logger(told)
 
-    event.listen(database.pooled.sync_engine, "checkout", hear)
+    event.listen(database.autocommit_engine.sync_engine, "checkout", hear)
     asked = {
         "resource_id": gateway.resource_ids[0],
         "range": TimeRange(question.start, question.end),
@@ -386,9 +387,9 @@ async def _statements(gateway: Bench, question: Question) -> list[tuple[str, Any
     }
     await gateway.gateway.runner.run(readings.readings, gateway.system, asked)
     await asyncio.sleep(0)  # the driver tells what it has sent a turn later
-    event.remove(database.pooled.sync_engine, "checkout", hear)
+    event.remove(database.autocommit_engine.sync_engine, "checkout", hear)
     for connection in heard:
-        if database.sqlite:
+        if database.is_sqlite:
             await connection.set_trace_callback(None)
         else:
             connection.remove_query_logger(told)

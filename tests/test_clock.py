@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.clock import iso, iso_ms, to_ms
+from wattgate.clock import format_iso, format_iso_ms, to_ms
 
 ZONES = [UTC, ZoneInfo("Europe/London"), ZoneInfo("Pacific/Auckland"), timezone(timedelta(hours=5, minutes=45))]
 
 
 @given(st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=st.sampled_from(ZONES)))
 def test_an_instant_is_told_in_utc_to_the_millisecond(instant: datetime) -> None:
-    assert iso(instant) == instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    assert iso_ms(to_ms(instant)) == iso(instant)
+    assert format_iso(instant) == instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    assert format_iso_ms(to_ms(instant)) == format_iso(instant)
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_an_instant_is_told_in_utc_to_the_millisecond(instant: datetime) -> None
     ],
 )
 def test_texts_of_instants(instant: datetime, text: str) -> None:
-    assert iso(instant) == text
+    assert format_iso(instant) == text

@@ -43,12 +43,12 @@ def test_only_the_runner_and_the_database_open_sessions_or_commit() -> None:
 
 
 def test_only_log_in_leaves_the_callers_application() -> None:
-    users = [path for path in MODULES if re.search(r"\.within\(", path.read_text())]
+    users = [path for path in MODULES if re.search(r"\.for_application\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/services/login.py"]
 
 
 def test_only_background_work_asks_which_applications_there_are() -> None:
-    users = [path for path in MODULES if re.search(r"\.(applications_with|soonest)\(", path.read_text())]
+    users = [path for path in MODULES if re.search(r"\.(application_ids_with|soonest)\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
         "graphql/resolvers/alert_rules.py",
         "graphql/resolvers/catch_ups.py",

@@ -9,12 +9,12 @@ from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant
 from tests.support.legacy import REST_GIVES, REST_TAKES
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.operation import Kind, Operation, Rest
-from wattgate.principal import GRANTS, Permission, Role, Scheme
+from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
+from wattgate.principal import GRANTS, AuthScheme, Permission, Role
 
-DOORS = [pytest.param(operation, rest, id=rest.place) for operation, rest in doors()]
+DOORS = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in doors()]
 NOT_FOR_ACCOUNTS = [
-    pytest.param(operation, rest, id=rest.place)
+    pytest.param(operation, rest, id=rest.route_key)
     for operation, rest in doors()
     if operation.needs not in GRANTS[Role.ACCOUNT]
 ]
@@ -23,14 +23,14 @@ NOT_RECORDS = {
     "smart_meter_inventory",
 }
 BY_ID = [
-    pytest.param(operation, rest, id=rest.place)
+    pytest.param(operation, rest, id=rest.route_key)
     for operation, rest in doors()
     if "{" in rest.path and operation.name not in NOT_RECORDS
 ]
 WITH_REQUIRED = [
-    pytest.param(operation, rest, id=rest.place)
+    pytest.param(operation, rest, id=rest.route_key)
     for operation, rest in doors()
-    if rest.method in ("POST", "PUT") and any(argument.required for argument in operation.takes.values())
+    if rest.method in ("POST", "PUT") and any(argument.required for argument in operation.arguments.values())
 ]
 VOLATILE = {
     "resourceApplicationAccess",
@@ -54,7 +54,7 @@ VOLATILE = {
 
 
 GRAPHQL_ALONE = [
-    operation for operation in OPERATIONS if not operation.rest and operation.kind is not Kind.SUBSCRIPTION
+    operation for operation in OPERATIONS if not operation.rest and operation.kind is not OperationKind.SUBSCRIPTION
 ]
 EMPTY_IS_ENOUGH = {
     "POST /webhook/endpoint/{endpointId}/secret",  # the path says everything
@@ -75,45 +75,45 @@ NOTHING_IS_TOO_LITTLE = {
 CALLERS = {"oauth_user": "oauth"}  # it is about the token that it is called with
 
 
-def caller(tenant: Tenant, operation: Operation, rest: Rest) -> dict[str, str]:
+def caller(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, str]:
     """The headers of a caller who may: an account's where it may, else the application's or the administrator's."""
     if operation.needs is Permission.ANYONE:
         return {}
     if operation.name in CALLERS:
         return tenant.headers[CALLERS[operation.name]]
-    if rest.scheme is Scheme.TOKEN:
+    if rest.scheme is AuthScheme.TOKEN:
         return tenant.headers["administrator"]
-    if rest.scheme is Scheme.BASIC:
+    if rest.scheme is AuthScheme.BASIC:
         return tenant.headers["acting" if operation.needs in GRANTS[Role.ACCOUNT] else "application"]
     return tenant.headers["account" if operation.needs in GRANTS[Role.ACCOUNT] else "application"]
 
 
-async def rest_variables(tenant: Tenant, operation: Operation, rest: Rest) -> dict[str, Any]:
+async def rest_variables(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, Any]:
     """The example of a place, as REST takes it."""
     return dict(_as_rest_takes(rest, await EXAMPLES[operation.name](tenant)))
 
 
-def _as_rest_takes(rest: Rest, variables: dict[str, Any]) -> Any:
-    change = REST_TAKES.get(rest.place)
+def _as_rest_takes(rest: RestRoute, variables: dict[str, Any]) -> Any:
+    change = REST_TAKES.get(rest.route_key)
     return change(variables) if change else variables
 
 
 async def rest_answer(
-    house: House, operation: Operation, rest: Rest, variables: dict[str, Any], headers: dict[str, str]
+    house: House, operation: Operation, rest: RestRoute, variables: dict[str, Any], headers: dict[str, str]
 ) -> Answered:
     return await by_rest(house, operation, rest, _as_rest_takes(rest, variables), headers)
 
 
 def test_every_operation_has_an_example_and_every_example_an_operation() -> None:
-    served = {operation.name for operation in OPERATIONS if operation.kind is not Kind.SUBSCRIPTION}
+    served = {operation.name for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION}
     assert set(EXAMPLES) == served
 
 
 @pytest.mark.parametrize(("operation", "rest"), DOORS)
-async def test_both_doors_give_the_same(served: House, operation: Operation, rest: Rest) -> None:
+async def test_both_doors_give_the_same(served: House, operation: Operation, rest: RestRoute) -> None:
     tenant, example = served.one, EXAMPLES[operation.name]
     headers = caller(tenant, operation, rest)
-    if operation.kind is Kind.MUTATION:
+    if operation.kind is OperationKind.MUTATION:
         by_one, by_other = await example(tenant), await example(tenant)
     else:
         by_one = by_other = await example(tenant)
@@ -126,18 +126,18 @@ async def test_both_doors_give_the_same(served: House, operation: Operation, res
     answered = await rest_answer(served, operation, rest, by_other, headers)
     assert answered.code is None, answered.body
     assert answered.status == rest.status
-    gives = REST_GIVES.get(rest.place)
+    gives = REST_GIVES.get(rest.route_key)
     expected = enums_as_rest(operation, graphql.value)
     if gives:
         expected = gives(expected)
-    elif rest.acknowledges:
-        expected = {"status": "OK", **{name: expected[name] for name in rest.acknowledges}}
-    mutation = operation.kind is Kind.MUTATION
+    elif rest.acknowledged_fields:
+        expected = {"status": "OK", **{name: expected[name] for name in rest.acknowledged_fields}}
+    mutation = operation.kind is OperationKind.MUTATION
     assert settled(answered.value, mutation) == settled(expected, mutation)
 
 
 @pytest.mark.parametrize(("operation", "rest"), DOORS)
-async def test_without_credentials_neither_door_opens(served: House, operation: Operation, rest: Rest) -> None:
+async def test_without_credentials_neither_door_opens(served: House, operation: Operation, rest: RestRoute) -> None:
     variables = await EXAMPLES[operation.name](served.one)
     for headers in ({}, {"token": "forged"}, {"Authorization": "Basic Zm9yZ2VkOmZvcmdlZA=="}):
         if operation.needs is Permission.ANYONE and not headers:
@@ -149,9 +149,9 @@ async def test_without_credentials_neither_door_opens(served: House, operation: 
 
 
 @pytest.mark.parametrize(("operation", "rest"), NOT_FOR_ACCOUNTS)
-async def test_what_an_account_may_not_do_is_forbidden(served: House, operation: Operation, rest: Rest) -> None:
+async def test_what_an_account_may_not_do_is_forbidden(served: House, operation: Operation, rest: RestRoute) -> None:
     variables = await EXAMPLES[operation.name](served.one)
-    headers = served.one.headers["account basic" if rest.scheme is Scheme.BASIC else "account"]
+    headers = served.one.headers["account basic" if rest.scheme is AuthScheme.BASIC else "account"]
     graphql = await by_graphql(served, operation, variables, headers)
     answered = await rest_answer(served, operation, rest, variables, headers)
     assert (graphql.code, answered.code, answered.status) == ("FORBIDDEN", "FORBIDDEN", 403)
@@ -159,7 +159,7 @@ async def test_what_an_account_may_not_do_is_forbidden(served: House, operation:
 
 @pytest.mark.parametrize(("operation", "rest"), BY_ID)
 async def test_another_tenants_record_and_an_unknown_one_are_alike_not_found(
-    served: House, operation: Operation, rest: Rest
+    served: House, operation: Operation, rest: RestRoute
 ) -> None:
     headers = caller(served.other, operation, rest)
     theirs = await EXAMPLES[operation.name](served.one)
@@ -175,12 +175,12 @@ async def test_another_tenants_record_and_an_unknown_one_are_alike_not_found(
 @pytest.mark.parametrize(
     ("operation", "rest"),
     [
-        pytest.param(operation, rest, id=rest.place)
+        pytest.param(operation, rest, id=rest.route_key)
         for operation, rest in doors()
-        if operation.many and operation.kind is Kind.QUERY and "{" not in rest.path
+        if operation.returns_list and operation.kind is OperationKind.QUERY and "{" not in rest.path
     ],
 )
-async def test_a_list_never_holds_another_tenants_records(served: House, operation: Operation, rest: Rest) -> None:
+async def test_a_list_never_holds_another_tenants_records(served: House, operation: Operation, rest: RestRoute) -> None:
     ours = await by_graphql(served, operation, {}, caller(served.one, operation, rest))
     theirs = await by_graphql(served, operation, {}, caller(served.other, operation, rest))
     assert ours.value
@@ -189,14 +189,16 @@ async def test_a_list_never_holds_another_tenants_records(served: House, operati
 
 
 @pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED)
-async def test_an_empty_body_names_everything_that_is_missing(served: House, operation: Operation, rest: Rest) -> None:
+async def test_an_empty_body_names_everything_that_is_missing(
+    served: House, operation: Operation, rest: RestRoute
+) -> None:
     headers = caller(served.one, operation, rest)
     variables = await rest_variables(served.one, operation, rest)
     path = {name: value for name, value in variables.items() if f"{{{name}}}" in rest.path}
     if rest.path.endswith("/readings"):
         path = {"resourceId": served.one.ids["resource"]}
     answered = await by_rest(served, operation, rest, path, headers)
-    place = rest.place
+    place = rest.route_key
     if place in EMPTY_IS_ENOUGH or (rest.method == "PUT" and place not in NOTHING_IS_TOO_LITTLE):
         assert answered.status == rest.status  # nothing to change is a change of nothing
         return
@@ -208,7 +210,7 @@ async def test_an_empty_body_names_everything_that_is_missing(served: House, ope
 
 
 @pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED)
-async def test_a_body_that_is_not_an_object_is_refused(served: House, operation: Operation, rest: Rest) -> None:
+async def test_a_body_that_is_not_an_object_is_refused(served: House, operation: Operation, rest: RestRoute) -> None:
     headers = caller(served.one, operation, rest)
     path = rest.path
     for name, value in {**served.one.ids, **(await rest_variables(served.one, operation, rest))}.items():
@@ -234,7 +236,7 @@ async def test_what_stands_on_graphql_alone_answers_its_callers_and_nobody_else(
         assert refused.code == "FORBIDDEN"
 
 
-def _with_unknown_ids(variables: dict[str, Any], rest: Rest) -> dict[str, Any]:
+def _with_unknown_ids(variables: dict[str, Any], rest: RestRoute) -> dict[str, Any]:
     unknown = "00000000-0000-4000-8000-000000000000"
     if "series" in variables:
         return {"series": [{**variables["series"][0], "resourceId": unknown}]}

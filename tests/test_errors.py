@@ -12,26 +12,26 @@ from starlette.routing import Route
 
 from tests.support.house import House, Tenant
 from tests.support.servers import serving
-from wattgate.app.server.factory import tell_unexpected
+from wattgate.app.server.factory import unexpected_error_response
 from wattgate.enums import TRACE_ID
 from wattgate.errors import BadInput, GatewayError
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
-from wattgate.graphql.execution.pipeline import Gate
-from wattgate.graphql.execution.schema import build
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers import live_readings, profiles
-from wattgate.graphql.transport.http import Endpoint
+from wattgate.graphql.transport.http import GraphQLEndpoint
 from wattgate.graphql.types.accounts import Done
 from wattgate.principal import Permission
-from wattgate.rest_compat.routes import routes
+from wattgate.rest_compat.routes import build_routes
 
 
-@operation(Kind.QUERY, returns=Done, needs=Permission.ANYONE, rest=Rest("GET", "/broken"))
+@operation(OperationKind.QUERY, returns=Done, needs=Permission.ANYONE, rest=RestRoute("GET", "/broken"))
 async def broken(call: Call) -> Any:
     """Fails as only a defect of ours would."""
     raise RuntimeError("the password is hunter2")
 
 
-@operation(Kind.MUTATION, returns=Done, needs=Permission.ANYONE, rest=Rest("POST", "/broken"))
+@operation(OperationKind.MUTATION, returns=Done, needs=Permission.ANYONE, rest=RestRoute("POST", "/broken"))
 async def break_it(call: Call) -> Any:
     """Fails likewise."""
     raise ZeroDivisionError
@@ -41,15 +41,15 @@ async def break_it(call: Call) -> Any:
 async def faulty(served: House) -> Any:
     """A client on a gateway whose operations have defects."""
     operations = (broken, break_it, live_readings.readings)
-    schema, runner = build(operations), served.gateway.runner
-    authenticate = served.gateway.authenticator.principal
-    graphql = Endpoint(Gate(schema, runner), authenticate, ide=False)
+    schema, runner = build_schema(operations), served.gateway.runner
+    authenticate = served.gateway.authenticator.authenticate
+    graphql = GraphQLEndpoint(GraphQLPipeline(schema, runner), authenticate, ide=False)
     app = Starlette(
         routes=[
             Route("/graphql", graphql, methods=["GET", "POST"]),
-            *routes(operations, runner=runner, schema=schema, authenticate=authenticate),
+            *build_routes(operations, runner=runner, schema=schema, authenticate=authenticate),
         ],
-        exception_handlers={Exception: tell_unexpected},
+        exception_handlers={Exception: unexpected_error_response},
     )
     async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:
         yield client
@@ -121,7 +121,7 @@ async def test_a_text_that_the_database_does_not_take_is_bad_input(served: House
     """PostgreSQL takes no U+0000, in texts and in JSON; SQLite does."""
     asked = "query ($given: String!) { userByUsername(username: $given) { userId } }"
     told = await served.graphql(asked, served.one.headers["administrator"], given="\0")
-    strict = not settled.gateway.database.sqlite
+    strict = not settled.gateway.database.is_sqlite
     assert told["errors"][0]["extensions"]["code"] == ("BAD_INPUT" if strict else "NOT_FOUND")
     with pytest.raises(BadInput, match="cannot be stored") if strict else nullcontext():
         profile = {"profile_name": "x", "data": {"x": "\0"}}

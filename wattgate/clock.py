@@ -11,7 +11,7 @@ Clock = Callable[[], datetime]
 """Anything that answers the present instant, aware and in UTC."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MILLISECOND = timedelta(milliseconds=1)
+ONE_MILLISECOND = timedelta(milliseconds=1)
 
 
 @dataclass
@@ -32,7 +32,7 @@ def utc_now() -> datetime:
 
 def to_ms(instant: datetime) -> int:
     """Whole milliseconds since 1970 of an aware datetime; what is below a millisecond is cut off."""
-    return (instant - EPOCH) // MILLISECOND
+    return (instant - EPOCH) // ONE_MILLISECOND
 
 
 def from_ms(ms: int) -> datetime:
@@ -46,7 +46,7 @@ class Timestamp(str):
     __slots__ = ()
 
 
-def iso(instant: datetime | Timestamp) -> str:
+def format_iso(instant: datetime | Timestamp) -> str:
     """The SPEC.md timestamp of an instant, which may be one already."""
     if isinstance(instant, Timestamp):
         return instant
@@ -56,17 +56,17 @@ def iso(instant: datetime | Timestamp) -> str:
     return f"{text[1:24]}Z" if instant.microsecond else f"{text[1:20]}.000Z"
 
 
-def iso_ms(ms: int) -> str:
+def format_iso_ms(ms: int) -> str:
     """The same of milliseconds since 1970, for long columns: days and times of day come again and again."""
     day, time = divmod(ms, 86_400_000)
-    return _day(day) + _time(time)
+    return _format_day(day) + _format_time(time)
 
 
 @lru_cache(maxsize=1024)
-def _day(day: int) -> str:
-    return iso(EPOCH + timedelta(days=day))[:11]
+def _format_day(day: int) -> str:
+    return format_iso(EPOCH + timedelta(days=day))[:11]
 
 
 @lru_cache(maxsize=2048)
-def _time(ms: int) -> str:
-    return iso(EPOCH + timedelta(milliseconds=ms))[11:]
+def _format_time(ms: int) -> str:
+    return format_iso(EPOCH + timedelta(milliseconds=ms))[11:]

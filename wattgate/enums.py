@@ -186,7 +186,7 @@ TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
 
 
 @lru_cache(maxsize=4096)
-def camel(name: str) -> str:
+def to_camel_case(name: str) -> str:
     """A snake_case name as the interface writes it: resource_type_id is resourceTypeId."""
     first, *rest = name.split("_")
     return first + "".join(word.title() for word in rest)

@@ -24,10 +24,10 @@ from typing import Any, ClassVar
 
 from wattgate.enums import TRACE_ID
 
-Path = tuple[str | int, ...]
+ProblemPath = tuple[str | int, ...]
 """Where something stands in a request: names of members and positions in lists."""
 
-MAX_TOLD = 100
+MAX_LISTED_PROBLEMS = 100
 """How many problems an error tells; a batch of 10,000 wrong readings would be a very long answer."""
 
 
@@ -35,11 +35,11 @@ MAX_TOLD = 100
 class Problem:
     """One thing wrong with a request: where (path of keys and list positions) and what."""
 
-    path: Path
+    path: ProblemPath
     message: str
-    missing: bool = False
+    is_missing: bool = False
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {"path": list(self.path), "message": self.message}
 
 
@@ -61,7 +61,7 @@ class GatewayError(Exception):
         problems: Sequence[Problem] = (),
         retry_after: int | None = None,
         reason: str | None = None,
-        kept: bool = False,
+        commits_changes: bool = False,
     ) -> None:
         if type(self) is GatewayError:
             raise TypeError("raise one of GatewayError's subclasses")
@@ -70,7 +70,7 @@ class GatewayError(Exception):
         self.problems = tuple(problems)
         self.retry_after = retry_after
         self.reason = reason
-        self.kept = kept
+        self.commits_changes = commits_changes
 
     @property
     def extensions(self) -> dict[str, Any]:
@@ -85,9 +85,9 @@ class GatewayError(Exception):
         if self.reason is not None:
             told["reason"] = self.reason
         if self.problems:
-            told["problems"] = [problem.told() for problem in self.problems[:MAX_TOLD]]
-        if len(self.problems) > MAX_TOLD:
-            told["moreProblems"] = len(self.problems) - MAX_TOLD
+            told["problems"] = [problem.to_json() for problem in self.problems[:MAX_LISTED_PROBLEMS]]
+        if len(self.problems) > MAX_LISTED_PROBLEMS:
+            told["moreProblems"] = len(self.problems) - MAX_LISTED_PROBLEMS
         return told
 
 

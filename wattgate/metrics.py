@@ -22,38 +22,40 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # the times of their
 _REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 """Those of OpenTelemetry's http.server.request.duration."""
 
-_SHORT_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1)
+_LOOP_TURN_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1)
 """For what takes a part of a turn of the event loop."""
 
 _LAG_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
-TALLY_SECONDS = 0.25
+BATCH_SECONDS = 0.25
 
 
-class Tally:
+class BatchedCounter:
     """A counter that is told a little later, for what is counted with every message. It needs a running event loop."""
 
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
-        self._untold = 0
+        self._pending = 0
 
     def add(self, count: int) -> None:
         """Count some."""
-        if not self._untold:
-            asyncio.get_running_loop().call_later(TALLY_SECONDS, self._tell)
-        self._untold += count
+        if not self._pending:
+            asyncio.get_running_loop().call_later(BATCH_SECONDS, self._flush)
+        self._pending += count
 
-    def _tell(self) -> None:
-        self.counter.inc(self._untold)
-        self._untold = 0
+    def _flush(self) -> None:
+        self.counter.inc(self._pending)
+        self._pending = 0
 
 
-CLIENTS = Gauge("wattgate_num_clients", "Open WebSocket connections and event streams.", multiprocess_mode="livesum")
-SUBSCRIPTIONS = Gauge("wattgate_num_subscriptions", "Open subscriptions.", multiprocess_mode="livesum")
-CHANNELS = Gauge(
+OPEN_CONNECTIONS = Gauge(
+    "wattgate_num_clients", "Open WebSocket connections and event streams.", multiprocess_mode="livesum"
+)
+OPEN_SUBSCRIPTIONS = Gauge("wattgate_num_subscriptions", "Open subscriptions.", multiprocess_mode="livesum")
+WATCHED_TOPICS = Gauge(
     "wattgate_num_channels", "Topics with subscribers, counted in each process.", multiprocess_mode="livesum"
 )
-GROUPS = Gauge(
+SUBSCRIBER_GROUPS = Gauge(
     "wattgate_num_groups",
     "Groups of subscribers that share one execution, counted in each process.",
     multiprocess_mode="livesum",
@@ -61,7 +63,7 @@ GROUPS = Gauge(
 SERVER_DISCONNECTS = Counter(
     "wattgate_client_num_server_disconnects", "WebSocket connections that the gateway closed, by close code.", ["code"]
 )
-RECOVER = Counter(
+RECOVERIES = Counter(
     "wattgate_client_recover",
     "Subscriptions resumed from a position, by whether every event was recovered.",
     ["recovered"],
@@ -74,8 +76,8 @@ CONNECTION_LIMIT_REACHED = Counter(
 PING_PONG_SECONDS = Histogram(
     "wattgate_ping_pong_duration_seconds", "Time from a ping to its pong.", buckets=_REQUEST_BUCKETS
 )
-MESSAGES_SENT = Tally(Counter("wattgate_transport_messages_sent", "Messages sent to subscribers."))
-MESSAGES_SENT_BYTES = Tally(
+MESSAGES_SENT = BatchedCounter(Counter("wattgate_transport_messages_sent", "Messages sent to subscribers."))
+MESSAGES_SENT_BYTES = BatchedCounter(
     Counter("wattgate_transport_messages_sent_size", "Bytes of the messages sent to subscribers.")
 )
 PUB_SUB_LAG_SECONDS = Histogram(
@@ -84,7 +86,7 @@ PUB_SUB_LAG_SECONDS = Histogram(
     buckets=_LAG_BUCKETS,
 )
 BROADCAST_SECONDS = Histogram(
-    "wattgate_broadcast_duration_seconds", "Time to pass an event to all its subscribers.", buckets=_SHORT_BUCKETS
+    "wattgate_broadcast_duration_seconds", "Time to pass an event to all its subscribers.", buckets=_LOOP_TURN_BUCKETS
 )
 COMMAND_SECONDS = Histogram(
     "wattgate_command_duration_seconds",
@@ -98,7 +100,7 @@ EVENTS_LOST = Counter(
 DELIVERIES = Counter(
     "wattgate_deliveries", "Attempts to deliver mail, pushes and webhooks, by kind and outcome.", ["kind", "outcome"]
 )
-BUDGET_REFUSALS = Counter(
+RATE_LIMIT_REJECTIONS = Counter(
     "wattgate_budget_refusals", "Requests rejected because a budget was empty, by the policy of the budget.", ["policy"]
 )
 HTTP_SECONDS = Histogram(
@@ -109,12 +111,12 @@ HTTP_SECONDS = Histogram(
 )
 
 METRICS = (
-    CLIENTS,
-    SUBSCRIPTIONS,
-    CHANNELS,
-    GROUPS,
+    OPEN_CONNECTIONS,
+    OPEN_SUBSCRIPTIONS,
+    WATCHED_TOPICS,
+    SUBSCRIBER_GROUPS,
     SERVER_DISCONNECTS,
-    RECOVER,
+    RECOVERIES,
     CONNECTION_LIMIT_REACHED,
     PING_PONG_SECONDS,
     MESSAGES_SENT.counter,
@@ -124,24 +126,24 @@ METRICS = (
     COMMAND_SECONDS,
     EVENTS_LOST,
     DELIVERIES,
-    BUDGET_REFUSALS,
+    RATE_LIMIT_REJECTIONS,
     HTTP_SECONDS,
 )
 """All of them, in the order of the documentation."""
 
 
-def summed(folder: str | None = None) -> CollectorRegistry:
+def build_registry(directory: str | None = None) -> CollectorRegistry:
     """Where metrics are read: the sum over all processes that write to a folder (by default that of
     PROMETHEUS_MULTIPROC_DIR, which the launcher sets); where there is none, those of this process."""
     registry = CollectorRegistry()
     try:
-        MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+        MultiProcessCollector(registry, directory)  # type: ignore[no-untyped-call]
     except ValueError:  # its way to say that there is no folder
         return REGISTRY
     return registry
 
 
-def told(accept: str) -> tuple[bytes, str]:
+def render_metrics(accept: str) -> tuple[bytes, str]:
     """The metrics as Prometheus reads them, and the media type, by what its request accepts."""
     encode, media_type = choose_encoder(accept)
-    return encode(summed()), media_type
+    return encode(build_registry()), media_type

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 
 
-class Scheme(Enum):
+class AuthScheme(Enum):
     """How a caller showed who they are (SPEC.md, Authentication)."""
 
     NONE = "none"
@@ -70,7 +70,7 @@ class Permission(Enum):
     SYSTEM = auto()
 
 
-class Scope(Enum):
+class AccessScope(Enum):
     """How far a permission reaches: every row of the application, or the user's own rows."""
 
     APPLICATION = auto()
@@ -87,64 +87,65 @@ class Role(Enum):
     SYSTEM = "system"
 
 
-_EVERYONE = {Permission.ANYONE: Scope.APPLICATION}
+_ANONYMOUS_GRANTS = {Permission.ANYONE: AccessScope.APPLICATION}
 
-_ACCOUNT = _EVERYONE | {
-    Permission.TOKEN: Scope.OWN,
-    Permission.ACCOUNT_READ: Scope.OWN,
-    Permission.ACCOUNT_WRITE: Scope.OWN,
-    Permission.CREDENTIAL_WRITE: Scope.OWN,
-    Permission.VIRTUAL_ENTITY_READ: Scope.OWN,
-    Permission.VIRTUAL_ENTITY_WRITE: Scope.OWN,
-    Permission.VIRTUAL_ENTITY_TYPE_READ: Scope.APPLICATION,
-    Permission.RESOURCE_READ: Scope.OWN,
-    Permission.RESOURCE_WRITE: Scope.OWN,
-    Permission.RESOURCE_TYPE_READ: Scope.APPLICATION,
-    Permission.READINGS_READ: Scope.OWN,
-    Permission.READINGS_WRITE: Scope.OWN,
-    Permission.TARIFF_WRITE: Scope.OWN,
-    Permission.CONTENT_READ: Scope.APPLICATION,
-    Permission.ALERT_READ: Scope.APPLICATION,
-    Permission.USER_READ: Scope.OWN,
-    Permission.CONSENT_READ: Scope.OWN,
-    Permission.CONSENT_WRITE: Scope.OWN,
-    Permission.RESPONSE_READ: Scope.OWN,
-    Permission.RESPONSE_WRITE: Scope.OWN,
-    Permission.NOTIFICATION_READ: Scope.OWN,
-    Permission.NOTIFICATION_WRITE: Scope.OWN,
-    Permission.WEBHOOK_READ: Scope.OWN,
-    Permission.DEVICE_TYPE_READ: Scope.APPLICATION,
-    Permission.DEVICE_READ: Scope.OWN,
-    Permission.DEVICE_WRITE: Scope.OWN,
-    Permission.ELIGIBILITY_CHECK: Scope.OWN,
-    Permission.CATCH_UP: Scope.OWN,
-    Permission.FLEXIBILITY_READ: Scope.OWN,
-    Permission.FLEXIBILITY_JOIN: Scope.OWN,
+_ACCOUNT_GRANTS = _ANONYMOUS_GRANTS | {
+    Permission.TOKEN: AccessScope.OWN,
+    Permission.ACCOUNT_READ: AccessScope.OWN,
+    Permission.ACCOUNT_WRITE: AccessScope.OWN,
+    Permission.CREDENTIAL_WRITE: AccessScope.OWN,
+    Permission.VIRTUAL_ENTITY_READ: AccessScope.OWN,
+    Permission.VIRTUAL_ENTITY_WRITE: AccessScope.OWN,
+    Permission.VIRTUAL_ENTITY_TYPE_READ: AccessScope.APPLICATION,
+    Permission.RESOURCE_READ: AccessScope.OWN,
+    Permission.RESOURCE_WRITE: AccessScope.OWN,
+    Permission.RESOURCE_TYPE_READ: AccessScope.APPLICATION,
+    Permission.READINGS_READ: AccessScope.OWN,
+    Permission.READINGS_WRITE: AccessScope.OWN,
+    Permission.TARIFF_WRITE: AccessScope.OWN,
+    Permission.CONTENT_READ: AccessScope.APPLICATION,
+    Permission.ALERT_READ: AccessScope.APPLICATION,
+    Permission.USER_READ: AccessScope.OWN,
+    Permission.CONSENT_READ: AccessScope.OWN,
+    Permission.CONSENT_WRITE: AccessScope.OWN,
+    Permission.RESPONSE_READ: AccessScope.OWN,
+    Permission.RESPONSE_WRITE: AccessScope.OWN,
+    Permission.NOTIFICATION_READ: AccessScope.OWN,
+    Permission.NOTIFICATION_WRITE: AccessScope.OWN,
+    Permission.WEBHOOK_READ: AccessScope.OWN,
+    Permission.DEVICE_TYPE_READ: AccessScope.APPLICATION,
+    Permission.DEVICE_READ: AccessScope.OWN,
+    Permission.DEVICE_WRITE: AccessScope.OWN,
+    Permission.ELIGIBILITY_CHECK: AccessScope.OWN,
+    Permission.CATCH_UP: AccessScope.OWN,
+    Permission.FLEXIBILITY_READ: AccessScope.OWN,
+    Permission.FLEXIBILITY_JOIN: AccessScope.OWN,
 }
 
-_WHOLE_APPLICATION: dict[Permission, Scope] = {
-    permission: Scope.APPLICATION
+_APPLICATION_GRANTS: dict[Permission, AccessScope] = {
+    permission: AccessScope.APPLICATION
     for permission in Permission
     if permission not in (Permission.SYSTEM, Permission.TOKEN)
 }
 
-GRANTS: Mapping[Role, Mapping[Permission, Scope]] = MappingProxyType(
+GRANTS: Mapping[Role, Mapping[Permission, AccessScope]] = MappingProxyType(
     {
-        Role.ANONYMOUS: _EVERYONE,
-        Role.ACCOUNT: _ACCOUNT,
-        Role.ADMINISTRATOR: _WHOLE_APPLICATION | {Permission.TOKEN: Scope.OWN},
-        Role.APPLICATION: _WHOLE_APPLICATION,
-        Role.SYSTEM: dict.fromkeys(Permission, Scope.APPLICATION),
+        Role.ANONYMOUS: _ANONYMOUS_GRANTS,
+        Role.ACCOUNT: _ACCOUNT_GRANTS,
+        Role.ADMINISTRATOR: _APPLICATION_GRANTS | {Permission.TOKEN: AccessScope.OWN},
+        Role.APPLICATION: _APPLICATION_GRANTS,
+        Role.SYSTEM: dict.fromkeys(Permission, AccessScope.APPLICATION),
     }
 )
 """Role by role, what is granted and how far it reaches. What does not stand here is refused."""
 
 
-_EVERY_SCOPE = frozenset({Permission.ANYONE, Permission.TOKEN})
+_PERMISSIONS_OF_ALL_SCOPES = frozenset({Permission.ANYONE, Permission.TOKEN})
 
-SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
+OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
     {
-        "read": _EVERY_SCOPE | {permission for permission in Permission if permission.name.endswith("_READ")},
+        "read": _PERMISSIONS_OF_ALL_SCOPES
+        | {permission for permission in Permission if permission.name.endswith("_READ")},
         "write": frozenset(Permission) - {Permission.ACCOUNT_MANAGE, Permission.CREDENTIAL_WRITE, Permission.SYSTEM},
     }
 )
@@ -161,22 +162,24 @@ class Principal:
     """
 
     role: Role
-    scheme: Scheme = Scheme.NONE
+    scheme: AuthScheme = AuthScheme.NONE
     application_id: str | None = None
     user_id: str | None = None
     account_id: str | None = None
     token_id: str | None = None
     expires_at: datetime | None = None
-    scopes: frozenset[str] | None = None
+    oauth_scopes: frozenset[str] | None = None
     trusted_only: bool = False
 
-    def scope(self, permission: Permission) -> Scope | None:
+    def access_scope(self, permission: Permission) -> AccessScope | None:
         """How far the permission reaches for this caller; None where it is not granted.
 
         An application that acts for a user sees what that user's account would see. An OAuth token reaches as far
         as its account, for what its scopes let through.
         """
-        if self.scopes is not None and not any(permission in SCOPES.get(name, ()) for name in self.scopes):
+        if self.oauth_scopes is not None and not any(
+            permission in OAUTH_SCOPES.get(name, ()) for name in self.oauth_scopes
+        ):
             return None
         granted = GRANTS[self.role].get(permission)
         if granted and self.role is Role.APPLICATION and self.user_id:

@@ -11,12 +11,12 @@ from wattgate.principal import Principal
 
 log = logging.getLogger(__name__)
 
-CALLER: ContextVar[Principal | None] = ContextVar("caller", default=None)
+CURRENT_PRINCIPAL: ContextVar[Principal | None] = ContextVar("caller", default=None)
 """Who asks for what this task does; None where nobody does, or where that is not known yet."""
 
 _TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 
-REFUSALS = (Unauthenticated, Forbidden, ConsentRevoked, RateLimited)
+ACCESS_ERRORS = (Unauthenticated, Forbidden, ConsentRevoked, RateLimited)
 """What is refused because of who asks, and not because of what is asked for."""
 
 
@@ -25,7 +25,7 @@ def new_trace_id() -> str:
     return secrets.token_hex(16)
 
 
-def traced_as(traceparent: str) -> str | None:
+def parse_traceparent(traceparent: str) -> str | None:
     """The trace id of a header of W3C Trace Context, by which the caller knows the request; None where it is none."""
     found = _TRACEPARENT.fullmatch(traceparent.strip())
     if found is None or (found[1] == "00" and found[3]):
@@ -33,13 +33,13 @@ def traced_as(traceparent: str) -> str | None:
     return found[2]
 
 
-def refused(error: GatewayError) -> None:
+def log_access_error(error: GatewayError) -> None:
     """Log an error that a caller is told, if it is a refusal."""
-    if isinstance(error, REFUSALS):
+    if isinstance(error, ACCESS_ERRORS):
         level = logging.WARNING if isinstance(error, RateLimited) else logging.INFO
         log.log(level, "refused with %s: %s", error.code, error.message)
 
 
-def actor(caller: Principal) -> str:
+def format_actor(caller: Principal) -> str:
     """Who a caller is, by the record that it stands for, such as `account:ID`."""
     return f"account:{caller.account_id}" if caller.account_id else caller.role.value

@@ -7,36 +7,36 @@ from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Any, Protocol
 
-Attributes = Mapping[str, str]
+SpanAttributes = Mapping[str, str]
 
-NONE: Attributes = MappingProxyType({})
+NO_ATTRIBUTES: SpanAttributes = MappingProxyType({})
 
 
-class Spans(Protocol):
+class Tracer(Protocol):
     """A span begins and ends with the context. Names and attributes are of our making: no id, nothing of a person."""
 
-    def served(self, name: str, attributes: Attributes = NONE) -> AbstractContextManager[Any]:
+    def request_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
         """Something that a caller asks for, in the trace of TRACE_ID."""
 
-    def step(self, name: str, attributes: Attributes = NONE) -> AbstractContextManager[Any]:
+    def step_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
         """A part of what is being served; outside of that nothing is told."""
 
-    def statement(self, system: str, sql: str) -> AbstractContextManager[Any]:
+    def statement_span(self, system: str, sql: str) -> AbstractContextManager[Any]:
         """A statement that a database executes, as a part of what is being served."""
 
 
-class NoSpans:
+class NoopTracer:
     """Nobody is told."""
 
-    def served(self, name: str, attributes: Attributes = NONE) -> AbstractContextManager[Any]:
-        return _NOTHING
+    def request_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
+        return _NULL_CONTEXT
 
-    def step(self, name: str, attributes: Attributes = NONE) -> AbstractContextManager[Any]:
-        return _NOTHING
+    def step_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
+        return _NULL_CONTEXT
 
-    def statement(self, system: str, sql: str) -> AbstractContextManager[Any]:
-        return _NOTHING
+    def statement_span(self, system: str, sql: str) -> AbstractContextManager[Any]:
+        return _NULL_CONTEXT
 
 
-_NOTHING: AbstractContextManager[Any] = nullcontext()
-NO_SPANS = NoSpans()
+_NULL_CONTEXT: AbstractContextManager[Any] = nullcontext()
+NOOP_TRACER = NoopTracer()

@@ -12,11 +12,11 @@ from tests.support.house import Tenant
 from tests.support.outbox import Post, Recorder
 from tests.support.timed import NOW
 from wattgate.db.models import Delivery
-from wattgate.delivery.channels.channel import Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.delivery.schedule import PUSH
+from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent, TemporaryFailure
+from wattgate.delivery.schedule import PUSH_SCHEDULE
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.errors import NotFound
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers import deliveries
 from wattgate.graphql.services import outbox
 from wattgate.graphql.types.alerts import Channel
@@ -37,7 +37,7 @@ async def post(settled: Tenant) -> AsyncIterator[Post]:
     await made.clear()
 
 
-@operation(Kind.MUTATION, returns=str, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
 async def put(call: Call, *, order_key: str | None = None, fails: bool = False) -> str:
     """Put something into the outbox."""
     made = await outbox.enqueue(call, DeliveryKind.WEBHOOK, "any", order_key=order_key)
@@ -52,10 +52,10 @@ async def claim(post: Post, worker: str = "one", limit: int = 100, lease: float 
 
 
 async def delivered(post: Post, delivery_id: str, worker: str = "one", attempt: int = 1, outcome: Any = None) -> Any:
-    @operation(Kind.MUTATION, returns=Delivery, needs=Permission.SYSTEM)
+    @operation(OperationKind.MUTATION, returns=Delivery, needs=Permission.SYSTEM)
     async def keep(call: Call) -> Any:
         """What became of it."""
-        return await outbox.settle(call, delivery_id, worker, attempt, outcome or Sent())
+        return await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome or Sent())
 
     return await post.run(keep)
 
@@ -81,8 +81,8 @@ async def test_what_is_delivered_is_logged_and_done(post: Post) -> None:
     channel = Recorder(Sent("their id"))
     worker = post.worker(channel, DeliveryKind.EMAIL)
     assert (await post.notification(alert_id)).state is NotificationState.WAITING
-    assert await worker.work_once() == 1
-    assert await worker.work_once() == 0
+    assert await worker.deliver_due() == 1
+    assert await worker.deliver_due() == 0
     (made,) = await post.deliveries(alert_id)
     assert (made.state, made.attempts, made.reference) == (DeliveryState.SENT, 1, "their id")
     assert [one.delivery_id for one in channel.given] == [made.delivery_id]
@@ -93,16 +93,16 @@ async def test_what_is_delivered_is_logged_and_done(post: Post) -> None:
 
 async def test_what_fails_is_tried_again_when_it_is_due_and_not_before(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
-    channel = Recorder(Retry("greylisted"), Retry("busy", after=7200))
+    channel = Recorder(TemporaryFailure("greylisted"), TemporaryFailure("busy", retry_after_seconds=7200))
     worker = post.worker(channel, DeliveryKind.EMAIL)
-    assert await worker.work_once() == 1
-    assert await worker.work_once() == 0
+    assert await worker.deliver_due() == 1
+    assert await worker.deliver_due() == 0
     post.pass_time(12 * MINUTE)
-    assert await worker.work_once() == 1
+    assert await worker.deliver_due() == 1
     post.pass_time(60 * MINUTE)
-    assert await worker.work_once() == 0
+    assert await worker.deliver_due() == 0
     post.pass_time(60 * MINUTE)
-    assert await worker.work_once() == 1
+    assert await worker.deliver_due() == 1
     assert [(one.attempt, one.delivery_id) for one in channel.given] == [
         (n, channel.given[0].delivery_id) for n in (1, 2, 3)
     ]
@@ -116,7 +116,7 @@ async def test_what_fails_is_tried_again_when_it_is_due_and_not_before(post: Pos
 
 async def test_what_is_refused_is_given_up_at_once_and_told_to_the_callback(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL, callback_url="https://hooks.example.org/x")
-    await post.worker(Recorder(Refused("address.unknown", "no such user")), DeliveryKind.EMAIL).work_once()
+    await post.worker(Recorder(PermanentFailure("address.unknown", "no such user")), DeliveryKind.EMAIL).deliver_due()
     assert (await post.log(alert_id))[1:] == [(2, "Given Up", "ERROR", "no such user")]
     sent = await post.notification(alert_id)
     assert (sent.state, sent.status) == (NotificationState.FAILED, "ERROR")
@@ -135,10 +135,10 @@ async def test_what_is_refused_is_given_up_at_once_and_told_to_the_callback(post
 async def test_what_fails_as_often_as_its_schedule_says_is_given_up(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
     (made,) = await post.deliveries(alert_id)
-    worker = post.worker(Recorder(*[Retry("away")] * 100), DeliveryKind.EMAIL)
+    worker = post.worker(Recorder(*[TemporaryFailure("away")] * 100), DeliveryKind.EMAIL)
     while made.state is DeliveryState.WAITING:
         post.clock.now = made.due_at
-        assert await worker.work_once() == 1
+        assert await worker.deliver_due() == 1
         (made,) = await post.deliveries(alert_id)
     assert (made.state, made.attempts) == (DeliveryState.FAILED, 46)
     assert (await post.log(alert_id))[-1] == (47, "Given Up", "ERROR", "away")
@@ -170,11 +170,11 @@ async def test_deliveries_of_one_key_leave_one_after_the_other(post: Post) -> No
     other = await post.run(put, order_key="b")
     assert [one.delivery_id for one in await claim(post)] == [first, other]
     assert await claim(post) == []
-    await delivered(post, first, outcome=Retry("away", after=600))
+    await delivered(post, first, outcome=TemporaryFailure("away", retry_after_seconds=600))
     assert await claim(post) == []
     post.pass_time(11 * MINUTE)
     assert {one.delivery_id for one in await claim(post, "two")} == {first, other}
-    await delivered(post, first, "two", 2, Refused("gone", "gone"))
+    await delivered(post, first, "two", 2, PermanentFailure("gone", "gone"))
     assert [one.delivery_id for one in await claim(post)] == [second]
 
 
@@ -187,7 +187,7 @@ async def test_it_is_known_when_the_next_is_due(post: Post) -> None:
     await claim(post, lease=30)
     due = await post.run(deliveries.due_deliveries, kinds=KINDS)
     assert (due.applications, due.next_at) == ([], post.clock.now + timedelta(seconds=30))
-    failed = await delivered(post, delivery_id, outcome=Retry("away", after=100))
+    failed = await delivered(post, delivery_id, outcome=TemporaryFailure("away", retry_after_seconds=100))
     assert (await post.run(deliveries.due_deliveries, kinds=KINDS)).next_at == failed.due_at
 
 
@@ -197,7 +197,7 @@ class Slow:
     def __init__(self) -> None:
         self.begun, self.end = asyncio.Event(), asyncio.Event()
 
-    async def send(self, outgoing: Outgoing) -> Outcome:
+    async def send(self, outgoing: OutboundMessage) -> Outcome:
         self.begun.set()
         await self.end.wait()
         return Sent()
@@ -224,12 +224,12 @@ async def test_a_worker_that_ends_gives_back_what_it_cannot_finish(post: Post) -
     await asyncio.gather(running, return_exceptions=True)
     (made,) = await post.deliveries(alert_id)
     assert (made.state, made.attempts, made.worker) == (DeliveryState.WAITING, 0, None)
-    assert await post.worker(Recorder(), DeliveryKind.EMAIL).work_once() == 1
+    assert await post.worker(Recorder(), DeliveryKind.EMAIL).deliver_due() == 1
 
 
 async def test_what_takes_longer_than_its_lease_allows_is_cut_short_and_tried_again(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
-    await post.worker(Slow(), DeliveryKind.EMAIL, lease=0.1).work_once()
+    await post.worker(Slow(), DeliveryKind.EMAIL, lease=0.1).deliver_due()
     (made,) = await post.deliveries(alert_id)
     assert (made.state, made.attempts) == (DeliveryState.WAITING, 1)
     assert made.reason == "it took longer than 0.075 seconds"
@@ -238,24 +238,24 @@ async def test_what_takes_longer_than_its_lease_allows_is_cut_short_and_tried_ag
 class Broken:
     """A channel with a fault."""
 
-    async def send(self, outgoing: Outgoing) -> Outcome:
+    async def send(self, outgoing: OutboundMessage) -> Outcome:
         raise RuntimeError("a fault of ours")
 
 
 async def test_a_fault_of_a_channel_ends_neither_the_worker_nor_the_delivery(post: Post) -> None:
     alert_id = await post.send(Channel.EMAIL)
-    await post.worker(Broken(), DeliveryKind.EMAIL).work_once()
+    await post.worker(Broken(), DeliveryKind.EMAIL).deliver_due()
     assert (await post.log(alert_id))[1:] == [
         (2, "Attempt Failed", "ERROR", "an unexpected error has occurred"),
     ]
     post.pass_time(12 * MINUTE)
-    assert await post.worker(Recorder(), DeliveryKind.EMAIL).work_once() == 1
+    assert await post.worker(Recorder(), DeliveryKind.EMAIL).deliver_due() == 1
 
 
 async def test_a_worker_that_rests_is_woken_by_what_is_put_into_the_outbox(
     post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wattgate.app.workers.deliveries.LONGEST_REST", 3600.0)
+    monkeypatch.setattr("wattgate.app.workers.deliveries.MAX_IDLE_SECONDS", 3600.0)
     channel = Slow()
     running = asyncio.create_task(post.worker(channel, DeliveryKind.EMAIL, grace=20).run())
     await _until_watched(post)
@@ -270,18 +270,18 @@ async def test_a_worker_that_rests_is_woken_by_what_is_put_into_the_outbox(
 async def _until_watched(post: Post) -> None:
     while True:
         await asyncio.sleep(0.05)
-        if post.bus.kept:
+        if post.bus.retained_topic_count:
             return
 
 
 async def test_whoever_watches_steps_is_told_of_each(post: Post) -> None:
     user_id = post.tenant.user_id
-    opened = await post.bus.open([topics.alerts(user_id), topics.alert_steps(user_id)])
+    opened = await post.bus.open_topics([topics.alerts(user_id), topics.alert_steps(user_id)])
     alert_id = await post.send(Channel.EMAIL)
-    worker = post.worker(Recorder(Retry("busy")), DeliveryKind.EMAIL)
-    await worker.work_once()
+    worker = post.worker(Recorder(TemporaryFailure("busy")), DeliveryKind.EMAIL)
+    await worker.deliver_due()
     post.pass_time(12 * MINUTE)
-    await worker.work_once()
+    await worker.deliver_due()
     wanted = [(topic, opened[topic]) for topic in (topics.alerts(user_id), topics.alert_steps(user_id))]
     sent, steps = await post.bus.read_since(wanted)
     assert [event.key for event in sent or ()] == [alert_id]
@@ -290,15 +290,15 @@ async def test_whoever_watches_steps_is_told_of_each(post: Post) -> None:
 
 async def test_the_schedule_of_a_push_is_the_worker_s_too(post: Post) -> None:
     delivery = (await claim_push(post))[0]
-    failed = await delivered(post, delivery.delivery_id, outcome=Retry("away"))
+    failed = await delivered(post, delivery.delivery_id, outcome=TemporaryFailure("away"))
     pause = failed.due_at - post.clock.now
-    assert PUSH.pauses[0] <= pause <= PUSH.pauses[0] * (1 + PUSH.jitter)
+    assert PUSH_SCHEDULE.pauses[0] <= pause <= PUSH_SCHEDULE.pauses[0] * (1 + PUSH_SCHEDULE.jitter)
     (found,) = await post.rows(Delivery, col(Delivery.delivery_id) == delivery.delivery_id)
     assert found == failed
 
 
 async def claim_push(post: Post) -> list[Any]:
-    @operation(Kind.MUTATION, returns=str, needs=Permission.SYSTEM)
+    @operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
     async def put_push(call: Call) -> None:
         """A push that waits."""
         await outbox.enqueue(call, DeliveryKind.PUSH, "any")

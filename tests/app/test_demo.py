@@ -9,14 +9,22 @@ import httpx
 from tests.support.schema import bring_up
 from wattgate.app.demo import seed
 from wattgate.app.demo import tariffs as demo_tariffs
-from wattgate.app.demo.simulated_network import SimulatedNetwork
-from wattgate.app.demo.simulation import HALF_HOUR, LONDON, Habits, HalfHour, day_of, half_hour, power
-from wattgate.app.server.factory import assemble
+from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
+from wattgate.app.demo.simulation import (
+    HALF_HOUR,
+    LONDON,
+    Habits,
+    HalfHour,
+    simulate_day,
+    simulate_half_hour,
+    simulate_power,
+)
+from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import demo_settings
-from wattgate.app.workers.catch_ups import work_once
+from wattgate.app.workers.catch_ups import process_waiting
 from wattgate.clock import TimeRange, utc_now
 from wattgate.enums import Function, Period
-from wattgate.graphql.core.fields import edge_named
+from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.resolvers import catch_ups, readings, resources
 from wattgate.graphql.types import resources as types
 
@@ -25,7 +33,7 @@ ALDER, HARBOUR, MILL = (home.habits for home in seed.HOMES)
 
 def month(habits: Habits, number: int) -> list[list[HalfHour]]:
     first = date(2026, number, 1)
-    return [list(day_of(habits, first + timedelta(days=n))) for n in range(28)]
+    return [list(simulate_day(habits, first + timedelta(days=n))) for n in range(28)]
 
 
 def test_heating_follows_the_season() -> None:
@@ -36,7 +44,7 @@ def test_heating_follows_the_season() -> None:
 def test_people_at_work_and_people_at_home_live_by_different_hours() -> None:
     def noon(weekend: bool) -> float:
         days = [date(2026, 2, 2) + timedelta(days=n) for n in range(84)]
-        chosen = [day_of(ALDER, day) for day in days if (day.weekday() >= 5) is weekend]
+        chosen = [simulate_day(ALDER, day) for day in days if (day.weekday() >= 5) is weekend]
         return sum(slot.used for day in chosen for slot in day[20:28]) / len(chosen)
 
     assert noon(weekend=True) > 1.4 * noon(weekend=False)
@@ -51,88 +59,90 @@ def test_the_sun_exports_by_day_in_summer_and_never_by_night() -> None:
 
 def test_power_moves_around_what_the_half_hour_counts() -> None:
     start = datetime(2026, 11, 4, 19, tzinfo=UTC)
-    values = [power(ALDER, start + timedelta(seconds=8 * n)) for n in range(225)]
+    values = [simulate_power(ALDER, start + timedelta(seconds=8 * n)) for n in range(225)]
     assert len(set(values)) > 150
     mean = sum(values) / len(values)
-    assert 0.8 < mean / (half_hour(ALDER, start).imported * 2000) < 1.3
+    assert 0.8 < mean / (simulate_half_hour(ALDER, start).imported * 2000) < 1.3
 
 
 def test_clock_changes_leave_an_hour_out_or_count_it_twice() -> None:
     spring = datetime(2026, 3, 29, tzinfo=LONDON).astimezone(UTC)
-    slots = [half_hour(ALDER, spring + n * HALF_HOUR) for n in range(46)]
-    assert slots[2] == day_of(ALDER, date(2026, 3, 29))[4]
+    slots = [simulate_half_hour(ALDER, spring + n * HALF_HOUR) for n in range(46)]
+    assert slots[2] == simulate_day(ALDER, date(2026, 3, 29))[4]
 
 
 async def test_a_second_start_uses_what_the_first_one_made(tmp_path: Path) -> None:
     settings, now = demo_settings(tmp_path), utc_now()
-    gateway = assemble(settings)
+    gateway = build_gateway(settings)
     runner = gateway.runner
     await bring_up(gateway.database)
-    assert await seed.installed(runner) == []
-    await seed.install(runner)
-    present = await seed.installed(runner)
+    assert await seed.list_installed_homes(runner) == []
+    await seed.install_demo(runner)
+    present = await seed.list_installed_homes(runner)
     assert [len(home.resource_ids) for home in present] == [4, 3, 2]
     days = timedelta(days=30)
-    recorded = await seed.fill(runner, present, now, history=days)
-    outage = seed.OUTAGE // HALF_HOUR
+    recorded = await seed.fill_readings(runner, present, now, history=days)
+    outage = seed.OUTAGE_DURATION // HALF_HOUR
     assert recorded == 5 * (30 * 48 - outage)  # costs are computed
-    assert await seed.fill(runner, await seed.installed(runner), now, history=days) == 0
+    assert await seed.fill_readings(runner, await seed.list_installed_homes(runner), now, history=days) == 0
     await gateway.database.close()
 
 
 async def test_a_catch_up_brings_what_the_simulated_meters_have_counted_since(tmp_path: Path) -> None:
-    gateway, now = assemble(demo_settings(tmp_path), network=SimulatedNetwork), utc_now()
+    gateway, now = build_gateway(demo_settings(tmp_path), network=SimulatedMeterNetwork), utc_now()
     runner = gateway.runner
     await bring_up(gateway.database)
-    await seed.install(runner)
-    (home, *_) = present = await seed.installed(runner)
-    await seed.fill(runner, present, now - timedelta(hours=3), history=timedelta(days=1))
+    await seed.install_demo(runner)
+    (home, *_) = present = await seed.list_installed_homes(runner)
+    await seed.fill_readings(runner, present, now - timedelta(hours=3), history=timedelta(days=1))
     resource_id = home.resource_ids["gas.consumption"]
-    await runner.run(catch_ups.catch_up, seed.SYSTEM, {"resource_id": resource_id})
-    assert await work_once(runner)
-    row = await runner.run(resources.resource, seed.SYSTEM, {"resource_id": resource_id})
-    (last,) = await runner.load(edge_named(types.Resource, "last_time"), seed.SYSTEM, [row], {})
-    assert last >= seed.ended(now) - HALF_HOUR
-    (done,) = await runner.run(catch_ups.catch_ups, seed.SYSTEM, {"resource_id": resource_id})
+    await runner.run(catch_ups.catch_up, seed.SYSTEM_PRINCIPAL, {"resource_id": resource_id})
+    assert await process_waiting(runner)
+    row = await runner.run(resources.resource, seed.SYSTEM_PRINCIPAL, {"resource_id": resource_id})
+    (last,) = await runner.load(find_edge(types.Resource, "last_time"), seed.SYSTEM_PRINCIPAL, [row], {})
+    assert last >= seed.last_half_hour_end(now) - HALF_HOUR
+    (done,) = await runner.run(catch_ups.catch_ups, seed.SYSTEM_PRINCIPAL, {"resource_id": resource_id})
     assert (done.state.value.upper(), done.recorded) in {("DONE", 6), ("DONE", 7)}
     await gateway.database.close()
 
 
 async def test_the_outage_is_a_gap_and_not_a_zero(tmp_path: Path) -> None:
     settings, now = demo_settings(tmp_path), utc_now()
-    gateway = assemble(settings)
+    gateway = build_gateway(settings)
     await bring_up(gateway.database)
-    await seed.install(gateway.runner)
-    (home, *_) = present = await seed.installed(gateway.runner)
-    await seed.fill(gateway.runner, present, now, history=timedelta(days=25))
+    await seed.install_demo(gateway.runner)
+    (home, *_) = present = await seed.list_installed_homes(gateway.runner)
+    await seed.fill_readings(gateway.runner, present, now, history=timedelta(days=25))
     arguments = {
         "resource_id": home.resource_ids["gas.consumption"],
         "range": TimeRange(now - timedelta(days=24), now - timedelta(days=22)),
         "period": Period.PT30M,
         "function": Function.SUM,
     }
-    series = await gateway.runner.run(readings.readings, seed.SYSTEM, arguments)
+    series = await gateway.runner.run(readings.readings, seed.SYSTEM_PRINCIPAL, arguments)
     missing = [bucket for bucket in series.buckets if bucket.value is None]
-    assert len(missing) == seed.OUTAGE // HALF_HOUR
-    assert datetime.fromisoformat(missing[-1].end) - datetime.fromisoformat(missing[0].start) == seed.OUTAGE
-    row = await gateway.runner.run(resources.resource, seed.SYSTEM, {"resource_id": arguments["resource_id"]})
-    (last,) = await gateway.runner.load(edge_named(types.Resource, "last_time"), seed.SYSTEM, [row], {})
-    assert last == seed.ended(now) - HALF_HOUR
+    assert len(missing) == seed.OUTAGE_DURATION // HALF_HOUR
+    assert datetime.fromisoformat(missing[-1].end) - datetime.fromisoformat(missing[0].start) == seed.OUTAGE_DURATION
+    row = await gateway.runner.run(resources.resource, seed.SYSTEM_PRINCIPAL, {"resource_id": arguments["resource_id"]})
+    (last,) = await gateway.runner.load(find_edge(types.Resource, "last_time"), seed.SYSTEM_PRINCIPAL, [row], {})
+    assert last == seed.last_half_hour_end(now) - HALF_HOUR
     await gateway.database.close()
 
 
 async def test_the_homes_pay_by_the_hour_the_same_at_all_times_and_by_the_half_hour(tmp_path: Path) -> None:
-    gateway, now = assemble(demo_settings(tmp_path)), utc_now()
+    gateway, now = build_gateway(demo_settings(tmp_path)), utc_now()
     runner = gateway.runner
     await bring_up(gateway.database)
-    await seed.install(runner)
-    present = await seed.installed(runner)
-    await seed.fill(runner, present, now, history=timedelta(days=9))
+    await seed.install_demo(runner)
+    present = await seed.list_installed_homes(runner)
+    await seed.fill_readings(runner, present, now, history=timedelta(days=9))
     ids = [home.resource_ids["electricity.consumption"] for home in present]
-    rows = [await runner.run(resources.resource, seed.SYSTEM, {"resource_id": one}) for one in ids]
-    asked = {"range": TimeRange(start=seed.ended(now) - timedelta(days=7), end=seed.ended(now))}
-    bills = await runner.load(edge_named(types.Resource, "cost"), seed.SYSTEM, rows, asked)
-    rates = await runner.load(edge_named(types.Resource, "current_rates"), seed.SYSTEM, rows, {})
+    rows = [await runner.run(resources.resource, seed.SYSTEM_PRINCIPAL, {"resource_id": one}) for one in ids]
+    asked = {
+        "range": TimeRange(start=seed.last_half_hour_end(now) - timedelta(days=7), end=seed.last_half_hour_end(now))
+    }
+    bills = await runner.load(find_edge(types.Resource, "cost"), seed.SYSTEM_PRINCIPAL, rows, asked)
+    rates = await runner.load(find_edge(types.Resource, "current_rates"), seed.SYSTEM_PRINCIPAL, rows, {})
     await gateway.database.close()
     by_kind = {
         tuple(sorted({(line.band or "", line.averaged) for line in bill.lines if line.unit == "kWh"})) for bill in bills
@@ -146,7 +156,7 @@ async def test_the_homes_pay_by_the_hour_the_same_at_all_times_and_by_the_half_h
 
 def test_the_half_hourly_price_falls_below_zero_in_some_nights_and_is_dear_in_the_evening() -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
-    prices = {start + n * HALF_HOUR: demo_tariffs.price(start + n * HALF_HOUR) for n in range(48 * 60)}
+    prices = {start + n * HALF_HOUR: demo_tariffs.simulate_price(start + n * HALF_HOUR) for n in range(48 * 60)}
     assert min(prices.values()) < 0 < min(price for at, price in prices.items() if 16 <= at.hour < 19)
 
 

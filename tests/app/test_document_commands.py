@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from tests.support.markdown import code_blocks
 from tests.support.schema import bring_up
 from wattgate.app.cli.main import app
-from wattgate.app.server.factory import assemble
+from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.errors import Conflict, NotFound
-from wattgate.graphql.execution.trusted_documents import StoredDocuments
+from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore
 from wattgate.graphql.resolvers import provisioning
 from wattgate.principal import Principal, Role
 
@@ -46,7 +46,7 @@ class Shell:
         self.application_id = asyncio.run(self._found())
 
     async def _found(self) -> str:
-        gateway = assemble(self.settings)
+        gateway = build_gateway(self.settings)
         await bring_up(gateway.database)
         made = await gateway.runner.run(
             provisioning.create_application, Principal(Role.SYSTEM), {"name": "one", "username": "one"}
@@ -85,8 +85,8 @@ class Shell:
         """What a gateway finds under an id."""
 
         async def find() -> str | None:
-            gateway = assemble(self.settings)
-            found = await StoredDocuments(gateway.runner).text(self.application_id, document_id)
+            gateway = build_gateway(self.settings)
+            found = await TrustedDocumentStore(gateway.runner).get_text(self.application_id, document_id)
             await gateway.database.close()
             return found
 

@@ -13,10 +13,10 @@ from websockets.typing import Origin, Subprotocol
 from tests.app.test_serving import AT_ONCE, Home, home
 from tests.support.house import PASSWORD, basic
 from tests.support.processes import gateway
-from wattgate.app.observability.logs import Json, Text, clean
+from wattgate.app.observability.logs import JsonFormatter, TextFormatter, redact
 from wattgate.enums import TRACE_ID
 from wattgate.principal import Principal, Role
-from wattgate.request_context import CALLER
+from wattgate.request_context import CURRENT_PRINCIPAL
 
 __all__ = ["home"]
 
@@ -107,7 +107,7 @@ async def test_refusals_are_logged_with_who_was_refused_and_without_what_was_sho
     ],
 )
 def test_what_would_let_others_in_is_left_out_of_words_that_are_not_ours(text: str, kept: str | None) -> None:
-    assert clean(text) == (text if kept is None else kept)
+    assert redact(text) == (text if kept is None else kept)
 
 
 def test_a_traceback_is_cleaned_too_and_stays_in_one_json_line() -> None:
@@ -116,27 +116,27 @@ def test_a_traceback_is_cleaned_too_and_stays_in_one_json_line() -> None:
     except ValueError as error:
         failed = record("it failed")
         failed.exc_info = (ValueError, error, error.__traceback__)
-    line = Json().format(failed)
+    line = JsonFormatter().format(failed)
     assert "\n" not in line
     assert "ValueError: [e-mail]" in json.loads(line)["exception"]
     assert "ada@" not in line
-    assert "ada@" not in Text().format(failed)
+    assert "ada@" not in TextFormatter().format(failed)
 
 
 async def test_a_line_says_who_acts_where_that_is_known() -> None:
     TRACE_ID.set(TRACE)
-    CALLER.set(Principal(Role.APPLICATION, application_id="app-1", user_id="user-1"))
+    CURRENT_PRINCIPAL.set(Principal(Role.APPLICATION, application_id="app-1", user_id="user-1"))
     assert (
-        Text()
+        TextFormatter()
         .format(record("%d readings", 3))
         .endswith(
             f"WARNING wattgate.test 3 readings traceId={TRACE} applicationId=app-1 actor=application userId=user-1"
         )
     )
-    told = json.loads(Json().format(record("x", caller=Principal(Role.ACCOUNT, account_id="acc-1"))))
+    told = json.loads(JsonFormatter().format(record("x", caller=Principal(Role.ACCOUNT, account_id="acc-1"))))
     assert told["actor"] == "account:acc-1"  # what the line itself says comes first
 
 
 def test_an_application_id_that_a_caller_thought_up_makes_no_second_line() -> None:
     caller = Principal(Role.ANONYMOUS, application_id="x\n2026-01-01 INFO all is well")
-    assert "\n" not in Text().format(record("refused", caller=caller))
+    assert "\n" not in TextFormatter().format(record("refused", caller=caller))

@@ -12,7 +12,7 @@ from tests.support.house import House
 from tests.support.processes import gateway
 from tests.support.schema import bring_up
 from tests.support.servers import serving
-from wattgate.app.server.factory import assemble, create_app
+from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.metrics import HTTP_SECONDS, METRICS
 
@@ -33,7 +33,7 @@ async def developing(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     """A client on a gateway in development, whose /metrics stands beside the interface."""
     url = f"sqlite:///{tmp_path / 'test.sqlite3'}"
     settings = Settings(_env_file=None, database_url=url, environment="development")
-    gateway = assemble(settings)
+    gateway = build_gateway(settings)
     await bring_up(gateway.database)
     await gateway.database.close()
     async with serving(create_app(settings)) as base, httpx.AsyncClient(base_url=base) as client:

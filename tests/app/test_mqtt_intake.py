@@ -26,19 +26,19 @@ from tests.support.metering import add_device
 from tests.support.schema import bring_up
 from tests.support.servers import Broker, Databases, Relay, broker, database_on
 from tests.support.socket import socket
-from wattgate.app.server.factory import assemble
+from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
-from wattgate.app.workers.mqtt_intake import MAX_TOLD, FaultLog, MqttIntake
-from wattgate.clock import iso, utc_now
+from wattgate.app.workers.mqtt_intake import MAX_LOGGED_KINDS, MqttIntake, RefusalLog
+from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Intake, NetworkState
-from wattgate.energy.meter_messages import Measured, MeterMessage
+from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.errors import BadInput
-from wattgate.graphql.resolvers.meter_messages import MAX_MESSAGES, Refusal, record_meter_messages
+from wattgate.graphql.resolvers.meter_messages import MAX_MESSAGES, MessageRefusal, record_meter_messages
 from wattgate.graphql.types import resources as types
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.server_address import Address
+from wattgate.realtime.server_address import ServerAddress
 
-QUICKLY = Backoff(shortest=0.02, longest=0.1)
+QUICKLY = Backoff(min_seconds=0.02, max_seconds=0.1)
 FIELDS = {
     "electricity.consumption": {"POWER": "W", "REGISTER": "kWh", "RATE": "pence per kWh", "STANDING": "pence per day"},
     "electricity.export": {"REGISTER": "kWh"},
@@ -162,7 +162,7 @@ async def test_what_a_display_publishes_is_served_over_graphql(connected: tuple[
         "rssi": -88,
         "lqi": 48,
         "status": "joined",
-        "at": iso(at),
+        "at": format_iso(at),
     }
     assert device["status"]["status"] == "LIVE"
     (current,) = [one["current"] for one in device["resources"] if one["classifier"] == "electricity.consumption"]
@@ -220,7 +220,9 @@ async def _first_power(payloads: Any) -> Any:
 async def taking(tenant: Tenant, server: Broker, **more: Any) -> AsyncIterator[None]:
     """An intake at work, with a client id of its own."""
     options = {"topics": ["glow/+/STATE", "glow/+/SENSOR/+", "SMART/+/+"], "client_id": "intake", "backoff": QUICKLY}
-    intake = MqttIntake(Address.of_broker(server.url), application_id=tenant.application_id, **{**options, **more})
+    intake = MqttIntake(
+        ServerAddress.from_mqtt_url(server.url), application_id=tenant.application_id, **{**options, **more}
+    )
     task = asyncio.create_task(intake.run(tenant.gateway.runner))
     try:
         await until(lambda: "intake" in server.subscribed)
@@ -354,7 +356,7 @@ async def outage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
             await relay.open()
             stack.push_async_callback(relay.cut)
             url = relay.url
-        gateway = assemble(Settings(_env_file=None, database_url=url))
+        gateway = build_gateway(Settings(_env_file=None, database_url=url))
         stack.push_async_callback(gateway.database.close)
         await bring_up(gateway.database)
         tenant = await settle(gateway, "one")
@@ -414,21 +416,21 @@ async def _ends_with(display: Display, value: float) -> bool:
 @pytest.mark.parametrize("url", ["localhost", "redis://localhost", "mqtt://", "mqtt://localhost/1", "mqtt://h?tls=no"])
 def test_what_is_no_broker_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="is not an address such as mqtt://"):
-        Address.of_broker(url)
+        ServerAddress.from_mqtt_url(url)
 
 
 def test_the_address_of_a_broker_says_who_the_gateway_is_and_is_told_without_its_password() -> None:
-    address = Address.of_broker("mqtts://gate:pass%40word@broker.example/")
+    address = ServerAddress.from_mqtt_url("mqtts://gate:pass%40word@broker.example/")
     assert (address.host, address.port, address.tls) == ("broker.example", 8883, True)
     assert (address.username, address.password) == ("gate", "pass@word")
     assert "pass@word" not in f"{address} {address!r}"
-    assert not Address.of_broker("mqtt://broker.example").tls
+    assert not ServerAddress.from_mqtt_url("mqtt://broker.example").tls
 
 
 async def test_a_broker_that_does_not_let_the_gateway_in_is_tried_again_and_told(
     connected: tuple[House, Broker], server: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stranger = Address("127.0.0.1", server.port, tls=False, username=None, password=None)
+    stranger = ServerAddress("127.0.0.1", server.port, tls=False, username=None, password=None)
     intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=QUICKLY)
     task = asyncio.create_task(intake.run(connected[0].gateway.runner))
     await until(lambda: caplog.text.count(f"the MQTT broker 127.0.0.1:{server.port} is away") > 2)
@@ -437,7 +439,7 @@ async def test_a_broker_that_does_not_let_the_gateway_in_is_tried_again_and_told
 
 
 def message(display: Display, at: datetime, *values: tuple[str, str], **more: Any) -> MeterMessage:
-    measured = tuple(Measured("electricity.consumption", field, Decimal(value), "W") for field, value in values)
+    measured = tuple(Measurement("electricity.consumption", field, Decimal(value), "W") for field, value in values)
     return MeterMessage(display.hardware_id, at, measured, **more)
 
 
@@ -476,7 +478,10 @@ async def test_a_message_that_breaks_its_batch_is_found_and_logged_and_the_other
     broken: Any = None  # what no reader of messages makes
     bad = [MeterMessage(display.hardware_id, utc_now(), (broken,)), MeterMessage("A\0B", utc_now())]
     intake = MqttIntake(
-        Address.of_broker("mqtt://nowhere"), application_id=tenant.application_id, topics=["#"], client_id="none"
+        ServerAddress.from_mqtt_url("mqtt://nowhere"),
+        application_id=tenant.application_id,
+        topics=["#"],
+        client_id="none",
     )
     await intake._store(tenant.gateway.runner, [*good[:2], bad[0], good[2], bad[1], *good[3:]])
     assert await display.power() == [0, 1, 2, 3, 4]
@@ -488,7 +493,7 @@ async def test_a_batch_may_amount_to_more_readings_than_a_call_takes(connected: 
     tenant = connected[0].one
     resource_ids = [await tenant.add_resource() for _ in range(11)]
     device = await tenant.run("device", device_id=await add_device(tenant, *resource_ids))
-    power = (Measured("electricity.consumption", "POWER", Decimal(1), "W"),)
+    power = (Measurement("electricity.consumption", "POWER", Decimal(1), "W"),)
     messages = [MeterMessage(device.hardware_id, at, power) for at in a_while_ago(MAX_MESSAGES)]
     given = {"messages": messages}
     assert (await tenant.gateway.runner.run(record_meter_messages, tenant.system, given)).recorded == 11 * MAX_MESSAGES
@@ -529,11 +534,11 @@ async def test_what_a_display_says_of_itself_is_the_newest_and_no_change_of_its_
 
 
 def test_each_fault_of_a_display_is_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    faults = FaultLog()
+    faults = RefusalLog()
     for second in range(130):
-        faults.tell(Refusal("A", "not stored", f"{second} is too much"), second)
-    faults.tell(Refusal("A", "odd"), 130)
-    faults.tell(Refusal("B", "not stored", "130 is too much"), 130)
+        faults.log_refusal(MessageRefusal("A", "not stored", f"{second} is too much"), second)
+    faults.log_refusal(MessageRefusal("A", "odd"), 130)
+    faults.log_refusal(MessageRefusal("B", "not stored", "130 is too much"), 130)
     assert [record.getMessage() for record in caplog.records] == [
         "display 'A': not stored: 0 is too much",
         "display 'A': not stored: 60 is too much (59 more since the last of these lines)",
@@ -544,15 +549,15 @@ def test_each_fault_of_a_display_is_told_once_a_minute(caplog: pytest.LogCapture
 
 
 def test_a_flood_of_faults_does_not_flood_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    faults = FaultLog()
-    for n in range(5 * MAX_TOLD):
-        faults.tell(Refusal(uuid4().hex, "unknown", f"{n}"), 0)
-    assert len(caplog.records) == MAX_TOLD
-    faults.tell(Refusal("A", "later"), 60)
+    faults = RefusalLog()
+    for n in range(5 * MAX_LOGGED_KINDS):
+        faults.log_refusal(MessageRefusal(uuid4().hex, "unknown", f"{n}"), 0)
+    assert len(caplog.records) == MAX_LOGGED_KINDS
+    faults.log_refusal(MessageRefusal("A", "later"), 60)
     assert caplog.records[-1].getMessage().endswith("later (4,000 more since the last of these lines)")
 
 
 def test_each_wait_is_a_random_part_of_what_doubles_up_to_a_bound() -> None:
     for attempt, most in ((0, 1), (3, 8), (6, 60), (10_000, 60)):
-        waits = [Backoff().seconds(attempt) for _ in range(200)]
+        waits = [Backoff().delay_seconds(attempt) for _ in range(200)]
         assert 0 <= min(waits) < most / 2 < max(waits) <= most

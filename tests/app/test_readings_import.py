@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from tests.support.command import wattgate
 from tests.support.house import Tenant, tenant_on
-from wattgate.app.cli.imports.readings import Columns
+from wattgate.app.cli.imports.readings import CsvColumns
 from wattgate.app.cli.main import app
 from wattgate.clock import TimeRange
-from wattgate.db.readings.reading_series import Bucket
+from wattgate.db.readings.reading_series import ReadingBucket
 from wattgate.enums import Function, Period
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers import readings
@@ -36,7 +36,7 @@ async def run_import(tenant: Tenant, database_url: str, file: Path, *options: st
     )
 
 
-async def days(tenant: Tenant, resource_id: str, start: datetime, end: datetime) -> list[Bucket]:
+async def days(tenant: Tenant, resource_id: str, start: datetime, end: datetime) -> list[ReadingBucket]:
     arguments = {
         "resource_id": resource_id,
         "range": TimeRange(start, end),
@@ -132,7 +132,7 @@ async def test_a_local_time_that_the_clocks_skip_is_refused(tenant: Tenant, data
 )
 def test_a_header_that_makes_no_sense_is_told(header: str, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
-        Columns.of(header, "the one resource", LONDON)
+        CsvColumns.from_header(header, "the one resource", LONDON)
 
 
 def test_a_zone_and_a_file_that_do_not_exist_are_told(tmp_path: Path) -> None:

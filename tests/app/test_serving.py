@@ -20,9 +20,9 @@ from tests.support.house import Tenant, settle
 from tests.support.processes import gateway
 from tests.support.schema import bring_up
 from tests.support.servers import serving
-from wattgate.app.server.drain import Drain, Readiness
-from wattgate.app.server.factory import assemble, create_app
-from wattgate.app.server.serving import Server, address, config, listeners
+from wattgate.app.server.drain import DrainTimeouts, Readiness
+from wattgate.app.server.factory import build_gateway, create_app
+from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
 from wattgate.app.settings import Settings
 
 LINE = b'{"resourceId": "%s", "at": "2026-11-01T00:00:00Z", "value": 1, "field": "POWER"}\n'
@@ -77,7 +77,7 @@ class Upload:
 
 @pytest.fixture
 async def home(tmp_path: Path) -> Home:
-    made = assemble(Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}"))
+    made = build_gateway(Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'wattgate.sqlite3'}"))
     await bring_up(made.database)
     try:
         tenant = await settle(made, "one")
@@ -174,9 +174,9 @@ def test_a_port_that_is_taken_is_told_in_a_sentence(tmp_path: Path) -> None:
 
 
 def test_all_addresses_of_a_host_are_listened_on_at_one_port() -> None:
-    made = listeners("localhost", 0)
+    made = bind_sockets("localhost", 0)
     assert len({one.getsockname()[1] for one in made}) == 1
-    assert address(made).startswith("http://")
+    assert bound_url(made).startswith("http://")
     for one in made:
         one.close()
 
@@ -195,17 +195,17 @@ class Open:
 
 
 @asynccontextmanager
-async def draining(home: Home, sockets: Open, drain: Drain) -> AsyncIterator[tuple[str, Server]]:
+async def draining(home: Home, sockets: Open, drain: DrainTimeouts) -> AsyncIterator[tuple[str, DrainingServer]]:
     """A server of an application with such sockets, which drains when the context ends."""
     application = create_app(Settings(_env_file=None, database_url=f"sqlite:///{home.folder / 'wattgate.sqlite3'}"))
-    application.state.gateway = SimpleNamespace(sockets=sockets, readiness=Readiness())
-    bound = listeners("127.0.0.1", 0)
-    server = Server(config(application), drain)
+    application.state.gateway = SimpleNamespace(connections=sockets, readiness=Readiness())
+    bound = bind_sockets("127.0.0.1", 0)
+    server = DrainingServer(build_uvicorn_config(application), drain)
     task = asyncio.create_task(server.serve(bound))
     while not server.started:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     try:
-        yield address(bound), server
+        yield bound_url(bound), server
     finally:
         server.should_exit = True
         await asyncio.wait_for(task, 20)
@@ -216,7 +216,7 @@ async def test_sockets_are_closed_when_nobody_new_can_come(home: Home) -> None:
         sockets.seen.append(await refused(port))
 
     sockets = Open(look)
-    async with draining(home, sockets, Drain(sockets=1.5)) as (url, _):
+    async with draining(home, sockets, DrainTimeouts(close_seconds=1.5)) as (url, _):
         port = int(url.rpartition(":")[2])
         assert not await refused(port)
     assert sockets.seen == [1.5, True]
@@ -226,7 +226,7 @@ async def test_sockets_that_fail_to_close_do_not_hinder_the_end(home: Home, capl
     async def fail(sockets: Open) -> None:
         raise RuntimeError("a defect")
 
-    async with draining(home, Open(fail), Drain()):
+    async with draining(home, Open(fail), DrainTimeouts()):
         pass
     assert "closing sockets failed" in caplog.text
 
@@ -235,7 +235,7 @@ async def test_sockets_that_do_not_go_are_cut_before_the_limit(home: Home, caplo
     async def hang(sockets: Open) -> None:
         await asyncio.Event().wait()
 
-    async with draining(home, Open(hang), Drain(limit=3)):
+    async with draining(home, Open(hang), DrainTimeouts(total_seconds=3)):
         pass
     assert "closing sockets took too long and was cut short" in caplog.text
     assert "the end of requests" not in caplog.text
@@ -245,5 +245,5 @@ async def test_tests_serve_as_the_command_does(home: Home) -> None:
     application = create_app(Settings(_env_file=None, database_url=f"sqlite:///{home.folder / 'wattgate.sqlite3'}"))
     async with serving(application) as url, httpx.AsyncClient(base_url=url) as client:
         assert (await client.get("/readyz")).status_code == 200
-    assert config(application).ws_max_size == 65536
-    assert not config(application).ws_per_message_deflate
+    assert build_uvicorn_config(application).ws_max_size == 65536
+    assert not build_uvicorn_config(application).ws_per_message_deflate

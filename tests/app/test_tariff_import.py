@@ -13,8 +13,8 @@ import pytest
 
 from tests.support.command import wattgate
 from tests.support.house import Tenant, tenant_on
-from wattgate.clock import iso
-from wattgate.graphql.core.fields import edge_named
+from wattgate.clock import format_iso
+from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.tariffs import Tariff
 from wattgate.graphql.types.time_ranges import TimeRange
@@ -50,14 +50,14 @@ async def tariffs_of(tenant: Tenant, resource_id: str) -> list[Any]:
 
 async def prices_of(tenant: Tenant, tariff: Any) -> list[Any]:
     span = {"range": TimeRange(start=DAY, end=DAY + timedelta(days=400))}
-    (prices,) = await tenant.gateway.runner.load(edge_named(Tariff, "prices"), tenant.system, [tariff], span)
+    (prices,) = await tenant.gateway.runner.load(find_edge(Tariff, "prices"), tenant.system, [tariff], span)
     return list(prices)
 
 
 async def test_tariffs_and_more_prices_than_one_call_takes_are_set(
     tenant: Tenant, database_url: str, tmp_path: Path
 ) -> None:
-    prices = [{"at": iso(DAY + n * HALF_HOUR), "rate": str(Decimal(n) / 100 - 40)} for n in range(10_100)]
+    prices = [{"at": format_iso(DAY + n * HALF_HOUR), "rate": str(Decimal(n) / 100 - 40)} for n in range(10_100)]
     options = ("--resource", tenant.ids["bare"])
     done = await run_import(tenant, database_url, tmp_path / "many.jsonl", [FLAT, DYNAMIC, "", *prices], *options)
     assert done.returncode == 0, done.stderr
@@ -80,7 +80,7 @@ async def test_lines_that_cannot_be_set_are_refused_by_number_and_the_others_set
 ) -> None:
     resource_id, unknown = tenant.ids["bare"], "00000000-0000-4000-8000-000000000000"
     of = {"resourceId": resource_id}
-    price = {**of, "at": iso(DAY), "rate": "12.5"}
+    price = {**of, "at": format_iso(DAY), "rate": "12.5"}
     lines = [
         {**of, **DYNAMIC, "source": "supplier"},
         "not JSON",
@@ -96,8 +96,8 @@ async def test_lines_that_cannot_be_set_are_refused_by_number_and_the_others_set
         {**price, "at": "2025-12-31T00:00:00Z"},
         {**price, "at": "yesterday"},
         {**price, "resourceId": unknown},
-        {"at": iso(DAY), "rate": 1},
-        {**price, "at": iso(DAY + HALF_HOUR)},
+        {"at": format_iso(DAY), "rate": 1},
+        {**price, "at": format_iso(DAY + HALF_HOUR)},
     ]
     refused = tmp_path / "refused.txt"
     done = await run_import(tenant, database_url, tmp_path / "broken.jsonl", lines, "--refused", str(refused))

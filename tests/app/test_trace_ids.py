@@ -8,7 +8,7 @@ import pytest
 from tests.realtime.test_server_sent_events import TOKEN, asking, stream
 from tests.support.house import House
 from tests.support.socket import socket
-from wattgate.request_context import new_trace_id, traced_as
+from wattgate.request_context import new_trace_id, parse_traceparent
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
@@ -36,12 +36,12 @@ def trace_of(answer: Any) -> str:
     ],
 )
 def test_the_trace_id_of_a_traceparent_is_taken_over_where_it_is_valid(header: str, trace_id: str | None) -> None:
-    assert traced_as(header) == trace_id
+    assert parse_traceparent(header) == trace_id
 
 
 def test_a_new_trace_id_is_one_that_others_take_over() -> None:
     made = new_trace_id()
-    assert traced_as(f"00-{made}-00f067aa0ba902b7-01") == made
+    assert parse_traceparent(f"00-{made}-00f067aa0ba902b7-01") == made
     assert made != new_trace_id()
 
 

@@ -27,10 +27,10 @@ from tests.support.house import PASSWORD
 from tests.support.processes import Process, gateway, gateway_from_scratch
 from tests.support.servers import serving
 from tests.support.socket import socket
-from wattgate.app.observability.telemetry import Ids, Telemetry
-from wattgate.app.observability.tracing import NoTracing, tracing
+from wattgate.app.observability.telemetry import OpenTelemetryBackend, TraceIdGenerator
+from wattgate.app.observability.tracing import NoopTracingBackend, create_tracing_backend
 from wattgate.app.server.factory import create_app
-from wattgate.app.server.serving import address, listeners
+from wattgate.app.server.serving import bind_sockets, bound_url
 from wattgate.app.settings import Settings
 from wattgate.enums import TRACE_ID
 
@@ -79,8 +79,8 @@ class Collector:
 @pytest.fixture
 async def collector(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Collector]:
     """A collector that the environment names."""
-    bound = listeners("127.0.0.1", 0)
-    made = Collector(address(bound))
+    bound = bind_sockets("127.0.0.1", 0)
+    made = Collector(bound_url(bound))
     app = Starlette(routes=[Route("/v1/traces", made.take, methods=["POST"])])
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
     task = asyncio.create_task(server.serve(bound))
@@ -143,10 +143,10 @@ async def test_a_request_has_a_span_and_steps_down_to_the_statements(home: Home,
 
 
 async def test_statements_that_go_to_the_driver_itself_are_steps_too(collector: Collector) -> None:
-    telemetry = Telemetry()
-    with telemetry.statement("postgresql", "SELECT 1"):
+    telemetry = OpenTelemetryBackend()
+    with telemetry.statement_span("postgresql", "SELECT 1"):
         pass  # nobody has asked for it
-    with telemetry.served("query"), telemetry.statement("postgresql", "SELECT 2"):
+    with telemetry.request_span("query"), telemetry.statement_span("postgresql", "SELECT 2"):
         pass
     query, statement = await collector.span("query"), await collector.span("SELECT")
     assert statement.parent_span_id == query.span_id
@@ -299,12 +299,12 @@ def test_without_a_word_nothing_is_traced(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with caplog.at_level(logging.DEBUG):
-        assert isinstance(tracing(), NoTracing)
+        assert isinstance(create_tracing_backend(), NoopTracingBackend)
     assert caplog.records == []
 
 
 async def test_a_new_trace_is_random_where_nobody_has_an_id() -> None:
     TRACE_ID.set("")
-    assert Ids().generate_trace_id() != Ids().generate_trace_id()
+    assert TraceIdGenerator().generate_trace_id() != TraceIdGenerator().generate_trace_id()
     TRACE_ID.set(TRACE)
-    assert Ids().generate_trace_id() == int(TRACE, 16)
+    assert TraceIdGenerator().generate_trace_id() == int(TRACE, 16)

@@ -17,7 +17,7 @@ import pytest
 from tests.app.test_cli import wattgate
 from tests.support.house import PASSWORD
 from tests.support.link import Link, link, running, told
-from wattgate.app.cli.watch import Refused, age, line, socket_url
+from wattgate.app.cli.watch import FatalError, format_age, format_reading, websocket_url
 
 
 @pytest.fixture
@@ -100,15 +100,15 @@ async def test_it_says_in_a_sentence_why_it_is_of_no_use_to_go_on(there: Link, t
 
 
 def test_addresses_of_gateways_lead_to_their_sockets() -> None:
-    assert socket_url("http://127.0.0.1:8000") == "ws://127.0.0.1:8000/graphql"
-    assert socket_url("https://energy.example/") == "wss://energy.example/graphql"
-    assert socket_url("wss://energy.example/gateway/graphql") == "wss://energy.example/gateway/graphql"
-    with pytest.raises(Refused):
-        socket_url("energy.example:8000")
+    assert websocket_url("http://127.0.0.1:8000") == "ws://127.0.0.1:8000/graphql"
+    assert websocket_url("https://energy.example/") == "wss://energy.example/graphql"
+    assert websocket_url("wss://energy.example/gateway/graphql") == "wss://energy.example/gateway/graphql"
+    with pytest.raises(FatalError):
+        websocket_url("energy.example:8000")
 
 
 def test_a_reading_is_one_line_with_its_age() -> None:
     at = datetime(2026, 11, 1, 12, tzinfo=UTC)
     reading: dict[str, Any] = {"resourceId": "r", "field": "POWER", "at": at.isoformat(), "value": 250.0, "unit": "W"}
-    assert line(reading, at + timedelta(seconds=90)).endswith("r  POWER              250 W      1 min")
-    assert [age(timedelta(seconds=n)) for n in (0, 59, 3600, 200_000)] == ["0 s", "59 s", "1 h", "2 d"]
+    assert format_reading(reading, at + timedelta(seconds=90)).endswith("r  POWER              250 W      1 min")
+    assert [format_age(timedelta(seconds=n)) for n in (0, 59, 3600, 200_000)] == ["0 s", "59 s", "1 h", "2 d"]

@@ -39,7 +39,7 @@ class StillHome:
         """Let a home's meter send a power, measured now or at that instant."""
         reading = types.NewReading(at=at or utc_now(), value=Decimal(watts))
         series = types.NewReadings(resource_id=ID(self.meters[home]), field="POWER", readings=[reading])
-        await self.runner.run(record_readings, seed.SYSTEM, {"series": [series]})
+        await self.runner.run(record_readings, seed.SYSTEM_PRINCIPAL, {"series": [series]})
 
 
 @asynccontextmanager

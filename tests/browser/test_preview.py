@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Dialog, Page, expect
 
 from tests.browser.test_display import barriers, overflow
-from wattgate.app.demo.seed import EDITOR, PASSWORD, USERNAME
+from wattgate.app.demo.seed import EDITOR_USERNAME, PASSWORD, USERNAME
 
 pytestmark = pytest.mark.browser
 
@@ -33,7 +33,7 @@ async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserConte
     await opened.close()
 
 
-async def log_in(page: Page, username: str = EDITOR) -> None:
+async def log_in(page: Page, username: str = EDITOR_USERNAME) -> None:
     await page.goto("/preview")
     await page.get_by_test_id("username").fill(username)
     await page.get_by_test_id("password").fill(PASSWORD)

@@ -15,15 +15,15 @@ from sqlmodel import SQLModel, col
 
 from tests.support.house import House, tenant_on
 from tests.support.tables import put
-from wattgate.app.server.factory import assemble
+from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
 from wattgate.db.engine import Database
-from wattgate.db.migrate import _config, is_current, upgrade
+from wattgate.db.migrate import _alembic_config, is_current, upgrade
 from wattgate.db.models import AlertType, Resource, Tariff
-from wattgate.db.queries.templates import culture_of
+from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
-from wattgate.db.tenancy_guard import UnscopedStatement
+from wattgate.db.tenancy_guard import UnscopedStatementError
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, Conflict, NotFound, Unavailable
 from wattgate.graphql.resolvers import provisioning, virtual_entities
@@ -52,9 +52,9 @@ async def test_a_statement_that_names_no_application_raises(served: House) -> No
         update(AlertType).values(name="x"),
         delete(AlertType),
     ]
-    async with served.gateway.database.reading() as session:
+    async with served.gateway.database.reader() as session:
         for statement in statements:
-            with pytest.raises(UnscopedStatement):
+            with pytest.raises(UnscopedStatementError):
                 await session.execute(statement)
 
 
@@ -65,13 +65,13 @@ async def test_rows_of_one_application_never_touch_anothers(served: House) -> No
         for way in (rows.get, rows.edit):
             with pytest.raises(NotFound):
                 await way(AlertType, theirs)
-        assert await rows.many(AlertType, [theirs]) == {}
-        assert await rows.delete(AlertType, Rows.key_of(AlertType) == theirs) == 0
+        assert await rows.get_many(AlertType, [theirs]) == {}
+        assert await rows.delete(AlertType, Rows.key_column(AlertType) == theirs) == 0
         assert all(row.application_id == served.one.application_id for row in await rows.all(AlertType))
 
 
 async def test_rows_of_one_user_leave_out_other_users(served: House) -> None:
-    async with served.gateway.database.reading() as session:
+    async with served.gateway.database.reader() as session:
         rows = Rows(session, served.one.application_id, "nobody", now=utc_now())
         assert await rows.all(Resource) == []
         assert await rows.count(Resource) == 0
@@ -104,7 +104,7 @@ async def test_an_application_has_a_culture_in_which_its_users_are_written_to(se
     runner, asked = served.gateway.runner, {"name": "Welsh", "username": "welsh", "culture_code": "cy"}
     made = await runner.run(provisioning.create_application, Principal(Role.SYSTEM), asked)
     system = Principal(Role.SYSTEM, application_id=made.application_id)
-    assert await runner.read(system, Permission.SYSTEM, culture_of) == "cy"
+    assert await runner.read(system, Permission.SYSTEM, application_culture) == "cy"
     with pytest.raises(BadInput, match="is not a culture"):
         await runner.run(provisioning.create_application, Principal(Role.SYSTEM), asked | {"culture_code": "c y"})
 
@@ -117,7 +117,7 @@ async def test_writers_wait_for_each_other(database_url: str) -> None:
         await asyncio.gather(
             *(tenant.record(resource_id, (start, f"{n}"), (start - (n + 1) * half_hour, f"{n}")) for n in writers)
         )
-        async with tenant.gateway.database.reading() as session:
+        async with tenant.gateway.database.reader() as session:
             found = await session.execute(
                 text(
                     "SELECT at, value, revision FROM reading JOIN resource ON number = resource_number "
@@ -135,10 +135,10 @@ async def test_writers_wait_for_each_other(database_url: str) -> None:
 
 @pytest.mark.parametrize("url", ["postgresql://nobody@127.0.0.1:1/nothing", "sqlite:////no/such/folder/db"])
 async def test_a_database_that_is_away_is_told_as_unavailable(url: str) -> None:
-    gateway = assemble(Settings(_env_file=None, database_url=url))
+    gateway = build_gateway(Settings(_env_file=None, database_url=url))
     for asked in (
         gateway.runner.run(virtual_entities.virtual_entities, Principal(Role.SYSTEM, application_id="x"), {}),
-        gateway.authenticator.principal({"token": "any"}),
+        gateway.authenticator.authenticate({"token": "any"}),
     ):
         with pytest.raises(Unavailable) as told:
             await asked
@@ -148,10 +148,10 @@ async def test_a_database_that_is_away_is_told_as_unavailable(url: str) -> None:
 
 @pytest.mark.parametrize("state", ["57P03", "53300", "08006"])
 async def test_a_server_that_is_not_well_is_told_as_unavailable(postgresql_url: str, state: str) -> None:
-    gateway = assemble(Settings(_env_file=None, database_url=postgresql_url))
+    gateway = build_gateway(Settings(_env_file=None, database_url=postgresql_url))
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(Unavailable):
-        async with gateway.database.reading() as session:
+        async with gateway.database.reader() as session:
             await session.execute(text(fault))
     await gateway.database.close()
 
@@ -159,9 +159,9 @@ async def test_a_server_that_is_not_well_is_told_as_unavailable(postgresql_url: 
 async def test_a_request_that_gets_no_connection_in_time_is_told_as_unavailable(postgresql_url: str) -> None:
     database = Database(postgresql_url, pool_size=1)
     database.engine.pool._max_overflow, database.engine.pool._timeout = 0, 0.01  # type: ignore[attr-defined]
-    async with database.reading():
+    async with database.reader():
         with pytest.raises(Unavailable):
-            async with database.reading():
+            async with database.reader():
                 pass
     await database.close()
 
@@ -170,8 +170,8 @@ async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validit
     empty_url: str,
 ) -> None:
     def before(connection: Connection) -> None:
-        revision = ScriptDirectory.from_config(_config()).get_revision("0004").down_revision
-        config = _config()
+        revision = ScriptDirectory.from_config(_alembic_config()).get_revision("0004").down_revision
+        config = _alembic_config()
         config.attributes["connection"] = connection
         command.upgrade(config, str(revision))
         put(connection, "application", application_id="a")
@@ -195,7 +195,7 @@ async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validit
     async with database.engine.begin() as connection:
         await connection.run_sync(before)
     await upgrade(database)
-    async with database.reading() as session:
+    async with database.reader() as session:
         rows = Rows(session, "a", now=utc_now())
         found = await rows.all(Tariff, order_by=[Tariff.version])
         (resource,) = await rows.all(Resource)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from wattgate.clock import to_ms
-from wattgate.db.readings.aggregates import Aggregates, Span, _put, cover
-from wattgate.db.readings.rollups import AMOUNTS, DAYS, HOURS, READINGS, Source
-from wattgate.energy.buckets import DAY, Grid, Run, grid
+from wattgate.db.readings.aggregates import Aggregates, ReadSpan, _store_columns, plan_reads
+from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
+from wattgate.energy.buckets import DAY_MS, BucketGrid, BucketRun, build_grid
 from wattgate.enums import Period, Weekday
 
-LEVELS = [(DAYS, HOURS, READINGS), (DAYS, READINGS), (READINGS,)]
+LEVELS = [(DAY_SOURCE, HOUR_SOURCE, READING_SOURCE), (DAY_SOURCE, READING_SOURCE), (READING_SOURCE,)]
 CLOCK_CHANGES = {
     "UTC": [datetime(2024, 2, 29, tzinfo=UTC)],
     "Europe/London": [datetime(2024, 3, 31, 1, tzinfo=UTC), datetime(2025, 10, 26, 1, tzinfo=UTC)],
@@ -40,28 +40,30 @@ SPANS = {  # how long around a clock change is looked at, so that there are some
 
 
 @st.composite
-def grids(draw: st.DrawFn) -> Grid:
+def grids(draw: st.DrawFn) -> BucketGrid:
     """Buckets around a clock change, from and to any second."""
     zone, period = draw(st.sampled_from(sorted(CLOCK_CHANGES))), draw(st.sampled_from(list(Period)))
     middle = draw(st.sampled_from(CLOCK_CHANGES[zone]))
     reach = int(SPANS[period].total_seconds())
     start = middle - timedelta(seconds=draw(st.integers(1, reach)))
     stop = middle + timedelta(seconds=draw(st.integers(0, reach)))
-    return grid(start, stop, period, ZoneInfo(zone), draw(st.sampled_from(list(Weekday))))
+    return build_grid(start, stop, period, ZoneInfo(zone), draw(st.sampled_from(list(Weekday))))
 
 
 @st.composite
-def spans_of_any_time(draw: st.DrawFn) -> Grid:
+def spans_of_any_time(draw: st.DrawFn) -> BucketGrid:
     """Up to three buckets from any millisecond to any other, as a comparison has."""
-    lengths = draw(st.lists(st.integers(1, 100 * DAY), min_size=1, max_size=3))
-    start = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(milliseconds=draw(st.integers(0, 400 * DAY)))
+    lengths = draw(st.lists(st.integers(1, 100 * DAY_MS), min_size=1, max_size=3))
+    start = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(milliseconds=draw(st.integers(0, 400 * DAY_MS)))
     edges = [to_ms(start)]
     for length in lengths:
         edges.append(edges[-1] + length)
-    return Grid(tuple(Run(first, last - first, 1) for first, last in pairwise(edges)))
+    return BucketGrid(tuple(BucketRun(first, last - first, 1) for first, last in pairwise(edges)))
 
 
-def pieces(found: dict[str, list[Span]], levels: Sequence[Source]) -> list[tuple[int, int, int, Source]]:
+def pieces(
+    found: dict[str, list[ReadSpan]], levels: Sequence[ReadingSource]
+) -> list[tuple[int, int, int, ReadingSource]]:
     """What is read for each bucket, one by one: its position, from where to where, and of which source."""
     return [
         (span.position + number, start, start + span.step, source)
@@ -73,14 +75,16 @@ def pieces(found: dict[str, list[Span]], levels: Sequence[Source]) -> list[tuple
 
 @settings(max_examples=examples(400))
 @given(made=st.one_of(grids(), spans_of_any_time()), levels=st.sampled_from(LEVELS))
-def test_every_bucket_is_read_once_from_rows_that_lie_wholly_in_it(made: Grid, levels: tuple[Source, ...]) -> None:
-    found = cover(made, levels).spans
+def test_every_bucket_is_read_once_from_rows_that_lie_wholly_in_it(
+    made: BucketGrid, levels: tuple[ReadingSource, ...]
+) -> None:
+    found = plan_reads(made, levels).spans
     assert set(found) <= {source.table for source in levels}
     for source in levels:
         for span in found.get(source.table, []):
             assert span.start < span.stop
             assert (span.stop - span.start) % span.step == 0
-            assert span.start % source.size == span.step % source.size == 0
+            assert span.start % source.interval_ms == span.step % source.interval_ms == 0
     of_bucket: dict[int, list[tuple[int, int]]] = {}
     for position, start, stop, _ in pieces(found, levels):
         of_bucket.setdefault(position, []).append((start, stop))
@@ -96,16 +100,18 @@ def test_every_bucket_is_read_once_from_rows_that_lie_wholly_in_it(made: Grid, l
 
 @settings(max_examples=examples(300))
 @given(made=st.one_of(grids(), spans_of_any_time()), levels=st.sampled_from(LEVELS[:2]))
-def test_no_finer_rows_are_read_where_a_coarser_one_holds_them_all(made: Grid, levels: tuple[Source, ...]) -> None:
-    for _, start, stop, source in pieces(cover(made, levels).spans, levels):
+def test_no_finer_rows_are_read_where_a_coarser_one_holds_them_all(
+    made: BucketGrid, levels: tuple[ReadingSource, ...]
+) -> None:
+    for _, start, stop, source in pieces(plan_reads(made, levels).spans, levels):
         for coarser in levels[: levels.index(source)]:
-            first = -(-start // coarser.size) * coarser.size
-            assert first + coarser.size > stop
+            first = -(-start // coarser.interval_ms) * coarser.interval_ms
+            assert first + coarser.interval_ms > stop
 
 
 @given(made=grids(), levels=st.sampled_from(LEVELS))
-def test_spans_that_follow_each_other_are_one(made: Grid, levels: tuple[Source, ...]) -> None:
-    for spans in cover(made, levels).spans.values():
+def test_spans_that_follow_each_other_are_one(made: BucketGrid, levels: tuple[ReadingSource, ...]) -> None:
+    for spans in plan_reads(made, levels).spans.values():
         for one, other in pairwise(spans):
             goes_on = other.position == one.position + (one.stop - one.start) // one.step
             assert not (goes_on and one.stop == other.start and one.step == other.step)
@@ -120,8 +126,8 @@ def test_spans_that_follow_each_other_are_one(made: Grid, levels: tuple[Source, 
 )
 def test_a_month_is_read_from_days_and_at_its_edges_from_readings(zone: str, expected: dict[str, int]) -> None:
     start = datetime(2025, 7, 1, tzinfo=ZoneInfo(zone))
-    made = grid(start, start + timedelta(days=31), Period.P1M, ZoneInfo(zone))
-    found = cover(made, (DAYS, READINGS)).spans
+    made = build_grid(start, start + timedelta(days=31), Period.P1M, ZoneInfo(zone))
+    found = plan_reads(made, (DAY_SOURCE, READING_SOURCE)).spans
     assert {table: len(spans) for table, spans in found.items()} == expected
 
 
@@ -143,13 +149,13 @@ def amounts(readings: dict[int, Reading]) -> list[int]:
         "revision": sum(revision for _, _, revision, _ in readings.values()),
         "received_at": max(received for *_, received in readings.values()),
     }
-    return [found[name] for name in AMOUNTS]
+    return [found[name] for name in AGGREGATE_COLUMNS]
 
 
 @settings(max_examples=examples(200))
 @given(made=grids(), levels=st.sampled_from(LEVELS), random=st.randoms(use_true_random=False), data=st.data())
 def test_parts_in_any_order_and_of_any_source_make_up_what_a_bucket_amounts_to(
-    made: Grid, levels: tuple[Source, ...], random: Random, data: st.DataObject
+    made: BucketGrid, levels: tuple[ReadingSource, ...], random: Random, data: st.DataObject
 ) -> None:
     length = made.stop - made.start
     reading = st.tuples(st.integers(-(10**15), 10**15), st.integers(0, 3), st.integers(0, 9), st.integers(0, 10**13))
@@ -161,19 +167,19 @@ def test_parts_in_any_order_and_of_any_source_make_up_what_a_bucket_amounts_to(
     random.shuffle(sources)
     for source in sources:
         rows = []
-        for position, start, stop, of in pieces(cover(made, levels).spans, levels):
+        for position, start, stop, of in pieces(plan_reads(made, levels).spans, levels):
             inside = {at: one for at, one in readings.items() if start <= at < stop}
             if of is source and inside:
                 rows.append((position, *amounts(inside)))
         random.shuffle(rows)
         if rows:
-            _put(found, key, [list(column) for column in zip(*rows, strict=True)])
+            _store_columns(found, key, [list(column) for column in zip(*rows, strict=True)])
     told = found[key]
     edges = made.edges
     for position in range(made.count):
         inside = {at: one for at, one in readings.items() if edges[position] <= at < edges[position + 1]}
-        expected = amounts(inside) if inside else [0] * len(AMOUNTS)
-        assert [getattr(told, name)[position] for name in AMOUNTS] == expected
+        expected = amounts(inside) if inside else [0] * len(AGGREGATE_COLUMNS)
+        assert [getattr(told, name)[position] for name in AGGREGATE_COLUMNS] == expected
     assert sum(told.count) == len(readings)
 
 
@@ -183,10 +189,10 @@ def test_what_comes_after_every_bucket_was_filled_at_once_is_added() -> None:
     later = {11: (7, 1, 2, 9)}
     found = {key: Aggregates.empty(3)}
     columns = zip(*((at // 10, *amounts({at: one})) for at, one in first.items()), strict=True)
-    _put(found, key, [list(column) for column in columns])
-    _put(found, key, [[1], *([amount] for amount in amounts(later))])
+    _store_columns(found, key, [list(column) for column in columns])
+    _store_columns(found, key, [[1], *([amount] for amount in amounts(later))])
     whole = {**first, **later}
     for position in range(3):
         inside = {at: one for at, one in whole.items() if at // 10 == position}
-        assert [getattr(found[key], name)[position] for name in AMOUNTS] == amounts(inside)
+        assert [getattr(found[key], name)[position] for name in AGGREGATE_COLUMNS] == amounts(inside)
     assert Counter(found[key].count) == {1: 2, 2: 1}

@@ -16,9 +16,9 @@ from wattgate.clock import utc_now
 from wattgate.db.engine import Database
 from wattgate.db.models import Tariff, Tenanted
 from wattgate.db.reader import fetch
-from wattgate.db.tenancy_guard import SCOPED, UnscopedStatement
+from wattgate.db.tenancy_guard import SCOPED_OPTION, UnscopedStatementError
 from wattgate.errors import BadInput, Unavailable
-from wattgate.tracer import NoSpans
+from wattgate.tracer import NoopTracer
 
 MODELS = sorted(
     (mapper.class_ for mapper in SQLModel._sa_registry.mappers if issubclass(mapper.class_, Tenanted)),
@@ -48,9 +48,9 @@ async def test_rows_are_those_that_sqlalchemy_gives(served: House, model: type[T
     own = table.columns["application_id"] == bindparam("application")
     statement = select(*table.columns).where(own).order_by(*table.primary_key)
     given = {"application": served.one.application_id}
-    async with served.gateway.database.reading() as reader:
-        found = await fetch(reader, statement, given, execution_options=SCOPED)
-        known = (await reader.execute(statement, given, execution_options=SCOPED)).all()
+    async with served.gateway.database.reader() as reader:
+        found = await fetch(reader, statement, given, execution_options=SCOPED_OPTION)
+        known = (await reader.execute(statement, given, execution_options=SCOPED_OPTION)).all()
     assert [tuple(row) for row in found] == [tuple(row) for row in known]
 
 
@@ -62,17 +62,17 @@ async def test_constants_of_a_statement_and_what_is_given_stand_in_their_places(
         col(Tariff.valid_from) <= bindparam("until"),
     )
     given = {"until": utc_now(), "application": served.one.application_id}
-    async with served.gateway.database.reading() as reader:
-        found = await fetch(reader, statement, given, execution_options=SCOPED)
-        known = (await reader.execute(statement, given, execution_options=SCOPED)).all()
+    async with served.gateway.database.reader() as reader:
+        found = await fetch(reader, statement, given, execution_options=SCOPED_OPTION)
+        known = (await reader.execute(statement, given, execution_options=SCOPED_OPTION)).all()
     assert [tuple(row) for row in found] == [tuple(row) for row in known] != []
 
 
 async def test_a_statement_that_names_no_application_raises(served: House) -> None:
     statement = select(col(Tariff.name))
-    async with served.gateway.database.reading() as reader:
-        assert await fetch(reader, statement, execution_options=SCOPED)
-        with pytest.raises(UnscopedStatement):
+    async with served.gateway.database.reader() as reader:
+        assert await fetch(reader, statement, execution_options=SCOPED_OPTION)
+        with pytest.raises(UnscopedStatementError):
             await fetch(reader, statement)
 
 
@@ -80,7 +80,7 @@ async def test_a_statement_that_names_no_application_raises(served: House) -> No
 async def test_a_value_that_cannot_be_is_bad_input(database: Database, value: Any) -> None:
     kind = "text" if isinstance(value, str) else "bigint"
     with pytest.raises(BadInput):
-        async with database.reading() as reader:
+        async with database.reader() as reader:
             await fetch(reader, text(f"SELECT CAST(:value AS {kind})"), {"value": value})
 
 
@@ -88,7 +88,7 @@ async def test_a_value_that_cannot_be_is_bad_input(database: Database, value: An
 async def test_a_server_that_is_not_well_is_told_as_unavailable(database: Database, state: str) -> None:
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(Unavailable):
-        async with database.reading() as reader:
+        async with database.reader() as reader:
             await fetch(reader, text(fault))
 
 
@@ -101,7 +101,7 @@ async def test_a_server_that_lets_nobody_in_is_told_as_unavailable(postgresql_ur
 
 async def test_a_fault_of_ours_is_told_as_it_is(database: Database) -> None:
     with pytest.raises(Exception, match="no_such_table"):
-        async with database.reading() as reader:
+        async with database.reader() as reader:
             await fetch(reader, text("SELECT 1 FROM no_such_table"))
     assert await _one(database)
 
@@ -109,7 +109,7 @@ async def test_a_fault_of_ours_is_told_as_it_is(database: Database) -> None:
 async def test_a_connection_that_the_server_has_closed_is_replaced(database: Database, postgresql_url: str) -> None:
     other = Database(postgresql_url)
     server_pid = await _pid(database)
-    async with other.reading() as reader:
+    async with other.reader() as reader:
         await reader.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": server_pid})
     await asyncio.sleep(0.1)  # the end of the connection has come
     assert await _pid(database) != server_pid
@@ -118,7 +118,7 @@ async def test_a_connection_that_the_server_has_closed_is_replaced(database: Dat
 
 async def test_a_connection_that_ends_in_a_statement_is_told_and_replaced(database: Database) -> None:
     with pytest.raises(Unavailable):
-        async with database.reading() as reader:
+        async with database.reader() as reader:
             await fetch(reader, text("SELECT pg_terminate_backend(pg_backend_pid())"))
     assert await _one(database)
 
@@ -129,7 +129,7 @@ async def test_whoever_is_cancelled_ends_the_statement_and_leaves_the_connection
     server_pid = await _pid(database)
 
     async def sleep() -> None:
-        async with database.reading() as reader:
+        async with database.reader() as reader:
             await fetch(reader, text("SELECT pg_sleep(60)"))
 
     async with asyncio.timeout(20):
@@ -142,7 +142,7 @@ async def test_on_sqlite_too_whoever_is_cancelled_ends_the_statement(tmp_path: P
     database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}", pool_size=1)
 
     async def count() -> None:
-        async with database.reading() as reader:
+        async with database.reader() as reader:
             await fetch(
                 reader, text("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
             )
@@ -157,7 +157,7 @@ async def test_on_sqlite_too_whoever_is_cancelled_ends_the_statement(tmp_path: P
 async def test_a_fault_of_sqlite_is_told_as_unavailable(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}")
     with pytest.raises(Unavailable):
-        async with database.reading() as reader:
+        async with database.reader() as reader:
             await fetch(reader, text("SELECT 1 FROM no_such_table"))
     assert await _one(database) == 1
     await database.close()
@@ -168,7 +168,7 @@ async def test_more_readers_than_connections_wait_for_each_other(either: Databas
 
 
 async def test_a_reader_executes_by_both_ways_on_one_connection(either: Database) -> None:
-    async with either.reading() as reader:
+    async with either.reader() as reader:
         assert (await reader.execute(text("SELECT 1"))).scalar_one() == 1
         assert [tuple(row) for row in await fetch(reader, text("SELECT 2"))] == [(2,)]
         assert (await reader.execute(text("SELECT 3"))).scalar_one() == 3
@@ -177,8 +177,8 @@ async def test_a_reader_executes_by_both_ways_on_one_connection(either: Database
 async def test_what_the_driver_executes_is_a_span(empty_url: str) -> None:
     told = []
 
-    class Told(NoSpans):
-        def statement(self, system: str, sql: str) -> AbstractContextManager[Any]:
+    class Told(NoopTracer):
+        def statement_span(self, system: str, sql: str) -> AbstractContextManager[Any]:
             return heard(system, sql)
 
     @contextmanager
@@ -186,21 +186,21 @@ async def test_what_the_driver_executes_is_a_span(empty_url: str) -> None:
         told.append((system, sql))
         yield
 
-    database = Database(empty_url, spans=Told())
-    async with database.reading() as reader:
+    database = Database(empty_url, tracer=Told())
+    async with database.reader() as reader:
         await fetch(reader, text("SELECT CAST(:n AS int)"), {"n": 7})
     await database.close()
-    place = "?" if database.sqlite else "$1"
-    assert told == [("sqlite" if database.sqlite else "postgresql", f"SELECT CAST({place} AS int)")]
+    place = "?" if database.is_sqlite else "$1"
+    assert told == [("sqlite" if database.is_sqlite else "postgresql", f"SELECT CAST({place} AS int)")]
 
 
 async def _one(database: Database) -> int:
-    async with database.reading() as reader:
+    async with database.reader() as reader:
         ((found,),) = await fetch(reader, text("SELECT 1"))
     return int(found)
 
 
 async def _pid(database: Database) -> int:
-    async with database.reading() as reader:
+    async with database.reader() as reader:
         ((found,),) = await fetch(reader, text("SELECT pg_backend_pid()"))
     return int(found)

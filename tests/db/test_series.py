@@ -19,7 +19,7 @@ from tests.support.house import House, operation
 from wattgate.clock import TimeRange
 from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.enums import BucketQuality, Function, Period, ReadingQuality, Weekday
-from wattgate.graphql.core.operation import Kind
+from wattgate.graphql.core.operation import OperationKind
 from wattgate.graphql.resolvers import readings, recording
 from wattgate.graphql.types import readings as types
 from wattgate.graphql.types import resources as resource_types
@@ -207,7 +207,7 @@ async def test_a_series_is_what_the_wall_clock_and_a_notebook_say(served: House,
         assert series.highest is not None
         assert series.lowest is not None
         assert (series.highest.value, series.lowest.value) == (max(values), min(values))
-    (told,) = await served.one.edge(operation("readings", Kind.QUERY).returns, "complete_to", [series])
+    (told,) = await served.one.edge(operation("readings", OperationKind.QUERY).returns, "complete_to", [series])
     if wanted_in_all and not gap:
         assert told == ended
     else:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattgate.delivery.channels.mail import Letter, compose, read
-from wattgate.delivery.mail_addresses import Mailbox, NotMailable, check_line, mailbox
+from wattgate.delivery.channels.mail import MailMessage, encode_mail, parse_mail
+from wattgate.delivery.mail_addresses import Mailbox, NotMailable, check_line, parse_mailbox
 
 LINK = "https://energy.example/unsubscribe/" + "a" * 120
 
@@ -28,21 +28,21 @@ SMUGGLED = [
 ]
 
 
-def letter(**more: Any) -> Letter:
+def letter(**more: Any) -> MailMessage:
     given = {
         "reference": "0f0e6a3e-5f5b-4a6e-8a55-8f3c2f0f2a10",
-        "sender": mailbox("Energy <alerts@energy.example>"),
-        "recipient": mailbox("user@example.org"),
+        "sender": parse_mailbox("Energy <alerts@energy.example>"),
+        "recipient": parse_mailbox("user@example.org"),
         "subject": "Your budget",
         "text": "You have used 80 % of your budget.\n",
         "html": "<p>You have used <b>80 %</b> of your budget.</p>\n",
         "written_at": datetime(2026, 3, 1, 12, 30, tzinfo=UTC),
     }
-    return Letter(**{**given, **more})
+    return MailMessage(**{**given, **more})
 
 
 def test_a_mail_has_a_text_and_html_and_says_what_it_is() -> None:
-    found = read(compose(letter(unsubscribe=LINK)))
+    found = parse_mail(encode_mail(letter(unsubscribe=LINK)))
     assert dict(found.items()) == {
         "From": "Energy <alerts@energy.example>",
         "To": "user@example.org",
@@ -64,11 +64,11 @@ def test_a_mail_has_a_text_and_html_and_says_what_it_is() -> None:
 
 
 def test_a_mail_without_html_is_a_plain_text() -> None:
-    assert read(compose(letter(html=None))).get_content_type() == "text/plain"
+    assert parse_mail(encode_mail(letter(html=None))).get_content_type() == "text/plain"
 
 
 def test_what_goes_over_the_wire_is_ascii_in_lines_that_every_server_takes() -> None:
-    written = compose(
+    written = encode_mail(
         letter(subject="Grüße — ⚡ " * 20, text="ü" * 3000 + "\n.\nend", html="<p>" + "x" * 5000 + "</p>")
     )
     assert written.isascii()
@@ -77,36 +77,36 @@ def test_what_goes_over_the_wire_is_ascii_in_lines_that_every_server_takes() -> 
 
 
 def test_a_letter_has_the_same_message_id_each_time_it_is_written() -> None:
-    assert read(compose(letter()))["Message-ID"] == read(compose(letter()))["Message-ID"]
+    assert parse_mail(encode_mail(letter()))["Message-ID"] == parse_mail(encode_mail(letter()))["Message-ID"]
 
 
 @pytest.mark.parametrize("subject", SMUGGLED)
 def test_a_subject_that_would_become_another_header_is_refused(subject: str) -> None:
     with pytest.raises(NotMailable):
-        compose(letter(subject=subject))
+        encode_mail(letter(subject=subject))
 
 
 @pytest.mark.parametrize("smuggled", SMUGGLED)
 def test_so_is_an_address_a_name_or_a_link_that_would(smuggled: str) -> None:
     for text in (f"{smuggled}@example.org", f"user@{smuggled}", f"{smuggled} <user@example.org>"):
         with pytest.raises(NotMailable):
-            mailbox(text)
+            parse_mailbox(text)
     for recipient in (
         Mailbox(smuggled, "example.org"),
         Mailbox("user", smuggled),
         Mailbox("u", "example.org", smuggled),
     ):
         with pytest.raises((NotMailable, ValueError)):
-            compose(letter(recipient=recipient))
+            encode_mail(letter(recipient=recipient))
     with pytest.raises(NotMailable):
-        compose(letter(unsubscribe=f"{LINK}{smuggled}"))
+        encode_mail(letter(unsubscribe=f"{LINK}{smuggled}"))
     with pytest.raises(NotMailable):
-        compose(letter(reference=smuggled))
+        encode_mail(letter(reference=smuggled))
 
 
 def test_half_a_character_in_the_body_is_refused() -> None:
     with pytest.raises(NotMailable):
-        compose(letter(text="\ud83d"))
+        encode_mail(letter(text="\ud83d"))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_half_a_character_in_the_body_is_refused() -> None:
 )
 def test_a_link_that_is_none_of_the_web_is_refused(link: str) -> None:
     with pytest.raises(NotMailable):
-        compose(letter(unsubscribe=link))
+        encode_mail(letter(unsubscribe=link))
 
 
 @given(st.text(max_size=400))
@@ -123,17 +123,17 @@ def test_any_subject_is_read_as_it_was_written_or_refused(subject: str) -> None:
         check_line(subject, "a subject")
     except NotMailable:
         with pytest.raises(NotMailable):
-            compose(letter(subject=subject))
+            encode_mail(letter(subject=subject))
     else:
-        assert read(compose(letter(subject=subject)))["Subject"] == " ".join(subject.split())
+        assert parse_mail(encode_mail(letter(subject=subject)))["Subject"] == " ".join(subject.split())
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_name_and_address_is_read_as_it_was_written_or_refused(name: str, address: str) -> None:
     for text in (f"{name} <user@example.org>", address, f"{address}@example.org", f"{name} <{address}>"):
         try:
-            found = mailbox(text)
-            written = compose(letter(recipient=found))
+            found = parse_mailbox(text)
+            written = encode_mail(letter(recipient=found))
         except NotMailable:
             continue
         told = Parser(_class=EmailMessage, policy=policy.default).parsestr(written.decode())["To"].addresses
@@ -158,7 +158,7 @@ def test_any_name_and_address_is_read_as_it_was_written_or_refused(name: str, ad
     ],
 )
 def test_an_address_is_known_however_it_is_written(written: str, address: str) -> None:
-    assert mailbox(written).address == address
+    assert parse_mailbox(written).address == address
 
 
 @pytest.mark.parametrize(
@@ -189,11 +189,11 @@ def test_an_address_is_known_however_it_is_written(written: str, address: str) -
 )
 def test_what_is_not_one_address_is_refused(written: str) -> None:
     with pytest.raises(NotMailable):
-        mailbox(written)
+        parse_mailbox(written)
 
 
 def test_an_address_that_is_not_ascii_is_written_as_it_is_and_the_rest_in_ascii() -> None:
-    written = compose(letter(recipient=mailbox("jürgen@bücher.example"), subject="Grüße"))
+    written = encode_mail(letter(recipient=parse_mailbox("jürgen@bücher.example"), subject="Grüße"))
     assert "To: jürgen@xn--bcher-kva.example\r\n".encode() in written
     assert written.replace("jürgen".encode(), b"").isascii()
-    assert read(written)["Subject"] == "Grüße"
+    assert parse_mail(written)["Subject"] == "Grüße"

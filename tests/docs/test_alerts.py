@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from wattgate.delivery.channels import push
-from wattgate.delivery.schedule import PUSH, WEBHOOK
+from wattgate.delivery.schedule import PUSH_SCHEDULE, WEBHOOK_SCHEDULE
 from wattgate.enums import NotificationState
 from wattgate.graphql.services import notifications, outbox
 
@@ -20,11 +20,11 @@ def first_cells(head: str) -> list[str]:
 def test_every_stage_stands_on_the_page() -> None:
     assert set(first_cells("| stage | status | what has happened |")) >= {
         notifications.ADDED,
-        notifications.WITHOUT_TEMPLATE,
-        notifications.IN_INBOX,
+        notifications.TEMPLATE_NOT_USED,
+        notifications.PUT_INTO_INBOX,
         notifications.NO_TOKENS,
         notifications.SENT,
-        notifications.FAILED_ATTEMPT,
+        notifications.ATTEMPT_FAILED,
         notifications.GIVEN_UP,
     }
 
@@ -34,13 +34,19 @@ def test_every_state_stands_on_the_page() -> None:
 
 
 def test_the_codes_of_failures_stand_on_the_page() -> None:
-    codes = {push.NO_TOKENS, push.TOKEN_REFUSED, push.NO_PROVIDER, push.PROVIDER_REFUSED, outbox.GIVEN_UP}
+    codes = {
+        push.NO_TOKENS_CODE,
+        push.TOKEN_REJECTED_CODE,
+        push.NO_PROVIDER_CODE,
+        push.PROVIDER_REJECTED_CODE,
+        outbox.RETRIES_EXHAUSTED,
+    }
     assert set(first_cells("| code | why |")) >= codes
 
 
 def test_the_schedules_stand_on_the_page() -> None:
     units = {"s": 1, "min": 60, "h": 3600}
-    for kind, schedule in (("push", PUSH), ("webhooks", WEBHOOK)):
+    for kind, schedule in (("push", PUSH_SCHEDULE), ("webhooks", WEBHOOK_SCHEDULE)):
         (row,) = re.findall(rf"^\| {kind} \| after (.*) \|$", PAGE, re.MULTILINE)
         told = [int(number) * units[unit] for number, unit in re.findall(r"(\d+) (s|min|h)\b", row)]
         assert told == [pause.total_seconds() for pause in schedule.pauses]

@@ -25,7 +25,7 @@ from tests.support.node import Node
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate import errors
-from wattgate.app.server.factory import assemble, create_app
+from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -178,7 +178,7 @@ class Place:
 @asynccontextmanager
 async def place(folder: Path, **more: Any) -> AsyncIterator[Place]:
     settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **more)
-    gateway = assemble(settings)
+    gateway = build_gateway(settings)
     try:
         await bring_up(gateway.database)
         tenant = await settle(gateway, "one")

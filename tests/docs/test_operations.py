@@ -11,16 +11,16 @@ from starlette.applications import Starlette
 
 from tests.support.redis_server import redis_server
 from tests.support.watching import reading
-from wattgate.app.observability.logs import Json
-from wattgate.app.server.serving import config
+from wattgate.app.observability.logs import JsonFormatter
+from wattgate.app.server.serving import build_uvicorn_config
 from wattgate.app.settings import Settings
 from wattgate.enums import TRACE_ID
 from wattgate.metrics import METRICS
 from wattgate.principal import Principal, Role
-from wattgate.realtime.bus import KEPT_ENTRIES
-from wattgate.realtime.bus.commands import CONNECTIONS, key_of
+from wattgate.realtime.bus import MIN_RETAINED_ENTRIES
+from wattgate.realtime.bus.commands import MAX_CONNECTIONS, stream_key
 from wattgate.realtime.bus.redis import RedisBus
-from wattgate.realtime.server_address import Address
+from wattgate.realtime.server_address import ServerAddress
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = (DOCS / "how-to" / "operate.md").read_text()
@@ -86,7 +86,9 @@ async def test_the_fields_of_a_log_line_are_those_of_the_page() -> None:
     record = logging.getLogger("wattgate").makeRecord(
         "wattgate", logging.ERROR, __file__, 1, "it failed", (), failed, extra={"caller": caller}
     )
-    assert [f"`{name}`" for name in json.loads(Json().format(record))] == [name for (name,) in cells("fields", 0)]
+    assert [f"`{name}`" for name in json.loads(JsonFormatter().format(record))] == [
+        name for (name,) in cells("fields", 0)
+    ]
 
 
 def test_the_settings_that_the_page_names_are_there() -> None:
@@ -95,21 +97,21 @@ def test_the_settings_that_the_page_names_are_there() -> None:
 
 
 def test_the_page_says_for_how_long_idle_connections_are_kept() -> None:
-    kept = config(Starlette()).timeout_keep_alive
+    kept = build_uvicorn_config(Starlette()).timeout_keep_alive
     assert f"the gateway keeps them for {kept} seconds" in " ".join(PAGE.split())
 
 
 async def test_a_full_stream_takes_no_more_memory_of_redis_than_the_page_says(tmp_path: Path) -> None:
     topic = f"readings:{uuid4()}"
     async with redis_server(tmp_path, "--appendonly", "no") as server:
-        bus = RedisBus(Address.at(server.url))
+        bus = RedisBus(ServerAddress.from_redis_url(server.url))
         async with bus:
-            await bus.open([topic])
-            for n in range(4 * KEPT_ENTRIES):
+            await bus.open_topics([topic])
+            for n in range(4 * MIN_RETAINED_ENTRIES):
                 await bus.publish([reading(topic, n)])
-            used = await server.command("MEMORY", "USAGE", key_of(topic), "SAMPLES", "0")
+            used = await server.command("MEMORY", "USAGE", stream_key(topic), "SAMPLES", "0")
     assert 0 < int(used) < FULL_STREAM
     said = " ".join(PAGE.split())
     assert f"less than {FULL_STREAM // 1024} KiB" in said
-    assert f"of {KEPT_ENTRIES} events at least" in said
-    assert f"up to {CONNECTIONS} connections for commands" in said
+    assert f"of {MIN_RETAINED_ENTRIES} events at least" in said
+    assert f"up to {MAX_CONNECTIONS} connections for commands" in said

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.calendar import label
 from tests.support.chance import examples
 from wattgate.clock import from_ms
-from wattgate.energy.buckets import Grid, at_most, grid, longest
+from wattgate.energy.buckets import BucketGrid, build_grid, max_bucket_count, max_range
 from wattgate.enums import Period, Weekday
 
 ZONES = ["UTC", "Europe/London", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Cairo"]
@@ -20,7 +20,7 @@ START = datetime(2015, 1, 1, tzinfo=UTC)
 
 
 def edges(start: datetime, stop: datetime, period: Period, zone: ZoneInfo) -> list[datetime]:
-    return [from_ms(edge) for edge in grid(start, stop, period, zone).edges]
+    return [from_ms(edge) for edge in build_grid(start, stop, period, zone).edges]
 
 
 @settings(max_examples=examples(150))
@@ -36,7 +36,7 @@ def test_buckets_are_what_the_wall_clock_says(first: int, length: int, period: P
     assert found == sorted(set(found))
     assert found[0] <= start < found[1]
     assert found[-2] < stop <= found[-1]
-    assert len(found) - 1 <= at_most(start, stop, period)
+    assert len(found) - 1 <= max_bucket_count(start, stop, period)
     # minute by minute: the label changes exactly where a bucket begins
     position, minute = 0, start
     before = label(start, period, ZoneInfo(zone))
@@ -85,7 +85,7 @@ def test_a_grid_is_as_few_runs_as_can_be_and_its_count_is_theirs(
     first: int, length: int, period: Period, zone: str
 ) -> None:
     start, stop = START + timedelta(minutes=first), START + timedelta(minutes=first + length)
-    found: Grid = grid(start, stop, period, ZoneInfo(zone))
+    found: BucketGrid = build_grid(start, stop, period, ZoneInfo(zone))
     assert found.count == len(found.edges) - 1
     assert (found.edges[0], found.edges[-1]) == (found.start, found.stop)
     for one, following in pairwise(found.runs):
@@ -96,7 +96,9 @@ def test_a_grid_is_as_few_runs_as_can_be_and_its_count_is_theirs(
 @pytest.mark.parametrize("week_start", list(Weekday))
 def test_weeks_start_on_the_weekday_that_is_asked(week_start: Weekday) -> None:
     zone = ZoneInfo("Europe/London")
-    weeks = grid(datetime(2026, 3, 1, tzinfo=zone), datetime(2026, 5, 1, tzinfo=zone), Period.P1W, zone, week_start)
+    weeks = build_grid(
+        datetime(2026, 3, 1, tzinfo=zone), datetime(2026, 5, 1, tzinfo=zone), Period.P1W, zone, week_start
+    )
     starts = [from_ms(edge).astimezone(zone) for edge in weeks.edges]
     assert {(start.weekday(), start.hour, start.minute) for start in starts} == {(week_start.value, 0, 0)}
     assert starts[0] <= datetime(2026, 3, 1, tzinfo=zone) < starts[1]
@@ -113,5 +115,5 @@ def test_the_longest_span_of_a_count_of_buckets_has_no_more_wherever_it_begins(
     first: int, period: Period, zone: str
 ) -> None:
     start = START + timedelta(minutes=first)
-    stop = start + longest(period, 12)
-    assert grid(start, stop, period, ZoneInfo(zone)).count <= at_most(start, stop, period) <= 12
+    stop = start + max_range(period, 12)
+    assert build_grid(start, stop, period, ZoneInfo(zone)).count <= max_bucket_count(start, stop, period) <= 12

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wattgate.db.models import NetworkState
-from wattgate.energy.meter_messages import Measured, MeterMessage, Unreadable, read_message
+from wattgate.energy.meter_messages import Measurement, MeterMessage, MeterMessageError, parse_message
 
 MAC = "BCDDC2C6A91C"
 ELECTRICITY_TOPIC, GAS_TOPIC, STATE_TOPIC = (
@@ -104,7 +104,7 @@ def cloud(demand: str = "00000643", **changes: Any) -> dict[str, Any]:
 
 
 def read(topic: str, payload: Any) -> MeterMessage:
-    return read_message(topic, json.dumps(payload).encode())
+    return parse_message(topic, json.dumps(payload).encode())
 
 
 def values(message: MeterMessage) -> dict[str, str]:
@@ -113,7 +113,7 @@ def values(message: MeterMessage) -> dict[str, str]:
 
 def test_an_electricity_message_gives_power_registers_and_prices_in_pence() -> None:
     message = read(ELECTRICITY_TOPIC, electricity())
-    assert (message.hardware_id, message.at, message.state, message.unreadable) == (MAC, AT, None, ())
+    assert (message.hardware_id, message.at, message.network_state, message.problems) == (MAC, AT, None, ())
     assert values(message) == {
         "electricity.consumption POWER W": "425",
         "electricity.consumption REGISTER kWh": "15254.827",
@@ -139,26 +139,26 @@ def test_power_and_export_of_gas_which_old_firmware_tells_are_passed_over() -> N
     payload["gasmeter"]["energy"]["export"] = {"cumulative": 3.0, "units": "kWh"}
     message = read(GAS_TOPIC, payload)
     assert values(message) == values(read(GAS_TOPIC, gas()))
-    assert message.unreadable == ()
+    assert message.problems == ()
 
 
 def test_a_gas_register_in_the_billions_is_not_believed_and_the_rest_is() -> None:
     message = read(GAS_TOPIC, gas(cumulative=3422879123.0))
     assert "gas.consumption REGISTER kWh" not in values(message)
     assert "gas.consumption VOLUME m3" in values(message)
-    assert message.unreadable == ("REGISTER is more than 100,000,000 kWh",)
+    assert message.problems == ("REGISTER is more than 100,000,000 kWh",)
 
 
 def test_volume_in_a_unit_that_is_none_of_volume_is_not_read() -> None:
     message = read(GAS_TOPIC, gas(cumulativevolunits="kWh"))
     assert "gas.consumption VOLUME m3" not in values(message)
-    assert message.unreadable == ("the unit of VOLUME is none of m3",)
+    assert message.problems == ("the unit of VOLUME is none of m3",)
 
 
 def test_a_state_message_tells_of_the_display() -> None:
     message = read(STATE_TOPIC, STATE)
     assert message.values == ()
-    assert message.state == NetworkState(
+    assert message.network_state == NetworkState(
         at=AT,
         software="v2.0.2",
         hardware="GLOW-IHD-02-1v4-SMETS2",
@@ -171,14 +171,14 @@ def test_a_state_message_tells_of_the_display() -> None:
 
 def test_a_cloud_message_gives_what_its_hexadecimal_attributes_mean() -> None:
     message = read(CLOUD_TOPIC, cloud())
-    assert (message.hardware_id, message.at, message.unreadable) == (MAC, AT, ())
+    assert (message.hardware_id, message.at, message.problems) == (MAC, AT, ())
     assert values(message) == {
         "electricity.consumption POWER W": "1603",
         "electricity.consumption REGISTER kWh": "26872.589",
         "electricity.export REGISTER kWh": "0.032",
         "gas.consumption VOLUME m3": "3276.627",
     }
-    assert message.state == NetworkState(
+    assert message.network_state == NetworkState(
         at=AT, hardware="GLOW-IHD-01-1v4-SMETS2", smets_version="SMETS2", rssi=-75, lqi=100, status="joined"
     )
 
@@ -202,7 +202,7 @@ def test_demand_has_a_sign_however_many_bits_it_comes_with(demand: str, watts: s
 def test_the_cloud_s_code_for_no_power_is_no_value(demand: str) -> None:
     message = read(CLOUD_TOPIC, cloud(demand))
     assert "electricity.consumption POWER W" not in values(message)
-    assert message.unreadable == ()
+    assert message.problems == ()
 
 
 @pytest.mark.parametrize(("value", "units"), [(-8388.608, "kW"), (-8388608, "W"), (None, "kW")])
@@ -210,7 +210,7 @@ def test_the_local_code_for_no_power_is_no_value(value: Any, units: str) -> None
     message = read(ELECTRICITY_TOPIC, electricity(power={"value": value, "units": units}))
     assert "electricity.consumption POWER W" not in values(message)
     assert "electricity.consumption REGISTER kWh" in values(message)
-    assert message.unreadable == ()
+    assert message.problems == ()
 
 
 @pytest.mark.parametrize(
@@ -231,14 +231,14 @@ def test_zero_registers_and_prices_are_what_a_display_tells_before_it_knows() ->
     price = {"unitrate": 0.0, "standingcharge": 0}
     message = read(ELECTRICITY_TOPIC, electricity(energy={"export": nothing, "import": {**nothing, "price": price}}))
     assert values(message) == {"electricity.consumption POWER W": "425"}
-    assert message.unreadable == ()
+    assert message.problems == ()
 
 
 def test_pounds_become_pence_and_kilowatts_watts_without_a_rounding_error() -> None:
     text = json.dumps(electricity()).replace("0.16401", "0.1640100000000000000001").replace("0.425", "0.4250000001")
-    message = read_message(ELECTRICITY_TOPIC, text.encode())
-    assert Measured("electricity.consumption", "RATE", Decimal("16.40100000000000000001"), "pence") in message.values
-    assert Measured("electricity.consumption", "POWER", Decimal("425.0000001"), "W") in message.values
+    message = parse_message(ELECTRICITY_TOPIC, text.encode())
+    assert Measurement("electricity.consumption", "RATE", Decimal("16.40100000000000000001"), "pence") in message.values
+    assert Measurement("electricity.consumption", "POWER", Decimal("425.0000001"), "W") in message.values
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_pounds_become_pence_and_kilowatts_watts_without_a_rounding_error() -> N
 )
 def test_sections_may_be_missing_from_a_local_message(payload: Any) -> None:
     message = read(ELECTRICITY_TOPIC, payload)
-    assert (message.at, message.values, message.unreadable) == (AT, (), ())
+    assert (message.at, message.values, message.problems) == (AT, (), ())
 
 
 @pytest.mark.parametrize("meter", ["elecMtr", "gasMtr", "pan"])
@@ -259,8 +259,8 @@ def test_sections_may_be_missing_from_a_local_message(payload: Any) -> None:
 def test_sections_may_be_missing_from_a_cloud_message(meter: str, left: Any) -> None:
     whole, partial = read(CLOUD_TOPIC, cloud()), read(CLOUD_TOPIC, cloud(**{meter: left}))
     assert set(partial.values) < set(whole.values) or meter == "pan"
-    assert partial.unreadable == ()
-    assert (partial.state is None) is (meter == "pan" and left is None)
+    assert partial.problems == ()
+    assert (partial.network_state is None) is (meter == "pan" and left is None)
 
 
 def test_a_cloud_register_without_a_scale_is_not_guessed() -> None:
@@ -269,7 +269,7 @@ def test_a_cloud_register_without_a_scale_is_not_guessed() -> None:
     payload["gasMtr"]["0702"]["03"]["02"] = "00000000"
     message = read(CLOUD_TOPIC, payload)
     assert values(message) == {"electricity.consumption POWER W": "1603"}
-    assert set(message.unreadable) == {
+    assert set(message.problems) == {
         "elecMtr names no unit and scale for its register",
         "gasMtr names no unit and scale for its register",
     }
@@ -280,7 +280,7 @@ def test_a_cloud_register_of_all_ones_is_no_value() -> None:
     payload["elecMtr"]["0702"]["00"]["00"] = "FFFFFFFFFFFF"
     message = read(CLOUD_TOPIC, payload)
     assert "electricity.consumption REGISTER kWh" not in values(message)
-    assert message.unreadable == ()
+    assert message.problems == ()
 
 
 def test_gas_that_the_cloud_counts_in_kilowatt_hours_is_energy() -> None:
@@ -328,8 +328,8 @@ def test_whatever_stands_before_the_hardware_id_is_the_prefix(prefix: str) -> No
     ],
 )
 def test_what_is_no_message_is_refused_with_a_reason(topic: str, payload: bytes, reason: str) -> None:
-    with pytest.raises(Unreadable) as told:
-        read_message(topic, payload)
+    with pytest.raises(MeterMessageError) as told:
+        parse_message(topic, payload)
     assert str(told.value) == reason
 
 
@@ -348,15 +348,15 @@ def test_what_is_no_message_is_refused_with_a_reason(topic: str, payload: bytes,
 )
 def test_a_part_that_cannot_be_read_leaves_the_others_as_they_are(power: Any, reason: str) -> None:
     message = read(ELECTRICITY_TOPIC, electricity(power=power))
-    assert message.unreadable == (reason,)
+    assert message.problems == (reason,)
     assert "electricity.consumption REGISTER kWh" in values(message)
 
 
 def test_a_display_says_of_itself_what_can_be_kept() -> None:
     han = {"rssi": 2**40, "status": "joi\u0000ned", "lqi": "48"}
     message = read(STATE_TOPIC, {**STATE, "han": han, "hardware": "x" * 65, "software": None})
-    assert message.state == NetworkState(at=AT, smets_version="SMETS2")
-    assert len(message.unreadable) == 4
+    assert message.network_state == NetworkState(at=AT, smets_version="SMETS2")
+    assert len(message.problems) == 4
 
 
 JSON = st.recursive(
@@ -368,8 +368,8 @@ JSON = st.recursive(
 
 def refused_or_read(topic: str, payload: bytes) -> None:
     try:
-        message = read_message(topic, payload)
-    except Unreadable:
+        message = parse_message(topic, payload)
+    except MeterMessageError:
         return
     assert all(value.value.is_finite() for value in message.values)
     assert message.at.tzinfo is UTC

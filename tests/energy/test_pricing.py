@@ -25,9 +25,18 @@ from tests.support.pricing import (
 )
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffBand
-from wattgate.energy.pricing import Bill, Sample, by_bucket, exactly, explain, half_up, priced, rounded
-from wattgate.energy.tariffs import problems_of
-from wattgate.energy.timeline import Price, Prices, reach, spans, standing
+from wattgate.energy.pricing import (
+    Bill,
+    EnergySample,
+    build_bill,
+    cost_by_bucket,
+    divide_half_up,
+    price_samples,
+    round_half_up,
+    to_decimal,
+)
+from wattgate.energy.tariffs import find_problems
+from wattgate.energy.timeline import Price, PricesByTariff, energy_needed_from, rate_spans, standing_charge_days
 from wattgate.enums import CostLineKind, Period, TariffKind, Weekday
 
 LONDON = ZoneInfo("Europe/London")
@@ -40,13 +49,15 @@ EDGES = st.integers(0, 47).map(lambda slot: f"{slot // 2:02d}:{slot % 2 * 30:02d
 VAT = st.sampled_from([Decimal(0), Decimal(5), Decimal("17.5"), Decimal(20)])
 
 
-def bill_of(samples: Sequence[Sample], tariffs: Sequence[Tariff], start: int, stop: int, prices: Prices) -> Bill:
+def bill_of(
+    samples: Sequence[EnergySample], tariffs: Sequence[Tariff], start: int, stop: int, prices: PricesByTariff
+) -> Bill:
     before = [one for one in samples if one.at < stop]
-    pieces = priced(before, spans(tariffs, prices, start, stop), start)
-    return explain(pieces, (one for _, one in standing(tariffs, start, stop)), "kWh")
+    pieces = price_samples(before, rate_spans(tariffs, prices, start, stop), start)
+    return build_bill(pieces, (one for _, one in standing_charge_days(tariffs, start, stop)), "kWh")
 
 
-def bill(samples: Sequence[Sample], *tariffs: Tariff, prices: Prices | None = None) -> Bill:
+def bill(samples: Sequence[EnergySample], *tariffs: Tariff, prices: PricesByTariff | None = None) -> Bill:
     """The bill for all samples, from the first one's start to the last one's end."""
     return bill_of(samples, tariffs, samples[0].at, samples[-1].at + to_ms(from_ms(0) + HALF_HOUR), prices or {})
 
@@ -63,7 +74,7 @@ def some_bands(draw: st.DrawFn) -> list[TariffBand]:
         days = draw(st.lists(st.sampled_from(EVERY_DAY), min_size=1, unique=True))
         one = TariffBand(f"band {number}", draw(MILLIPENCE), days, draw(EDGES), draw(EDGES))
         trial = tariff(TariffKind.TIME_OF_USE, bands=[*kept, one], rate=Decimal(1))
-        if not any("overlaps" in problem.message for problem in problems_of(trial, FOREVER)):
+        if not any("overlaps" in problem.message for problem in find_problems(trial, FOREVER)):
             kept.append(one)
     return kept
 
@@ -93,7 +104,7 @@ def some_tariff(draw: st.DrawFn, number: int, valid_from: datetime) -> Tariff:
 
 
 @st.composite
-def some_case(draw: st.DrawFn) -> tuple[list[Sample], list[Tariff], Prices, int, int]:
+def some_case(draw: st.DrawFn) -> tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int]:
     """Half hours with holes around some clock change, priced by up to four tariffs one after another."""
     changes = [datetime(year, month, day, tzinfo=UTC) for year in (2010, 2026) for month, day in ((3, 14), (3, 29))]
     changes += [
@@ -106,7 +117,7 @@ def some_case(draw: st.DrawFn) -> tuple[list[Sample], list[Tariff], Prices, int,
     watt_hours = draw(st.lists(st.integers(-20, 60), min_size=1, max_size=30))
     holes = draw(st.sets(st.integers(0, count), max_size=20))
     samples = [
-        Sample(to_ms(first + n * HALF_HOUR), watt_hours[n % len(watt_hours)] * 10**6, n % 7 == 3)
+        EnergySample(to_ms(first + n * HALF_HOUR), watt_hours[n % len(watt_hours)] * 10**6, n % 7 == 3)
         for n in range(count)
         if n not in holes
     ]
@@ -126,11 +137,11 @@ def some_case(draw: st.DrawFn) -> tuple[list[Sample], list[Tariff], Prices, int,
 @settings(max_examples=examples(250))
 @given(case=some_case())
 def test_every_sample_costs_what_a_patient_clerk_would_say(
-    case: tuple[list[Sample], list[Tariff], Prices, int, int],
+    case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int],
 ) -> None:
     samples, tariffs, prices, start, stop = case
-    needed = [one for one in samples if one.at >= reach(tariffs, start, stop)]
-    pieces = list(priced(needed, spans(tariffs, prices, start, stop), start))
+    needed = [one for one in samples if one.at >= energy_needed_from(tariffs, start, stop)]
+    pieces = list(price_samples(needed, rate_spans(tariffs, prices, start, stop), start))
     found = {
         at: (
             sum(piece.energy for piece in parts),
@@ -150,7 +161,7 @@ def test_every_sample_costs_what_a_patient_clerk_would_say(
 @settings(max_examples=examples(150))
 @given(case=some_case())
 def test_lines_and_vat_add_up_to_the_total_which_is_as_near_to_the_exact_one_as_its_roundings_allow(
-    case: tuple[list[Sample], list[Tariff], Prices, int, int],
+    case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int],
 ) -> None:
     samples, tariffs, prices, start, stop = case
     made = bill_of(samples, tariffs, start, stop, prices)
@@ -167,7 +178,7 @@ def test_lines_and_vat_add_up_to_the_total_which_is_as_near_to_the_exact_one_as_
 @settings(max_examples=examples(150))
 @given(case=some_case(), cut=st.integers(1, 400))
 def test_what_adjoining_ranges_cost_exactly_is_what_the_whole_costs(
-    case: tuple[list[Sample], list[Tariff], Prices, int, int], cut: int
+    case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int], cut: int
 ) -> None:
     samples, tariffs, prices, start, stop = case
     middle = min(start + cut * 1_800_000, stop)
@@ -183,25 +194,34 @@ def _pairs(start: int, middle: int, stop: int) -> list[tuple[int, int]]:
 @settings(max_examples=examples(100))
 @given(case=some_case(), step=st.integers(1, 96))
 def test_buckets_hold_the_exact_cost_of_the_energy_and_nothing_of_the_standing_charge(
-    case: tuple[list[Sample], list[Tariff], Prices, int, int], step: int
+    case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int], step: int
 ) -> None:
     samples, tariffs, prices, start, stop = case
     edges = [*range(start, stop, step * 1_800_000), stop]
-    buckets = by_bucket(priced(samples, spans(tariffs, prices, start, stop), start), edges)
+    buckets = cost_by_bucket(price_samples(samples, rate_spans(tariffs, prices, start, stop), start), edges)
     free = [one.model_copy(update={"standing_charge": Decimal(0)}) for one in tariffs]
     made = bill_of(samples, free, start, stop, prices)
     assert sum((one.pence for one in buckets.values()), Decimal(0)) == made.exact
     assert sum(one.count for one in buckets.values()) == sum(one.at >= start for one in samples)
     assert sum(one.estimated for one in buckets.values()) == sum(one.at >= start and one.estimated for one in samples)
-    assert exactly(sum(one.unpriced_energy for one in buckets.values()), 9) == made.unpriced
+    assert to_decimal(sum(one.unpriced_energy for one in buckets.values()), 9) == made.unpriced
 
 
 @given(amount=st.integers(-(10**12), 10**12), places=st.integers(0, 6))
 def test_the_one_rounding_rule_is_half_up_away_from_zero(amount: int, places: int) -> None:
     exact = Decimal(amount).scaleb(-places)
-    assert half_up(amount, 10**places) == exact.quantize(Decimal(1), rounding=ROUND_HALF_UP) == rounded(exact, 0)
-    assert exactly(amount, places) == exact
-    assert (half_up(5, 2), half_up(-5, 2), half_up(-1, 2), half_up(49, 100)) == (3, -3, -1, 0)
+    assert (
+        divide_half_up(amount, 10**places)
+        == exact.quantize(Decimal(1), rounding=ROUND_HALF_UP)
+        == round_half_up(exact, 0)
+    )
+    assert to_decimal(amount, places) == exact
+    assert (divide_half_up(5, 2), divide_half_up(-5, 2), divide_half_up(-1, 2), divide_half_up(49, 100)) == (
+        3,
+        -3,
+        -1,
+        0,
+    )
 
 
 def test_a_band_across_midnight_belongs_to_the_weekday_on_which_it_starts() -> None:
@@ -234,7 +254,9 @@ def test_a_sample_that_crosses_the_limit_of_a_block_is_split_there() -> None:
         time_zone="UTC",
     )
     start = datetime(2026, 1, 9, tzinfo=UTC)
-    made = bill([Sample(to_ms(start), energy("1"), False), Sample(to_ms(start + HALF_HOUR), energy("1"), True)], one)
+    made = bill(
+        [EnergySample(to_ms(start), energy("1"), False), EnergySample(to_ms(start + HALF_HOUR), energy("1"), True)], one
+    )
     assert lines(made) == [("block 1", "1.2", "12"), ("block 2", "0.3", "6"), ("block 3", "0.5", "20")]
     assert [line.estimated for line in made.lines] == [True, True, True]
 
@@ -244,7 +266,7 @@ def test_blocks_count_from_the_start_of_their_period_also_where_less_is_asked_fo
     start, stop = (datetime(2026, 7, day, tzinfo=LONDON).astimezone(UTC) for day in (1, 2))
     day = half_hours(start, stop)
     evening = to_ms(stop - timedelta(hours=1))
-    assert reach([one], evening, to_ms(stop)) == to_ms(start)
+    assert energy_needed_from([one], evening, to_ms(stop)) == to_ms(start)
     assert lines(bill_of(day, [one], evening, to_ms(stop), {})) == [("block 2", "1", "20")]
 
 

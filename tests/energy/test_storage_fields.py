@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from wattgate.clock import from_ms
 from wattgate.db.models import StorageDefinition, StorageField
-from wattgate.energy.storage_fields import MAX_SCALED, Field, Refused, fields_of
-from wattgate.energy.storage_limits import Limits
+from wattgate.energy.storage_fields import MAX_STORED_VALUE, ReadingField, StorageError, parse_fields
+from wattgate.energy.storage_limits import StorageLimits
 
 
 class Changes(TypedDict, total=False):
@@ -23,10 +23,12 @@ class Changes(TypedDict, total=False):
     interval: str
 
 
-def defined(datatype: str = "fixedpoint(3)", negative: bool = False, **changes: Unpack[Changes]) -> tuple[Field, ...]:
+def defined(
+    datatype: str = "fixedpoint(3)", negative: bool = False, **changes: Unpack[Changes]
+) -> tuple[ReadingField, ...]:
     field = StorageField(field_name="ENERGY", unit="kWh", datatype=datatype, negative=negative)
     given: Changes = {"type": "timeseries", "sampling": "regular", "start": "2014-01-06T00:00:00+00:00", **changes}
-    return fields_of([StorageDefinition(fields=[field], **given)])
+    return parse_fields([StorageDefinition(fields=[field], **given)])
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,7 @@ def test_the_datatypes_that_are_known(datatype: str, decimals: int) -> None:
 
 @pytest.mark.parametrize("datatype", ["", "float", "fixedpoint", "fixedpoint(10)", "fixedpoint(-1)", "text(3)"])
 def test_a_datatype_that_is_not_known_is_refused(datatype: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(StorageError):
         defined(datatype)
 
 
@@ -70,29 +72,29 @@ def test_regular_sampling_without_an_interval_is_half_hourly_and_irregular_has_n
     ],
 )
 def test_a_definition_that_makes_no_sense_is_refused(changes: Changes) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(StorageError):
         defined(**changes)
 
 
 def test_a_type_without_fields_and_one_with_a_name_twice_are_refused() -> None:
     field = StorageField(field_name="ENERGY", unit="kWh", datatype="integer")
     for fields in ([], [field, field]):
-        with pytest.raises(Refused):
-            fields_of([StorageDefinition("timeseries", "regular", "2014-01-06T00:00:00Z", fields)])
+        with pytest.raises(StorageError):
+            parse_fields([StorageDefinition("timeseries", "regular", "2014-01-06T00:00:00Z", fields)])
 
 
-@given(st.integers(-MAX_SCALED, MAX_SCALED), st.integers(0, 9))
+@given(st.integers(-MAX_STORED_VALUE, MAX_STORED_VALUE), st.integers(0, 9))
 def test_every_value_that_fits_comes_back_as_it_was(scaled: int, decimals: int) -> None:
     (field,) = defined(f"fixedpoint({decimals})", negative=True)
     value = Decimal(scaled).scaleb(-decimals)
-    assert field.scaled(value) == scaled
-    assert Decimal(repr(field.number(scaled))) == value
+    assert field.to_stored(value) == scaled
+    assert Decimal(repr(field.from_stored(scaled))) == value
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1000000000000", "0.0001", "-0.001"])
 def test_a_value_that_does_not_fit_is_refused(value: str) -> None:
-    with pytest.raises(Refused):
-        defined()[0].scaled(Decimal(value))
+    with pytest.raises(StorageError):
+        defined()[0].to_stored(Decimal(value))
 
 
 @given(
@@ -118,7 +120,7 @@ def test_many_readings_at_once_are_taken_exactly_as_one_by_one(given: list[tuple
     places = np.array([place % len(known) for place, _, _ in given])
     at = np.array([known[place % len(known)].start_ms + ahead for place, _, ahead in given])
     values = np.array([value for _, value, _ in given])
-    scaled, good = Limits.of(known, oldest).taken(places, at, values, now)
+    scaled, good = StorageLimits.from_fields(known, oldest).encode(places, at, values, now)
     for place, ms, value, stored, taken in zip(places, at, values, scaled, good, strict=True):
         try:
             field = known[place]
@@ -126,11 +128,11 @@ def test_many_readings_at_once_are_taken_exactly_as_one_by_one(given: list[tuple
             alone = field.scaled(Decimal(repr(float(value))))
             assert bool(taken) == (ms >= oldest[place])
             assert not taken or stored == alone
-        except Refused:
+        except StorageError:
             assert not taken
 
 
 @pytest.mark.parametrize(("interval", "hourly"), [("PT30M", False), ("PT15M", False), ("PT10M", True), ("PT10S", True)])
 def test_hours_are_rolled_up_where_there_are_more_than_four_samples_in_one(interval: str, hourly: bool) -> None:
-    assert defined(interval=interval)[0].hourly is hourly
-    assert defined(sampling="irregular")[0].hourly
+    assert defined(interval=interval)[0].has_hourly_rollup is hourly
+    assert defined(sampling="irregular")[0].has_hourly_rollup

@@ -24,7 +24,7 @@ from tests.support.postgresql_server import PostgresqlServer, postgresql_server
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import bring_up
 from tests.support.tables import check_rollups
-from wattgate.app.server.factory import assemble
+from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import from_ms
 from wattgate.graphql.resolvers import tokens as identity
@@ -237,7 +237,7 @@ async def running_street(folder: Path) -> AsyncIterator[Street]:
         (folder / "redis").mkdir()
         postgresql = await stack.enter_async_context(postgresql_server())
         redis = await stack.enter_async_context(redis_server(folder / "redis"))
-        gateway = assemble(Settings(_env_file=None, database_url=postgresql.url))
+        gateway = build_gateway(Settings(_env_file=None, database_url=postgresql.url))
         stack.push_async_callback(gateway.database.close)
         await bring_up(gateway.database)
         settings = {"DATABASE_URL": postgresql.url, "REDIS_URL": redis.url, "LOG_LEVEL": "info"}

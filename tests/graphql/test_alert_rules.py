@@ -12,14 +12,14 @@ from strawberry import ID
 from tests.support.house import House, Tenant
 from tests.support.outbox import Post
 from tests.support.timed import NOW, RECORD
-from wattgate.app.workers.alert_rules import Rules
+from wattgate.app.workers.alert_rules import AlertRuleWorker
 from wattgate.clock import to_ms
 from wattgate.db.models import Alert, AlertRule, Resource
 from wattgate.db.queries import alert_rules as judging
 from wattgate.db.queries.alert_rules import BackTest
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.errors import BadInput, ConsentRevoked
-from wattgate.graphql.core.fields import edge_named
+from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.resolvers import alert_rules as operations
 from wattgate.graphql.resolvers import recording
 from wattgate.graphql.types import alert_rules as types
@@ -35,8 +35,8 @@ class Meter:
 
     def __init__(self, post: Post, resource_id: str) -> None:
         self.post, self.resource_id = post, resource_id
-        self.worker = Rules(post.runner, post.hub)
-        post.hub.listen(self.worker.bell, [topics.watched_readings()])
+        self.worker = AlertRuleWorker(post.runner, post.hub)
+        post.hub.add_listener(self.worker.wake_signal, [topics.rule_readings()])
 
     async def add(self, kind: RuleKind = RuleKind.THRESHOLD, **more: Any) -> Any:
         values: dict[str, Any] = {
@@ -67,16 +67,14 @@ class Meter:
 
     async def back_tests(self, some: list[Any], days: int = 30) -> list[Any]:
         tenant = self.post.tenant
-        return await self.post.runner.load(
-            edge_named(types.AlertRule, "back_test"), tenant.system, some, {"days": days}
-        )
+        return await self.post.runner.load(find_edge(types.AlertRule, "back_test"), tenant.system, some, {"days": days})
 
 
 @pytest.fixture
 async def meter(settled: Tenant) -> Meter:
     post = Post(settled)
     made = Meter(post, await settled.add_resource("a meter"))
-    await post.hub.open([topics.watched_readings()])
+    await post.hub.open_topics([topics.rule_readings()])
     return made
 
 
@@ -86,7 +84,7 @@ async def test_a_threshold_is_told_once_until_it_has_come_back_by_the_hysteresis
     for place, value in enumerate(["1.0", "1.2", "1.0", "0.7", "1.0", "0.4", "1.7"]):
         meter.post.clock.now = start + (place + 1) * HALF_HOUR
         await meter.record(start + place * HALF_HOUR, value)
-        await meter.worker.work_once()
+        await meter.worker.evaluate_pending()
     told = await meter.told(rule)
     # hours of 1.0, 2.2 (told), 2.2, 1.7, 1.7, 1.4 (it is over), 2.1 (told)
     assert [one["value"] for one in told] == [2.2, 2.1]
@@ -98,12 +96,12 @@ async def test_a_threshold_is_told_once_until_it_has_come_back_by_the_hysteresis
 
 async def test_several_workers_tell_it_once(meter: Meter) -> None:
     rule = await meter.add()
-    workers = [Rules(meter.post.runner, meter.post.hub) for _ in range(4)]
+    workers = [AlertRuleWorker(meter.post.runner, meter.post.hub) for _ in range(4)]
     for worker in workers:
-        meter.post.hub.listen(worker.bell, [topics.watched_readings()])
+        meter.post.hub.add_listener(worker.wake_signal, [topics.rule_readings()])
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE, "5")
-    await asyncio.gather(*(worker.work_once() for worker in workers))
+    await asyncio.gather(*(worker.evaluate_pending() for worker in workers))
     assert len(await meter.told(rule)) == 1
 
 
@@ -111,9 +109,9 @@ async def test_what_was_recorded_before_a_worker_came_is_told_when_the_rule_is_d
     rule = await meter.add()
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE, "5")
-    late = Rules(meter.post.runner, meter.post.hub)
-    assert await late.work_once() >= 1
-    assert await late.work_once() == 0
+    late = AlertRuleWorker(meter.post.runner, meter.post.hub)
+    assert await late.evaluate_pending() >= 1
+    assert await late.evaluate_pending() == 0
     assert len(await meter.told(rule)) == 1
 
 
@@ -121,13 +119,13 @@ async def test_old_readings_fill_windows_and_fire_nothing(meter: Meter) -> None:
     rule = await meter.add()
     start = NOW.replace(minute=0)
     await meter.record(start - 20 * DAY, *["9"] * 100)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     meter.post.pass_time(10 * DAY)
     await meter.record(start + DAY, *["9"] * 100)  # the history of an outage
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert await meter.told(rule) == []
     await meter.record(start + 10 * DAY - HALF_HOUR, "9")
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert len(await meter.told(rule)) == 1
 
 
@@ -136,29 +134,29 @@ async def test_quiet_hours_put_off_what_still_holds_after_them(meter: Meter) -> 
     for hour in (21, 22, 23):  # UTC; London is an hour ahead
         meter.post.clock.now = NOW.replace(hour=hour, minute=30)
         await meter.record(NOW.replace(hour=hour, minute=0), "5")
-        await meter.worker.work_once()
+        await meter.worker.evaluate_pending()
     assert await meter.told(rule) == []
     morning = NOW.replace(hour=6, minute=0) + DAY
     meter.post.clock.now = morning + HALF_HOUR
     await meter.record(morning, "5")
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert len(await meter.told(rule)) == 1
 
 
 async def test_silence_is_told_once_as_time_passes_and_again_after_readings_have_come(meter: Meter) -> None:
     rule = await meter.add(RuleKind.NO_DATA, window_minutes=90)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     meter.post.pass_time(2 * HOUR)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     meter.post.pass_time(HOUR)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     (told,) = await meter.told(rule)
     assert (told["value"], told["unit"], told["threshold"]) == (7200, "s", None)
     await meter.record(NOW.replace(minute=0) + 3 * HOUR, "1")
     meter.post.pass_time(2 * MINUTE)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     meter.post.pass_time(3 * HOUR)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert len(await meter.told(rule)) == 2
 
 
@@ -169,7 +167,7 @@ async def test_a_budget_is_told_when_the_day_will_exceed_it(meter: Meter) -> Non
     for hour in range(1, 9):
         meter.post.clock.now = midnight + hour * HOUR
         await meter.record(midnight + (hour - 1) * HOUR, "0.4" if hour < 6 else "2")
-        await meter.worker.work_once()
+        await meter.worker.evaluate_pending()
     (told,) = await meter.told(rule)
     assert (told["at"], told["value"]) == ("2026-06-02T07:00:00.000Z", pytest.approx(6 * 24 / 7))
 
@@ -178,34 +176,34 @@ async def test_a_budget_is_told_with_the_reading_that_exceeds_it(meter: Meter) -
     rule = await meter.add(RuleKind.PACE, threshold=Decimal(20), period=Period.P1D, time_zone="UTC", window_minutes=60)
     midnight = NOW.replace(hour=0, minute=0) + DAY
     meter.post.clock.now = midnight + 2 * HOUR
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     meter.post.pass_time(10 * MINUTE)
     await meter.record(midnight + HOUR, "21")
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert [one["at"] for one in await meter.told(rule)] == ["2026-06-02T02:10:00.000Z"]
 
 
 async def test_silence_of_quiet_hours_is_told_at_their_end(meter: Meter) -> None:
     rule = await meter.add(RuleKind.NO_DATA, window_minutes=60, quiet_from="12:00", quiet_to="15:10", time_zone="UTC")
     meter.post.pass_time(2 * HOUR)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert await meter.told(rule) == []
     meter.post.clock.now = NOW.replace(hour=15, minute=9)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert await meter.told(rule) == []
     meter.post.clock.now = NOW.replace(hour=15, minute=10)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert [one["at"] for one in await meter.told(rule)] == ["2026-06-01T15:10:00.000Z"]
 
 
 async def test_readings_wake_the_rules_on_their_own_field(meter: Meter) -> None:
     energy, power = await meter.add(), await meter.add(field="POWER", function=Function.AVG, threshold=Decimal(3000))
     meter.post.pass_time(HOUR)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     since = meter.post.clock.now
     meter.post.pass_time(MINUTE)
     await meter.record(since, "100", field="POWER")
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     judged = {one.rule_id: one.judged_to for one in await meter.post.rows(AlertRule)}
     assert judged[power.rule_id] == to_ms(since)
     due = {one.rule_id: one.due_at for one in await meter.post.rows(AlertRule)}
@@ -220,12 +218,12 @@ async def test_more_readings_than_can_be_judged_are_passed_over_and_logged(
     monkeypatch.setattr(judging, "MAX_SAMPLES", 10)
     meter.post.pass_time(10 * HOUR)
     await meter.record(NOW + 20 * MINUTE, *["5"] * 11)
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert await meter.told(rule) == []
     assert f"alert rule {rule.rule_id}; it passes them over" in caplog.text
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE + 10 * HOUR, "5")
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert len(await meter.told(rule)) == 1
 
 
@@ -268,7 +266,7 @@ async def test_a_rule_fires_as_its_back_test_says(meter: Meter) -> None:
     for place in range(40):
         meter.post.clock.now = start + (place + 1) * HALF_HOUR
         await meter.record(start + place * HALF_HOUR, str(Decimal(place * 7 % 11) / 4))
-        await meter.worker.work_once()
+        await meter.worker.evaluate_pending()
     told = await meter.back_test(rule, days=2)
     assert told.count > 2
     assert [one.value for one in told.firings] == [one["value"] for one in await meter.told(rule)]
@@ -282,7 +280,7 @@ async def test_a_rule_whose_consent_is_withdrawn_is_silent(settled: Tenant) -> N
     await settled.run("revoke_consents", mpxns=["2000012345678"])
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE, "5")
-    await meter.worker.work_once()
+    await meter.worker.evaluate_pending()
     assert await meter.told(rule) == []
     assert isinstance(await meter.back_test(rule), ConsentRevoked)
 

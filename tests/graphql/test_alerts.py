@@ -13,7 +13,7 @@ from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers import webhooks
 from wattgate.graphql.types import alerts as types
 from wattgate.realtime import topics
-from wattgate.realtime.bus.codec import Decoder, encode
+from wattgate.realtime.bus.codec import EventDecoder, encode_event
 from wattgate.realtime.events import AlertSent, AlertsRead
 
 
@@ -203,7 +203,7 @@ async def test_an_alert_is_published_as_it_was_sent_and_so_is_how_many_are_not_r
     user_id, bus = served.one.user_id, served.gateway.bus
     await mark(served)
     sent, read = topics.alerts(user_id), topics.alerts_read(user_id)
-    opened = await bus.open([sent, read])
+    opened = await bus.open_topics([sent, read])
     send_alert, mark_read = (operation(name) for name in ("send_alert", "mark_alerts_read"))
     given = types.NewAlert(
         user_id=ID(user_id), alert_type_id="CM01", channels=[types.Channel.PUSH], data=Json({"a": 1})
@@ -217,6 +217,6 @@ async def test_an_alert_is_published_as_it_was_sent_and_so_is_how_many_are_not_r
     assert [event.key for event in events] == [alert.alert_id for alert in made]
     for event, alert in zip(events, made, strict=True):
         assert event.payload == AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
-        assert Decoder().decode("", "1-1", encode(event)) == replace(event, topic="", position="1-1")
+        assert EventDecoder().decode("", "1-1", encode_event(event)) == replace(event, topic="", position="1-1")
     counted = await since(bus, read, opened[read])
     assert [event.payload for event in counted or ()] == [AlertsRead(user_id, 1)]

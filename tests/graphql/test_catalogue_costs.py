@@ -23,24 +23,24 @@ from tests.support.documents import INTROSPECTION as TOOLS
 from tests.support.documents import ROOT, own
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.cost_weights import (
-    ASSUMED_SIZE,
-    DISPLAY,
-    FRESHNESS,
-    HASHING,
-    INTROSPECTION,
-    MUTATION,
-    STATEMENTS,
-    UNIT,
-    VALUES,
+    DEFAULT_LIST_SIZE,
+    DISPLAY_WEIGHT,
+    FRESHNESS_WEIGHT,
+    INTROSPECTION_WEIGHTS,
+    MUTATION_WEIGHT,
+    PASSWORD_HASH_WEIGHT,
+    STATEMENT_WEIGHT,
+    UNIT_MICROSECONDS,
+    VALUES_PER_UNIT,
     Amount,
-    Size,
+    ListSize,
 )
-from wattgate.graphql.core.fields import edge_of, sizes_of
-from wattgate.graphql.core.operation import Kind
-from wattgate.graphql.cost.estimate import MAX_COST, Cost, estimate
-from wattgate.graphql.execution.schema import build
+from wattgate.graphql.core.fields import edge_of, list_sizes_of
+from wattgate.graphql.core.operation import OperationKind
+from wattgate.graphql.cost.estimate import MAX_COST, OperationCost, estimate_cost
+from wattgate.graphql.execution.schema import build_schema
 
-SCHEMA = build(OPERATIONS)._schema
+SCHEMA = build_schema(OPERATIONS)._schema
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 PAGE = (ROOT / "docs" / "reference" / "limits.md").read_text()
 
@@ -106,15 +106,15 @@ FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
 """Documents whose cost the page tells."""
 
 
-def fields() -> Iterator[tuple[str, GraphQLField, Sequence[Size]]]:
+def fields() -> Iterator[tuple[str, GraphQLField, Sequence[ListSize]]]:
     """All fields of the schema by their coordinates, with the sizes that are declared of them."""
     for kind in SCHEMA.type_map.values():
         if isinstance(kind, GraphQLObjectType) and not kind.name.startswith("__"):
             for name, field in kind.fields.items():
-                yield f"{kind.name}.{name}", field, sizes_of(field.extensions["strawberry-definition"])
+                yield f"{kind.name}.{name}", field, list_sizes_of(field.extensions["strawberry-definition"])
 
 
-def lists() -> dict[str, Sequence[Size]]:
+def lists() -> dict[str, Sequence[ListSize]]:
     return {place: sizes for place, field, sizes in fields() if is_list_type(get_nullable_type(field.type))}
 
 
@@ -138,13 +138,13 @@ def test_what_is_sized_from_above_are_lists_that_there_are() -> None:
         assert any(place == name or place.partition(".")[0] == name for place in places), name
 
 
-def costs(text: str, variables: dict[str, Any]) -> tuple[Cost, int]:
+def costs(text: str, variables: dict[str, Any]) -> tuple[OperationCost, int]:
     """What a document's first operation costs, at a moment of 2026."""
     document = parse(text)
     assert validate(SCHEMA, document) == []
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
-    made = estimate(SCHEMA, document, operation, lambda: NOW)
+    made = estimate_cost(SCHEMA, document, operation, lambda: NOW)
     values = get_variable_values(SCHEMA, operation.variable_definitions or (), variables)
     assert isinstance(values, VariableValues)
     return made, made(values)
@@ -159,11 +159,13 @@ def test_the_page_tells_what_documents_cost() -> None:
 
 def test_the_page_tells_the_weights_as_they_are() -> None:
     told = [int(one.replace(",", "")) for one in re.findall(r"^\| (?:a|an) [^|]+ \| ([\d,]+) \|$", PAGE, re.MULTILINE)]
-    assert told[:5] == [STATEMENTS, STATEMENTS, MUTATION, HASHING, 1]
-    assert f"{UNIT} µs" in PAGE
-    assert f"{VALUES} values" in PAGE
-    assert f"`freshness` {FRESHNESS}, `display` {DISPLAY}" in PAGE
-    assert f"`__schema` costs {INTROSPECTION['__schema']:,} and `__type` {INTROSPECTION['__type']}" in PAGE
+    assert told[:5] == [STATEMENT_WEIGHT, STATEMENT_WEIGHT, MUTATION_WEIGHT, PASSWORD_HASH_WEIGHT, 1]
+    assert f"{UNIT_MICROSECONDS} µs" in PAGE
+    assert f"{VALUES_PER_UNIT} values" in PAGE
+    assert f"`freshness` {FRESHNESS_WEIGHT}, `display` {DISPLAY_WEIGHT}" in PAGE
+    assert (
+        f"`__schema` costs {INTROSPECTION_WEIGHTS['__schema']:,} and `__type` {INTROSPECTION_WEIGHTS['__type']}" in PAGE
+    )
 
 
 def test_the_pages_example_adds_up() -> None:
@@ -197,7 +199,9 @@ def test_open_ranges_cost_more_as_time_goes_on() -> None:
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
     none = VariableValues({}, {})
-    told = [estimate(SCHEMA, document, operation, now)(none) for now in (NOW.replace, partial(NOW.replace, year=2027))]
+    told = [
+        estimate_cost(SCHEMA, document, operation, now)(none) for now in (NOW.replace, partial(NOW.replace, year=2027))
+    ]
     assert told[1] > told[0]
     closed = text.replace('0Z"}', '0Z", end: "2026-11-21T00:00:00Z"}')
     assert costs(closed, {})[0].fixed is not None
@@ -210,7 +214,7 @@ def test_buckets_cost_by_the_range_and_period_up_to_what_is_told() -> None:
     assert costs(MONTH % "buckets", asked)[1] == nothing + 2_000 // 10
     assert costs(MONTH % "columns", asked)[1] == nothing + 1 + 2 * (17_522 // 500)
     backwards = {"id": "a", "range": {"start": year["end"], "end": year["start"]}}
-    assert costs(MONTH % "buckets", backwards)[1] == STATEMENTS + 1 + 1
+    assert costs(MONTH % "buckets", backwards)[1] == STATEMENT_WEIGHT + 1 + 1
 
 
 def test_the_buckets_of_a_baseline_are_as_many_as_those_of_its_series() -> None:
@@ -225,24 +229,26 @@ def test_the_buckets_of_a_baseline_are_as_many_as_those_of_its_series() -> None:
 )
 def test_a_page_costs_as_many_items_as_it_is_asked(first: dict[str, int], items: int) -> None:
     text = "query ($first: Int! = 50) { accountConnection(first: $first) { edges { cursor node { name } } } }"
-    assert costs(text, first)[1] == STATEMENTS + 1 + 2 * items
+    assert costs(text, first)[1] == STATEMENT_WEIGHT + 1 + 2 * items
 
 
 def least(amount: Amount) -> int:
     """Return what an amount is at least: what a measure says of arguments that are not given."""
-    return amount if isinstance(amount, int) else amount.of(NOW, *(None for _ in amount.slicing_arguments))
+    return amount if isinstance(amount, int) else amount.compute(NOW, *(None for _ in amount.slicing_arguments))
 
 
 def test_mutations_cost_more_than_queries_and_all_weights_are_positive() -> None:
     for one in OPERATIONS:
-        assert least(one.costs) >= (MUTATION if one.kind is Kind.MUTATION else STATEMENTS), one.name
+        assert least(one.base_cost) >= (MUTATION_WEIGHT if one.kind is OperationKind.MUTATION else STATEMENT_WEIGHT), (
+            one.name
+        )
     for place, field, sizes in fields():
         edge = edge_of(field.extensions["strawberry-definition"])
         assert edge is None or least(edge.weight) > 0, place
         for size in sizes:
-            assert least(size.assumed) >= 0, place
-            assert size.per_unit > 0, place
+            assert least(size.assumed_size) >= 0, place
+            assert size.items_per_unit > 0, place
 
 
 def test_the_assumed_size_of_a_list_is_told_on_the_page() -> None:
-    assert f"{ASSUMED_SIZE} items" in PAGE
+    assert f"{DEFAULT_LIST_SIZE} items" in PAGE

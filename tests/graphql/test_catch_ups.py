@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tests.support.house import STORAGE, House, Tenant, operation
 from tests.support.metering import HALF_HOUR, START, Metered, metered, readings, record
 from tests.support.timed import NOW, Clock
-from wattgate.app.workers.catch_ups import run_catch_ups, work_once
-from wattgate.clock import iso
-from wattgate.db.meter_network import RegistryNetwork, Value
+from wattgate.app.workers.catch_ups import process_waiting, run_catch_ups
+from wattgate.clock import format_iso
+from wattgate.db.meter_network import MeterNetworkReading, RegistryMeterNetwork
 from wattgate.enums import CatchUpState
 from wattgate.errors import Unavailable
 from wattgate.graphql.core.runner import Runner
@@ -30,7 +30,7 @@ class Bench:
 
     def __init__(self, tenant: Tenant) -> None:
         self.tenant, self.clock = tenant, Clock()
-        self.runner = self.with_network(RegistryNetwork)
+        self.runner = self.with_network(RegistryMeterNetwork)
 
     def with_network(self, network: Any) -> Runner:
         return Runner(self.tenant.gateway.database, MemoryBus(), network=network, clock=self.clock)
@@ -52,7 +52,7 @@ async def bench(settled: Tenant) -> AsyncIterator[Bench]:
     made = Bench(settled)
     yield made
     made.clock.now = NOW + timedelta(days=1)
-    while await work_once(made.runner):
+    while await process_waiting(made.runner):
         pass
 
 
@@ -95,7 +95,7 @@ async def test_the_call_answers_at_once_and_the_readings_come_by_themselves(serv
     assert done["createdAt"] <= done["startedAt"] <= done["finishedAt"]
     raw = await served.one.run("raw_readings", resource_id=point.resource_id)
     assert raw.value == [0.125, 0.25, 0.123]  # as many decimals as the resource stores
-    assert raw.at == [iso(START + n * HALF_HOUR) for n in range(3)]
+    assert raw.at == [format_iso(START + n * HALF_HOUR) for n in range(3)]
 
 
 async def test_every_change_of_state_reaches_a_subscriber_and_so_do_the_readings(served: House) -> None:
@@ -149,7 +149,7 @@ async def test_the_edge_tells_a_resources_catch_ups_newest_first(bench: Bench) -
     bench.clock.now += HALF_HOUR
     second = await bench.start(point.resource_id)
     resource = await bench.tenant.run("resource", resource_id=point.resource_id)
-    (found,) = await bench.tenant.edge(operation("resource").shape, "catch_ups", [resource])
+    (found,) = await bench.tenant.edge(operation("resource").result_type, "catch_ups", [resource])
     assert [one.catch_up_id for one in found] == [second.catch_up.catch_up_id, first.catch_up.catch_up_id]
 
 
@@ -157,7 +157,7 @@ async def test_one_starts_in_each_half_hour_by_the_clock(bench: Bench) -> None:
     point = await metered(bench.tenant)
     first = await bench.start(point.resource_id)
     assert first.started
-    assert await work_once(bench.runner)
+    assert await process_waiting(bench.runner)
     bench.clock.now = datetime(2026, 6, 1, 12, 29, 59, tzinfo=UTC)
     again = await bench.start(point.resource_id)
     assert not again.started
@@ -174,13 +174,13 @@ async def test_many_calls_at_once_start_one(bench: Bench) -> None:
 
 
 async def test_it_brings_only_what_is_newer_and_over_and_page_after_page(bench: Bench) -> None:
-    count = catch_ups.PAGE + 3
+    count = catch_ups.PAGE_SIZE + 3
     point = await metered(bench.tenant, ["0.5"] * count)
     last = START + (count - 1) * HALF_HOUR
     await bench.tenant.record(point.resource_id, (START, "0.25"))
     await record(bench.tenant, *readings(point.mpxn, ["9"], bench.clock.now + timedelta(minutes=20)))
     await bench.start(point.resource_id)
-    assert await work_once(bench.runner)
+    assert await process_waiting(bench.runner)
     (done,) = await bench.known(point.resource_id)
     assert last < bench.clock.now
     assert (done.state, done.recorded) == (CatchUpState.DONE, count - 1)
@@ -196,7 +196,7 @@ async def test_workers_at_once_do_each_catch_up_once(bench: Bench) -> None:
     claims = await asyncio.gather(*(bench.runner.run(catch_ups.claim_catch_up, principal, {}) for _ in range(8)))
     taken = [claim.catch_up_id for claim in claims if claim is not None]
     assert len(taken) == len(set(taken))
-    while await work_once(bench.runner):
+    while await process_waiting(bench.runner):
         pass
     for point in points:
         (one,) = await bench.known(point.resource_id)
@@ -208,9 +208,9 @@ async def test_what_a_dead_worker_left_is_taken_over_after_its_lease(bench: Benc
     await bench.start(point.resource_id)
     assert await bench.runner.run(catch_ups.claim_catch_up, bench.tenant.system, {}) is not None
     bench.clock.now += catch_ups.LEASE
-    assert not await work_once(bench.runner)
+    assert not await process_waiting(bench.runner)
     bench.clock.now += timedelta(seconds=1)
-    assert await work_once(bench.runner)
+    assert await process_waiting(bench.runner)
     (done,) = await bench.known(point.resource_id)
     assert done.state is CatchUpState.DONE
 
@@ -218,7 +218,7 @@ async def test_what_a_dead_worker_left_is_taken_over_after_its_lease(bench: Benc
 async def test_what_the_storage_refuses_fails_with_the_reason_and_stores_nothing(bench: Bench) -> None:
     point = await metered(bench.tenant, ["0.1", "-5"])
     await bench.start(point.resource_id)
-    assert await work_once(bench.runner)
+    assert await process_waiting(bench.runner)
     (done,) = await bench.known(point.resource_id)
     assert (done.state, done.reason) == (
         CatchUpState.FAILED,
@@ -227,36 +227,36 @@ async def test_what_the_storage_refuses_fails_with_the_reason_and_stores_nothing
     assert await bench.stored(point.resource_id) == []
 
 
-class Trouble(RegistryNetwork):
+class Trouble(RegistryMeterNetwork):
     """A network that is away, or broken."""
 
     error: Exception = Unavailable("the meter network does not answer")
 
-    async def readings(self, mpxn: str, classifier: str, after: Any, *, limit: int) -> list[Value]:
+    async def readings(self, mpxn: str, classifier: str, after: Any, *, limit: int) -> list[MeterNetworkReading]:
         raise self.error
 
 
 async def test_a_network_that_is_away_fails_the_catch_up_and_the_next_one_works(bench: Bench) -> None:
     point = await metered(bench.tenant)
     await bench.start(point.resource_id)
-    assert await work_once(bench.with_network(Trouble))
+    assert await process_waiting(bench.with_network(Trouble))
     (done,) = await bench.known(point.resource_id)
     assert (done.state, done.reason) == (CatchUpState.FAILED, "the meter network does not answer")
     bench.clock.now += HALF_HOUR
     await bench.start(point.resource_id)
-    assert await work_once(bench.runner)
+    assert await process_waiting(bench.runner)
     assert [one.state for one in await bench.known(point.resource_id)] == [CatchUpState.DONE, CatchUpState.FAILED]
 
 
 async def test_a_fault_is_logged_and_does_not_end_the_work(
     bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wattgate.app.workers.catch_ups.PAUSE_AFTER_TROUBLE", 0.01)
+    monkeypatch.setattr("wattgate.app.workers.catch_ups.ERROR_PAUSE_SECONDS", 0.01)
     point, good = await metered(bench.tenant), await metered(bench.tenant)
     broken = {point.mpxn}
 
-    class Faulty(RegistryNetwork):
-        async def readings(self, mpxn: str, classifier: str, after: Any, *, limit: int) -> list[Value]:
+    class Faulty(RegistryMeterNetwork):
+        async def readings(self, mpxn: str, classifier: str, after: Any, *, limit: int) -> list[MeterNetworkReading]:
             if mpxn in broken:
                 raise ZeroDivisionError("a fault of ours")
             return await super().readings(mpxn, classifier, after, limit=limit)
@@ -281,7 +281,7 @@ async def test_a_revoked_consent_ends_the_retrieval(bench: Bench) -> None:
     await bench.tenant.run("verify_meter_point", mpxn=point.mpxn)
     await bench.start(point.resource_id)
     await bench.runner.run(operation("revoke_consents"), bench.tenant.account, {"mpxns": [point.mpxn]})
-    assert await work_once(bench.runner)
+    assert await process_waiting(bench.runner)
     system = bench.tenant.system
     (done,) = await bench.runner.run(catch_ups.catch_ups, system, {"resource_id": point.resource_id})
     assert done.state is CatchUpState.FAILED
@@ -300,7 +300,7 @@ async def test_what_is_kept_no_longer_is_not_retrieved(bench: Bench) -> None:
     given = resource_types.NewResource(resource_type_id=type_id, name="short", mpxn=point.mpxn)
     resource_id = (await bench.tenant.run("add_resource", input=given)).resource_id
     await bench.start(resource_id)
-    assert await work_once(bench.runner)
+    assert await process_waiting(bench.runner)
     (done,) = await bench.known(resource_id)
     assert (done.state, done.reason, done.recorded) == (CatchUpState.DONE, None, 21)
     assert len(await bench.stored(resource_id)) == 21  # from 13:30 on: one that gets too old meanwhile is none of them
@@ -309,5 +309,5 @@ async def test_what_is_kept_no_longer_is_not_retrieved(bench: Bench) -> None:
 async def test_the_registry_answers_from_the_operations_own_session(bench: Bench) -> None:
     point = await metered(bench.tenant)
     async with AsyncSession(bench.tenant.gateway.database.engine) as session:
-        found = await RegistryNetwork(session).readings(point.mpxn, "electricity.consumption", START, limit=1)
+        found = await RegistryMeterNetwork(session).readings(point.mpxn, "electricity.consumption", START, limit=1)
     assert [one.at for one in found] == [START + HALF_HOUR]

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.support.house import House
-from wattgate.energy.baselines import closes, compared
+from wattgate.energy.baselines import comparison_range, open_range_end
 from wattgate.enums import Baseline
 
 LONDON = ZoneInfo("Europe/London")
@@ -61,7 +61,7 @@ def wall(text: str) -> datetime:
 def test_what_a_range_is_compared_with(
     start: str, end: str, until: str, baseline: Baseline, expected: tuple[str, str, str]
 ) -> None:
-    found = compared(wall(start), wall(end), wall(until), baseline, LONDON)
+    found = comparison_range(wall(start), wall(end), wall(until), baseline, LONDON)
     assert (found.base_start, found.base_until, found.base_end) == tuple(wall(text) for text in expected)
     assert (found.start, found.until) == (wall(start), wall(until))
 
@@ -78,7 +78,7 @@ def test_what_a_range_is_compared_with(
     ],
 )
 def test_an_open_range_is_the_month_or_the_day_with_which_it_begins(start: str, end: str) -> None:
-    assert closes(wall(start), wall("2026-11-21T10:17"), LONDON) == wall(end)
+    assert open_range_end(wall(start), wall("2026-11-21T10:17"), LONDON) == wall(end)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.rest_compat.test_spec import assert_is
 from tests.support.house import House
-from wattgate.db.queries.content import cultures, dotted
+from wattgate.db.queries.content import culture_chain, parse_version
 
 
 @pytest.mark.parametrize(("asked", "nearest"), [("fr-CA", "fr"), ("fr", "fr"), ("FR-fr", "fr"), ("es-ES", "default")])
@@ -24,8 +24,8 @@ async def test_a_culture_falls_back_to_its_language_and_then_to_the_default(
 
 
 def test_cultures_are_tried_nearest_first() -> None:
-    assert cultures("fr_CA") == ["fr-ca", "fr", "default"]
-    assert cultures("default") == ["default"]
+    assert culture_chain("fr_CA") == ["fr-ca", "fr", "default"]
+    assert culture_chain("default") == ["default"]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_dotted_versions_compare_as_numbers(one: list[int], other: list[int]) ->
     longest = max(len(one), len(other))
     padded = [(numbers + [0] * longest)[:longest] for numbers in (one, other)]
     texts = [".".join(map(str, numbers)) for numbers in (one, other)]
-    compared = [dotted(text) or () for text in texts]
+    compared = [parse_version(text) or () for text in texts]
     assert (compared[0] < compared[1]) == (padded[0] < padded[1])
     assert (compared[0] == compared[1]) == (padded[0] == padded[1])
 

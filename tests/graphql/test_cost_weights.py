@@ -12,20 +12,20 @@ from wattgate.energy import buckets
 from wattgate.enums import Period
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.cost_weights import (
-    HASHING,
-    MUTATION,
-    STATEMENTS,
-    Measure,
+    MUTATION_WEIGHT,
+    PASSWORD_HASH_WEIGHT,
+    STATEMENT_WEIGHT,
+    ArgumentMeasure,
     bucket_count,
-    count_of,
-    number,
+    linear_in_argument,
+    list_length,
     per_bucket,
     per_day,
     per_item,
-    rows,
-    samples,
+    sample_count,
+    stored_reading_count,
 )
-from wattgate.graphql.core.edge import Edge
+from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.cost.estimate import cost_of_call
 from wattgate.principal import Permission
@@ -35,17 +35,20 @@ MONTH = {"start": datetime(2026, 10, 1, tzinfo=UTC), "end": datetime(2026, 11, 1
 OPEN = {"start": datetime(2026, 11, 20, tzinfo=UTC), "end": None}
 BACKWARDS = {"start": MONTH["end"], "end": MONTH["start"]}
 
-MEASURES: dict[str, tuple[Measure, int]] = {
-    "number": (number("first", 50, 100), 100),
-    "weighted number": (number("days", 30, 366, weight=130, of_one=10), 130 + 3_660),
-    "count_of": (count_of("ids"), 10**6),
-    "per_item": (per_item("series", most=30), MUTATION + 30),
-    "per_item of a member": (per_item("series", "readings", most=30, of_item=2, per_unit=4), MUTATION + 15),
+MEASURES: dict[str, tuple[ArgumentMeasure, int]] = {
+    "number": (linear_in_argument("first", 50, 100), 100),
+    "weighted number": (linear_in_argument("days", 30, 366, weight=130, weight_per_one=10), 130 + 3_660),
+    "count_of": (list_length("ids"), 10**6),
+    "per_item": (per_item("series", max_items=30), MUTATION_WEIGHT + 30),
+    "per_item of a member": (
+        per_item("series", "readings", max_items=30, item_weight=2, items_per_unit=4),
+        MUTATION_WEIGHT + 15,
+    ),
     "bucket_count": (bucket_count(2_000), 2_000),
     "per_bucket": (per_bucket(2, 20_000), 2 + 20_000 * 1_200 // 30),
-    "per_day": (per_day(15, 10, most=timedelta(days=2_000)), 15 + 20_010),
-    "samples": (samples(timedelta(minutes=30), 20_000), 20_000),
-    "rows": (rows(10_000, weight=30, per_unit=20), 530),
+    "per_day": (per_day(15, 10, max_length=timedelta(days=2_000)), 15 + 20_010),
+    "samples": (sample_count(timedelta(minutes=30), 20_000), 20_000),
+    "rows": (stored_reading_count(10_000, weight=30, rows_per_unit=20), 530),
 }
 
 anything = st.one_of(
@@ -72,69 +75,71 @@ anything = st.one_of(
 def test_a_measure_answers_within_its_bounds_for_whatever_it_is_given(name: str, data: st.DataObject) -> None:
     measure, most = MEASURES[name]
     values = [data.draw(anything) for _ in measure.slicing_arguments]
-    assert 0 <= measure.of(NOW, *values) <= most
-    assert measure.moves is None or measure.moves(*values) in (True, False)
+    assert 0 <= measure.compute(NOW, *values) <= most
+    assert measure.depends_on_time is None or measure.depends_on_time(*values) in (True, False)
 
 
 def test_a_page_has_as_many_items_as_are_asked_and_at_most_the_limit() -> None:
-    measure = number("first", 50, 100)
-    assert [measure.of(NOW, first) for first in (1, 99, 100, 101, 0, -7, None)] == [1, 99, 100, 100, 1, 1, 50]
+    measure = linear_in_argument("first", 50, 100)
+    assert [measure.compute(NOW, first) for first in (1, 99, 100, 101, 0, -7, None)] == [1, 99, 100, 100, 1, 1, 50]
 
 
 def test_a_weight_of_items_counts_them_all_up_to_what_a_call_takes() -> None:
     series = [{"readings": [0] * 7}, {"readings": [0] * 8}, {"readings": []}]
-    assert per_item("series", "readings", most=10_000).of(NOW, series) == MUTATION + 15
-    assert per_item("series", "readings", most=10).of(NOW, series) == MUTATION + 10
-    assert per_item("series", "readings", most=10_000, per_unit=4).of(NOW, series) == MUTATION + 3
-    assert per_item("ids", weight=30, of_item=70, most=10_000).of(NOW, ["a", "b"]) == 170
+    assert per_item("series", "readings", max_items=10_000).compute(NOW, series) == MUTATION_WEIGHT + 15
+    assert per_item("series", "readings", max_items=10).compute(NOW, series) == MUTATION_WEIGHT + 10
+    assert (
+        per_item("series", "readings", max_items=10_000, items_per_unit=4).compute(NOW, series) == MUTATION_WEIGHT + 3
+    )
+    assert per_item("ids", weight=30, item_weight=70, max_items=10_000).compute(NOW, ["a", "b"]) == 170
 
 
 @pytest.mark.parametrize("period", Period)
 def test_buckets_are_at_least_as_many_as_the_resolver_makes(period: Period) -> None:
     start, end = MONTH["start"], MONTH["end"]
-    made = buckets.grid(start, end, period, UTC).count
-    told = bucket_count(100_000).of(NOW, MONTH, period)
+    made = buckets.build_grid(start, end, period, UTC).count
+    told = bucket_count(100_000).compute(NOW, MONTH, period)
     assert made <= told <= made + 4
-    assert bucket_count(100_000).of(NOW, TimeRange(start, end), period) == told
+    assert bucket_count(100_000).compute(NOW, TimeRange(start, end), period) == told
 
 
 def test_buckets_are_counted_up_to_what_a_series_tells() -> None:
     year = {"start": NOW - timedelta(days=365), "end": NOW}
-    assert bucket_count(2_000).of(NOW, year, Period.PT30M) == 2_000
-    assert bucket_count(2_000).of(NOW, BACKWARDS, Period.PT30M) == 1
-    assert bucket_count(2_000).of(NOW, year, None) == 1
+    assert bucket_count(2_000).compute(NOW, year, Period.PT30M) == 2_000
+    assert bucket_count(2_000).compute(NOW, BACKWARDS, Period.PT30M) == 1
+    assert bucket_count(2_000).compute(NOW, year, None) == 1
 
 
 def test_an_open_range_goes_up_to_now_and_its_measure_moves() -> None:
     for measure, others in ((bucket_count(2_000), []), (per_bucket(2, 20_000), ["ENERGY"])):
-        assert measure.moves is not None
-        assert measure.moves(OPEN, Period.PT1H, *others)
-        assert not measure.moves(MONTH, Period.PT1H, *others)
-    assert bucket_count(2_000).of(NOW, OPEN, Period.PT1H) == 12 + 2
-    assert bucket_count(2_000).of(NOW + timedelta(hours=5), OPEN, Period.PT1H) == 17 + 2
+        assert measure.depends_on_time is not None
+        assert measure.depends_on_time(OPEN, Period.PT1H, *others)
+        assert not measure.depends_on_time(MONTH, Period.PT1H, *others)
+    assert bucket_count(2_000).compute(NOW, OPEN, Period.PT1H) == 12 + 2
+    assert bucket_count(2_000).compute(NOW + timedelta(hours=5), OPEN, Period.PT1H) == 17 + 2
 
 
 def test_long_periods_weigh_more_by_the_bucket_and_less_by_the_range() -> None:
     year = {"start": NOW - timedelta(days=365), "end": NOW}
     by_half_hour, by_day, by_month = [
-        per_bucket(0, 20_000).of(NOW, year, period, None) for period in (Period.PT30M, Period.P1D, Period.P1M)
+        per_bucket(0, 20_000).compute(NOW, year, period, None) for period in (Period.PT30M, Period.P1D, Period.P1M)
     ]
     assert by_half_hour > by_day > by_month > 50
 
 
 def test_half_hours_of_live_power_weigh_what_its_many_readings_take() -> None:
-    energy, power = [per_bucket(0, 20_000).of(NOW, MONTH, Period.PT30M, field) for field in ("ENERGY", "POWER")]
+    energy, power = [per_bucket(0, 20_000).compute(NOW, MONTH, Period.PT30M, field) for field in ("ENERGY", "POWER")]
     assert power > 40 * energy
     for period in set(Period) - {Period.PT30M}:
-        assert len({per_bucket(0, 20_000).of(NOW, MONTH, period, field) for field in ("POWER", None)}) == 1
+        assert len({per_bucket(0, 20_000).compute(NOW, MONTH, period, field) for field in ("POWER", None)}) == 1
 
 
 def test_stored_readings_are_counted_as_if_they_came_every_ten_seconds() -> None:
-    page = rows(10_000)
-    assert page.of(NOW, NOW - timedelta(minutes=1), NOW) == 7
-    assert page.of(NOW, NOW - timedelta(minutes=1), None) == 7
-    assert page.of(NOW, None, NOW) == 10_000
-    assert page.of(NOW, MONTH["start"], MONTH["end"]) == 10_000
+    page = stored_reading_count(10_000)
+    assert page.compute(NOW, NOW - timedelta(minutes=1), NOW) == 7
+    assert page.compute(NOW, NOW - timedelta(minutes=1), None) == 7
+    assert page.compute(NOW, None, NOW) == 10_000
+    assert page.compute(NOW, MONTH["start"], MONTH["end"]) == 10_000
 
 
 def operation(name: str) -> Operation:
@@ -144,12 +149,12 @@ def operation(name: str) -> Operation:
 @pytest.mark.parametrize(
     ("name", "arguments", "cost"),
     [
-        ("virtual_entity", {"ve_id": "a"}, STATEMENTS + 1),
-        ("virtual_entities", {}, STATEMENTS + 5),
-        ("authenticate", {}, HASHING + 1),
-        ("add_content", {}, MUTATION + 1),
-        ("record_readings", {"series": [{"readings": [1, 2, 3]}]}, MUTATION + 3 + 1),
-        ("readings", {"range": TimeRange(**MONTH), "period": Period.P1D}, STATEMENTS + 34 * 35 // 30 + 1 + 3),
+        ("virtual_entity", {"ve_id": "a"}, STATEMENT_WEIGHT + 1),
+        ("virtual_entities", {}, STATEMENT_WEIGHT + 5),
+        ("authenticate", {}, PASSWORD_HASH_WEIGHT + 1),
+        ("add_content", {}, MUTATION_WEIGHT + 1),
+        ("record_readings", {"series": [{"readings": [1, 2, 3]}]}, MUTATION_WEIGHT + 3 + 1),
+        ("readings", {"range": TimeRange(**MONTH), "period": Period.P1D}, STATEMENT_WEIGHT + 34 * 35 // 30 + 1 + 3),
     ],
 )
 def test_a_call_of_an_operation_costs_its_weight_and_what_it_answers(
@@ -163,5 +168,7 @@ async def _nothing(rows: Any, parents: Any) -> list[Any]:
 
 
 def test_a_call_costs_the_edges_that_are_told_with_it() -> None:
-    edges = [Edge(_nothing, Permission.ANYONE), Edge(_nothing, Permission.ANYONE, weight=4)]
-    assert cost_of_call(operation("virtual_entities"), {}, edges) == STATEMENTS + 5 + 2 * STATEMENTS + 5 + 20
+    edges = [EdgeField(_nothing, Permission.ANYONE), EdgeField(_nothing, Permission.ANYONE, weight=4)]
+    assert (
+        cost_of_call(operation("virtual_entities"), {}, edges) == STATEMENT_WEIGHT + 5 + 2 * STATEMENT_WEIGHT + 5 + 20
+    )

@@ -10,7 +10,7 @@ import pytest
 from tests.support.house import House, Tenant
 from tests.support.metering import add_device, metered, resource_at
 from wattgate.clock import utc_now
-from wattgate.db.queries.devices import activity
+from wattgate.db.queries.devices import device_activity
 from wattgate.enums import DeviceActivity
 from wattgate.graphql.types import resources as types
 
@@ -150,8 +150,8 @@ async def test_the_last_packet_moves_when_readings_are_recorded(served: House) -
 def test_a_half_hourly_device_is_stale_after_three_intervals_and_offline_after_a_day(
     minutes: int, expected: DeviceActivity
 ) -> None:
-    assert activity(0, 30 * 60_000, minutes * 60_000) is expected
-    assert activity(None, None, 0) is DeviceActivity.OFFLINE
+    assert device_activity(0, 30 * 60_000, minutes * 60_000) is expected
+    assert device_activity(None, None, 0) is DeviceActivity.OFFLINE
 
 
 async def test_edges_lead_from_homes_to_devices_and_back(served: House) -> None:

@@ -21,7 +21,13 @@ from graphql import parse as parse_text
 from hypothesis import given
 
 from tests.support.documents import INTROSPECTION, ROOT, bomb, chain, own, shapeless
-from wattgate.graphql.execution.document_limits import DocumentLimits, Size, measured, parse, refusal
+from wattgate.graphql.execution.document_limits import (
+    DefinitionSize,
+    DocumentLimits,
+    limit_error,
+    measure_document,
+    parse_document,
+)
 
 LIMITS = DocumentLimits()
 LARGE = DocumentLimits(**{one.name: 10**9 for one in fields(DocumentLimits)})
@@ -30,15 +36,15 @@ LARGE = DocumentLimits(**{one.name: 10**9 for one in fields(DocumentLimits)})
 def refused(text: str, limits: DocumentLimits = LIMITS) -> str | None:
     """Why a text is refused, when it is parsed or when it is measured."""
     try:
-        error = refusal(parse(text, limits), limits)
+        error = limit_error(parse_document(text, limits), limits)
     except GraphQLError as raised:
         error = raised
     return None if error is None else error.message
 
 
-def size_of(text: str) -> Size:
+def size_of(text: str) -> DefinitionSize:
     """The size of the first operation of a document."""
-    return measured(parse_text(text)).sizes[0][1]
+    return measure_document(parse_text(text)).sizes[0][1]
 
 
 def nested(depth: int) -> str:
@@ -92,7 +98,7 @@ def test_a_refusal_says_what_is_too_much_of_which_definition() -> None:
     )
     unused = f"{{ a }} fragment Wide on T {inside(1000, 'a{}')}"
     assert refused(unused) == "the fragment Wide has 1,001 fields, and at most 1,000 are taken"
-    (error,) = [refusal(parse(unused, LIMITS), LIMITS)]
+    (error,) = [limit_error(parse_document(unused, LIMITS), LIMITS)]
     assert error is not None
     assert error.formatted["locations"] == [{"line": 1, "column": 7}]
 
@@ -106,7 +112,7 @@ def test_what_a_fragment_has_counts_wherever_it_is_spread() -> None:
     text = """query Q($v: Int @d) @d { ...A ...A x { ...A } ... on T @d { ...B } }
               fragment A on T @d { b: c @d { ...B } }
               fragment B on T { d { e: __typename } }"""
-    assert size_of(text) == Size(depth=4, fields=12, aliases=7, directives=9, root_fields=4, repeats=1)
+    assert size_of(text) == DefinitionSize(depth=4, fields=12, aliases=7, directives=9, root_fields=4, repeats=1)
 
 
 def test_fields_of_one_name_are_counted_where_they_stand_through_inline_fragments() -> None:
@@ -124,18 +130,18 @@ def test_the_documents_of_our_own_pages_and_guides_fill_no_bound_by_a_third() ->
     documents = own()
     assert len(documents) >= 20
     for name, text in documents.items():
-        document = parse(text, LIMITS)
+        document = parse_document(text, LIMITS)
         assert len(text) * 3 <= LIMITS.characters
         assert document.token_count * 3 <= LIMITS.tokens, name
         assert text.count("fragment ") * 3 <= LIMITS.fragments, name
-        for _, size in measured(document).sizes:
+        for _, size in measure_document(document).sizes:
             for bound, count in size._asdict().items():
                 assert count * 3 <= getattr(LIMITS, bound), (name, bound)
 
 
 def test_introspection_with_all_its_options_is_taken() -> None:
     assert refused(INTROSPECTION) is None
-    assert size_of(INTROSPECTION) == Size(depth=15, fields=232, root_fields=1, repeats=1)
+    assert size_of(INTROSPECTION) == DefinitionSize(depth=15, fields=232, root_fields=1, repeats=1)
 
 
 class Selections(Visitor):
@@ -157,11 +163,11 @@ def selections(document: DocumentNode) -> int:
 
 @pytest.mark.parametrize("levels", [10, 30, 99])
 def test_a_bomb_of_fragments_is_refused_after_one_look_at_each_selection(levels: int) -> None:
-    document = parse(bomb(levels), LIMITS)
-    found = measured(document)
+    document = parse_document(bomb(levels), LIMITS)
+    found = measure_document(document)
     assert found.sizes[0][1].fields == 2 ** (levels - 1)
     assert found.visited == selections(document) == 2 * levels
-    assert refusal(document, LIMITS) is not None
+    assert limit_error(document, LIMITS) is not None
 
 
 def test_bombs_of_aliases_in_depth_and_of_directives_are_counted_too() -> None:
@@ -181,9 +187,9 @@ def test_a_bomb_far_beyond_every_number_is_told_without_its_number() -> None:
 
 @pytest.mark.parametrize("length", [1_000, 5_000])
 def test_a_chain_of_fragments_is_measured_without_recursion(length: int) -> None:
-    document = parse(chain(length), LARGE)
-    found = measured(document)
-    assert found.sizes[0][1] == Size(depth=1, fields=1, root_fields=1)
+    document = parse_document(chain(length), LARGE)
+    found = measure_document(document)
+    assert found.sizes[0][1] == DefinitionSize(depth=1, fields=1, root_fields=1)
     assert found.visited == selections(document) == length + 1
     assert refused(chain(length)) is not None  # it has too many tokens
 
@@ -214,7 +220,7 @@ def test_circular_and_unknown_fragments_are_left_to_validation(text: str) -> Non
 def test_deep_nesting_is_told_and_breaks_nothing(text: str) -> None:
     for limits in (LIMITS, LARGE):
         with pytest.raises(GraphQLError) as told:
-            parse(text, limits)
+            parse_document(text, limits)
         assert type(told.value.__cause__) is not RecursionError
 
 
@@ -254,11 +260,11 @@ def expanded(document: DocumentNode) -> Iterator[tuple[FieldNode | DirectiveNode
     return inside(operation, 0)
 
 
-def naive(document: DocumentNode) -> Size:
+def naive(document: DocumentNode) -> DefinitionSize:
     """The size of the first operation, by walking through all that is expanded."""
     found = list(expanded(document))
     depths = [depth for node, depth in found if isinstance(node, FieldNode)]
-    return Size(
+    return DefinitionSize(
         depth=max(depths, default=0),
         fields=len(depths),
         aliases=sum(isinstance(node, FieldNode) and node.alias is not None for node, _ in found),
@@ -270,7 +276,7 @@ def naive(document: DocumentNode) -> Size:
 @given(shapeless())
 def test_documents_are_measured_as_if_their_fragments_were_expanded(text: str) -> None:
     document = parse_text(text)
-    found = measured(document)
+    found = measure_document(document)
     assert found.sizes[0][1]._replace(repeats=0) == naive(document)
     assert found.visited == selections(document)
 

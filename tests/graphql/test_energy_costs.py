@@ -12,10 +12,10 @@ from strawberry import ID
 
 from tests.support.costs import cost_resource, told
 from tests.support.house import House
-from wattgate.clock import TimeRange, iso
+from wattgate.clock import TimeRange, format_iso
 from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import BadInput
-from wattgate.graphql.core.fields import edge_named
+from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
 
@@ -42,7 +42,7 @@ query ($id: ID!, $range: TimeRange!, $period: Period!, $zone: TimeZone! = "Europ
 
 
 def span(start: datetime, end: datetime) -> dict[str, str]:
-    return {"start": iso(start), "end": iso(end)}
+    return {"start": format_iso(start), "end": format_iso(end)}
 
 
 async def cost_of(house: House, resource_id: str, start: datetime, end: datetime) -> Any:
@@ -124,7 +124,7 @@ async def test_a_month_through_a_clock_change_adds_up_to_the_penny(
     assert Decimal(found["exact"]) == sum(exact) * Decimal("1.05")
     assert Decimal(found["energy"]) == sum(energy.values())
     assert (found["unpriced"], found["completeness"], found["estimated"]) == ("0", 1, False)
-    assert (found["start"], found["end"], found["currency"]) == (iso(start), iso(end), "GBP")
+    assert (found["start"], found["end"], found["currency"]) == (format_iso(start), format_iso(end), "GBP")
 
     daily = await buckets_of(served, resource_id, start, end, "P1D")
     assert len(daily) == days
@@ -250,9 +250,9 @@ async def test_the_readings_of_a_cost_are_computed_from_consumption_and_tariff(s
         .replace(found["lastTime"][:10], (DAY + timedelta(days=1)).date().isoformat())
     )
     longer = (await series_of(served, cost, (0, 60), "P1D"))["readings"]
-    assert (longer["completeTo"], longer["quality"]) == (iso(DAY + timedelta(days=1)), "PARTIAL")
+    assert (longer["completeTo"], longer["quality"]) == (format_iso(DAY + timedelta(days=1)), "PARTIAL")
     month = (await series_of(served, cost, (0, 60), "P1M"))["readings"]
-    assert (month["completeTo"], month["count"]) == (None if DAY.day > 1 else iso(DAY + timedelta(days=1)), 48)
+    assert (month["completeTo"], month["count"]) == (None if DAY.day > 1 else format_iso(DAY + timedelta(days=1)), 48)
     halves = (await series_of(served, cost, (-12, 24), "PT30M"))["readings"]["buckets"]
     assert [one["value"] for one in halves] == [None] * 24 + [14.7] * 48
     for function, value in (
@@ -358,7 +358,7 @@ async def test_a_range_that_is_far_too_long_is_refused_by_the_edge_if_not_for_wh
     resource = await served.one.run("resource", resource_id=resource_id)
     asked = {"range": TimeRange(DAY, end), "period": period}
     with pytest.raises(BadInput) as caught:
-        await served.gateway.runner.load(edge_named(Resource, "costs"), served.one.system, [resource], asked)
+        await served.gateway.runner.load(find_edge(Resource, "costs"), served.one.system, [resource], asked)
     assert [problem.path for problem in caught.value.problems] == [path]
 
 

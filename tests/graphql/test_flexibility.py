@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.house import House
 from tests.support.socket import socket
-from wattgate.graphql.resolvers.flexibility import FOLLOWS
+from wattgate.graphql.resolvers.flexibility import ALLOWED_TRANSITIONS
 from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
 
 MOVE = "mutation ($id: ID!, $to: DfsEventState!) { moveDfsEvent(dfsEventId: $id, state: $to) { state } }"
@@ -44,7 +44,7 @@ def test_only_what_follows_follows(before: DfsEventState, after: DfsEventState) 
     ]
     next_one = before in order and after in order and order.index(after) == order.index(before) + 1
     cancelled = after is DfsEventState.CANCELLED and before in order[:3]
-    assert (after in FOLLOWS[before]) == (next_one or cancelled)
+    assert (after in ALLOWED_TRANSITIONS[before]) == (next_one or cancelled)
 
 
 async def test_a_step_that_does_not_follow_is_a_conflict(served: House) -> None:

@@ -11,11 +11,20 @@ from tests.app.test_mqtt_intake import display_of
 from tests.energy.test_storage_fields import defined
 from tests.support.metering import add_device
 from tests.support.timed import Timed
-from wattgate.clock import from_ms, iso
+from wattgate.clock import format_iso, from_ms
 from wattgate.db.models import NetworkState
-from wattgate.energy.buckets import DAY, HALF_HOUR, HOUR, MINUTE
-from wattgate.energy.freshness import GIVEN_UP, SECOND, Pulse, Receipt, cadence, freshest, telling, told
-from wattgate.energy.meter_messages import Measured, MeterMessage
+from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, HOUR_MS, MINUTE_MS
+from wattgate.energy.freshness import (
+    ABANDONED_AFTER_MS,
+    SECOND_MS,
+    Heartbeat,
+    Receipt,
+    build_freshness,
+    freshest_heartbeat,
+    learn_interval,
+    most_informative_heartbeat,
+)
+from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.enums import FreshnessCause, FreshnessState
 from wattgate.graphql.resolvers.meter_messages import record_meter_messages
 from wattgate.graphql.types import resources as types
@@ -30,65 +39,65 @@ NOON = 1_780_000_000_000
 @pytest.mark.parametrize(
     ("every", "limits"),
     [
-        (10 * SECOND, (30 * SECOND, 2 * MINUTE, 15 * MINUTE)),
-        (MINUTE, (2 * MINUTE, 4 * MINUTE, 15 * MINUTE)),
-        (HALF_HOUR, (HOUR, 2 * HOUR, 4 * HOUR)),
-        (DAY, (2 * DAY, 4 * DAY, 8 * DAY)),
+        (10 * SECOND_MS, (30 * SECOND_MS, 2 * MINUTE_MS, 15 * MINUTE_MS)),
+        (MINUTE_MS, (2 * MINUTE_MS, 4 * MINUTE_MS, 15 * MINUTE_MS)),
+        (HALF_HOUR_MS, (HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS)),
+        (DAY_MS, (2 * DAY_MS, 4 * DAY_MS, 8 * DAY_MS)),
     ],
 )
 def test_a_state_lasts_for_some_intervals_and_never_less_than_its_floor(every: int, limits: Sequence[int]) -> None:
-    pulse = Pulse(NOON, every)
+    pulse = Heartbeat(NOON, every)
     states = [LIVE, DELAYED, STALE, OFFLINE]
     for limit, before, after in zip(limits, states, states[1:], strict=False):
         assert pulse.state(NOON + limit - 1) is before
-        assert pulse.turns_at(NOON + limit - 1) == NOON + limit
+        assert pulse.next_change(NOON + limit - 1) == NOON + limit
         assert pulse.state(NOON + limit) is after
-    assert pulse.turns_at(NOON + limits[-1]) is None
+    assert pulse.next_change(NOON + limits[-1]) is None
 
 
 def test_what_never_came_is_offline_and_what_is_ahead_of_the_clock_is_live() -> None:
-    never = Pulse(None, 10 * SECOND)
-    assert (never.state(NOON), never.turns_at(NOON)) == (OFFLINE, None)
-    assert told(never, NOON, FreshnessCause.UNKNOWN).age_seconds is None
-    ahead = told(Pulse(NOON + MINUTE, 10 * SECOND), NOON, FreshnessCause.UNKNOWN)
+    never = Heartbeat(None, 10 * SECOND_MS)
+    assert (never.state(NOON), never.next_change(NOON)) == (OFFLINE, None)
+    assert build_freshness(never, NOON, FreshnessCause.UNKNOWN).age_seconds is None
+    ahead = build_freshness(Heartbeat(NOON + MINUTE_MS, 10 * SECOND_MS), NOON, FreshnessCause.UNKNOWN)
     assert (ahead.state, ahead.age_seconds, ahead.cause) == (LIVE, 0, None)
 
 
 def test_what_is_told_says_as_of_when_and_how_old_and_why() -> None:
-    found = told(Pulse(NOON - 61_999, 10 * SECOND), NOON, FreshnessCause.METER)
+    found = build_freshness(Heartbeat(NOON - 61_999, 10 * SECOND_MS), NOON, FreshnessCause.METER)
     assert (found.state, found.as_of, found.age_seconds) == (DELAYED, from_ms(NOON - 61_999), 61)
     assert (found.expected_every_seconds, found.cause) == (10, FreshnessCause.METER)
 
 
 def receipts(*instants: int, late: int = 0) -> list[Receipt]:
-    return [Receipt(at, at - HALF_HOUR - late) for at in instants]
+    return [Receipt(at, at - HALF_HOUR_MS - late) for at in instants]
 
 
 def nightly(nights: int, parts: int) -> list[int]:
-    return [night * DAY + part * SECOND for night in range(nights) for part in range(parts)]
+    return [night * DAY_MS + part * SECOND_MS for night in range(nights) for part in range(parts)]
 
 
 @pytest.mark.parametrize(
     ("field", "received", "every"),
     [
-        (POWER, [], 10 * SECOND),
-        (POWER, [0, 8000, 16_000], 10 * SECOND),
-        (POWER, range(0, 480_000, 8000), 8 * SECOND),
-        (POWER, [*range(0, 240_000, 8000), *range(8 * HOUR, 8 * HOUR + 240_000, 8000)], 8 * SECOND),
-        (POWER, range(0, 60 * MINUTE, MINUTE), MINUTE),
-        (POWER, [0, 1, 2, 3, 4], SECOND),
-        (POWER, range(0, 60 * DAY, 2 * DAY), DAY),
-        (MINUTES, [], MINUTE),
-        (MINUTES, [0, 1, 2, 3, 4], MINUTE),
-        (HALF_HOURS, [], DAY),
-        (HALF_HOURS, [0], DAY),
-        (HALF_HOURS, range(0, DAY, HALF_HOUR), DAY),
-        (HALF_HOURS, range(0, 4 * DAY, HALF_HOUR), HALF_HOUR),
-        (HALF_HOURS, [*range(0, DAY, HALF_HOUR), *range(2 * DAY, 3 * DAY, HALF_HOUR)], HALF_HOUR),
-        (HALF_HOURS, nightly(5, 1), DAY),
-        (HALF_HOURS, nightly(4, 48), DAY - 47 * SECOND),
-        (HALF_HOURS, nightly(2, 48), DAY),
-        (HALF_HOURS, [n * SECOND for n in range(200)], DAY),
+        (POWER, [], 10 * SECOND_MS),
+        (POWER, [0, 8000, 16_000], 10 * SECOND_MS),
+        (POWER, range(0, 480_000, 8000), 8 * SECOND_MS),
+        (POWER, [*range(0, 240_000, 8000), *range(8 * HOUR_MS, 8 * HOUR_MS + 240_000, 8000)], 8 * SECOND_MS),
+        (POWER, range(0, 60 * MINUTE_MS, MINUTE_MS), MINUTE_MS),
+        (POWER, [0, 1, 2, 3, 4], SECOND_MS),
+        (POWER, range(0, 60 * DAY_MS, 2 * DAY_MS), DAY_MS),
+        (MINUTES, [], MINUTE_MS),
+        (MINUTES, [0, 1, 2, 3, 4], MINUTE_MS),
+        (HALF_HOURS, [], DAY_MS),
+        (HALF_HOURS, [0], DAY_MS),
+        (HALF_HOURS, range(0, DAY_MS, HALF_HOUR_MS), DAY_MS),
+        (HALF_HOURS, range(0, 4 * DAY_MS, HALF_HOUR_MS), HALF_HOUR_MS),
+        (HALF_HOURS, [*range(0, DAY_MS, HALF_HOUR_MS), *range(2 * DAY_MS, 3 * DAY_MS, HALF_HOUR_MS)], HALF_HOUR_MS),
+        (HALF_HOURS, nightly(5, 1), DAY_MS),
+        (HALF_HOURS, nightly(4, 48), DAY_MS - 47 * SECOND_MS),
+        (HALF_HOURS, nightly(2, 48), DAY_MS),
+        (HALF_HOURS, [n * SECOND_MS for n in range(200)], DAY_MS),
     ],
     ids=[
         "power, never",
@@ -112,30 +121,34 @@ def nightly(nights: int, parts: int) -> list[int]:
     ],
 )
 def test_a_cadence_is_learned_from_when_readings_were_received(field: Any, received: Any, every: int) -> None:
-    assert cadence(field, receipts(*received)) == every
+    assert learn_interval(field, receipts(*received)) == every
 
 
 def test_what_is_collected_late_is_expected_late_and_what_is_live_is_not() -> None:
     every_night = nightly(5, 1)
-    assert cadence(HALF_HOURS, receipts(*every_night, late=6 * HOUR)) == DAY + 6 * HOUR
-    assert cadence(HALF_HOURS, receipts(*every_night, late=90 * DAY)) == 2 * DAY
-    assert cadence(HALF_HOURS, receipts(*every_night, late=-HOUR)) == DAY
-    assert cadence(POWER, receipts(*range(0, 480_000, 8000), late=HOUR)) == 8 * SECOND
+    assert learn_interval(HALF_HOURS, receipts(*every_night, late=6 * HOUR_MS)) == DAY_MS + 6 * HOUR_MS
+    assert learn_interval(HALF_HOURS, receipts(*every_night, late=90 * DAY_MS)) == 2 * DAY_MS
+    assert learn_interval(HALF_HOURS, receipts(*every_night, late=-HOUR_MS)) == DAY_MS
+    assert learn_interval(POWER, receipts(*range(0, 480_000, 8000), late=HOUR_MS)) == 8 * SECOND_MS
 
 
 def test_a_resource_is_told_by_its_live_field_until_that_is_given_up() -> None:
-    power, half_hours, never = Pulse(NOON, 10 * SECOND), Pulse(NOON + DAY, DAY), Pulse(None, 10 * SECOND)
-    assert telling([half_hours, never, power], NOON + DAY) == power
-    assert telling([half_hours, never, power], NOON + GIVEN_UP + 1) == half_hours
-    assert telling([never, half_hours], NOON) == half_hours
-    assert telling([power, half_hours], NOON + 99 * DAY) == power
+    power, half_hours, never = (
+        Heartbeat(NOON, 10 * SECOND_MS),
+        Heartbeat(NOON + DAY_MS, DAY_MS),
+        Heartbeat(None, 10 * SECOND_MS),
+    )
+    assert most_informative_heartbeat([half_hours, never, power], NOON + DAY_MS) == power
+    assert most_informative_heartbeat([half_hours, never, power], NOON + ABANDONED_AFTER_MS + 1) == half_hours
+    assert most_informative_heartbeat([never, half_hours], NOON) == half_hours
+    assert most_informative_heartbeat([power, half_hours], NOON + 99 * DAY_MS) == power
 
 
 def test_a_device_is_as_fresh_as_the_best_sign_of_it() -> None:
-    power, said = Pulse(NOON, 10 * SECOND), Pulse(NOON - 50 * SECOND, MINUTE)
-    assert freshest([said, power], NOON) == power
-    assert freshest([said, power], NOON + 40 * SECOND) == said
-    assert freshest([said, power], NOON + DAY) == power
+    power, said = Heartbeat(NOON, 10 * SECOND_MS), Heartbeat(NOON - 50 * SECOND_MS, MINUTE_MS)
+    assert freshest_heartbeat([said, power], NOON) == power
+    assert freshest_heartbeat([said, power], NOON + 40 * SECOND_MS) == said
+    assert freshest_heartbeat([said, power], NOON + DAY_MS) == power
 
 
 FRESHNESS = "freshness { state asOf ageSeconds expectedEverySeconds cause }"
@@ -167,7 +180,7 @@ async def test_power_goes_through_all_states_as_time_passes(timed: Timed) -> Non
     for age, state in ((0, "LIVE"), (29, "LIVE"), (30, "DELAYED"), (120, "STALE"), (900, "OFFLINE")):
         timed.pass_time(at + timedelta(seconds=age) - timed.clock.now)
         found = await of_resource(timed, resource_id)
-        assert (found["state"], found["ageSeconds"], found["asOf"]) == (state, age, iso(at))
+        assert (found["state"], found["ageSeconds"], found["asOf"]) == (state, age, format_iso(at))
         assert found["cause"] == (None if state == "LIVE" else "UNKNOWN")
 
 
@@ -179,7 +192,7 @@ async def test_half_hours_that_come_once_a_day_are_live_at_noon_and_not_for_ever
     for after, state in ((12, "LIVE"), (47, "LIVE"), (48, "DELAYED"), (96, "STALE"), (192, "OFFLINE")):
         timed.pass_time(midnight + timedelta(hours=after) - timed.clock.now)
         found = await of_resource(timed, resource_id)
-        assert (found["state"], found["asOf"], found["expectedEverySeconds"]) == (state, iso(midnight), 86_400)
+        assert (found["state"], found["asOf"], found["expectedEverySeconds"]) == (state, format_iso(midnight), 86_400)
 
 
 async def test_half_hours_that_came_each_by_itself_are_missed_after_an_hour(timed: Timed) -> None:
@@ -219,7 +232,7 @@ async def test_each_parent_has_its_own_freshness_and_a_cost_that_of_its_consumpt
     assert await tenant.edge(types.Device, "freshness", []) == []
 
 
-async def say(timed: Timed, hardware_id: str, *values: Measured, state: bool = False) -> None:
+async def say(timed: Timed, hardware_id: str, *values: Measurement, state: bool = False) -> None:
     """Record a message of a display."""
     at = timed.clock.now
     message = MeterMessage(hardware_id, at, values, NetworkState(at=at, status="joined") if state else None)
@@ -232,7 +245,7 @@ async def test_the_cause_is_the_meter_while_the_display_still_talks_and_else_the
     display = await display_of(timed.house.one)
     resource_id = display.resource_ids["electricity.consumption"]
     assert (await of_device(timed, display.device_id))["cause"] == "UNKNOWN"
-    power = Measured("electricity.consumption", "POWER", Decimal(230), "W")
+    power = Measurement("electricity.consumption", "POWER", Decimal(230), "W")
     await say(timed, display.hardware_id, power, state=True)
     assert (await of_device(timed, display.device_id))["state"] == "LIVE"
     timed.pass_time(timedelta(minutes=3))

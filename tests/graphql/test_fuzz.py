@@ -21,7 +21,7 @@ from schemathesis.graphql import nodes, scalar
 from tests.support.house import PASSWORD, House, Tenant, house
 from tests.support.servers import Databases
 from wattgate import errors
-from wattgate.enums import camel
+from wattgate.enums import to_camel_case
 
 SCHEMA = (Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql").read_text()
 CODES = {one.code for one in errors.GatewayError.__subclasses__()} - {"INTERNAL", "TIMED_OUT"}
@@ -111,7 +111,7 @@ class Ids(Visitor):
 
     def __init__(self, tenant: Tenant, chance: random.Random) -> None:
         super().__init__()
-        self._known = {f"{camel(name)}Id": one for name, one in tenant.ids.items()}
+        self._known = {f"{to_camel_case(name)}Id": one for name, one in tenant.ids.items()}
         self._known |= {short: tenant.ids[name] for short, name in SHORT.items()}
         self._known |= {"userId": tenant.user_id, "accountId": tenant.account_id, "mpxn": tenant.ids["mpxn"]}
         self._chance = chance

@@ -14,12 +14,12 @@ from starlette.routing import Route
 
 from tests.support.house import House
 from tests.support.servers import serving
-from wattgate.graphql.core.operation import Call, Kind, operation
-from wattgate.graphql.execution.pipeline import Gate
-from wattgate.graphql.execution.schema import MAX_TOLD, build, tell_all
+from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, build_schema, normalize_errors
 from wattgate.graphql.resolvers import live_readings, tokens
-from wattgate.graphql.transport.accept import media_type, wants_events
-from wattgate.graphql.transport.http import LARGE, Endpoint
+from wattgate.graphql.transport.accept import negotiate_media_type, prefers_event_stream
+from wattgate.graphql.transport.http import MIN_COMPRESSED_BYTES, GraphQLEndpoint
 from wattgate.graphql.types.accounts import Done
 from wattgate.principal import Permission
 
@@ -110,7 +110,7 @@ async def test_requests_are_in_utf_8(served: House, media: str, status: int) -> 
     (",;=,", None),
 ])  # fmt: skip
 def test_the_type_of_an_answer_is_what_the_client_takes(accept: str, media: str | None) -> None:
-    assert media_type(accept) == media
+    assert negotiate_media_type(accept) == media
 
 
 @pytest.mark.parametrize(("accept", "events"), [
@@ -126,7 +126,7 @@ def test_the_type_of_an_answer_is_what_the_client_takes(accept: str, media: str 
 async def test_a_query_is_answered_by_events_where_the_client_takes_them_rather_than_json(
     served: House, accept: str, events: bool
 ) -> None:
-    assert wants_events(accept) is events
+    assert prefers_event_stream(accept) is events
     answer = await post(served, '{"query": "{ __typename }"}', accept=accept)
     assert answer.headers["content-type"].startswith(EVENTS) is events
     assert ("event: next" in answer.text) is events
@@ -196,7 +196,7 @@ async def test_large_answers_are_compressed_for_those_who_take_that(served: Hous
         headers = {"accept-encoding": accepts, **served.one.headers["account"]}
         answer = await served.http.post("/graphql", json={"query": query}, headers=headers)
         assert answer.headers.get("content-encoding") == encoding
-        assert len(answer.content) > LARGE
+        assert len(answer.content) > MIN_COMPRESSED_BYTES
         assert answer.json()["data"]["a000"]
     small = await served.http.post("/graphql", json={"query": HELLO}, headers={"accept-encoding": "gzip"})
     assert "content-encoding" not in small.headers
@@ -204,13 +204,16 @@ async def test_large_answers_are_compressed_for_those_who_take_that(served: Hous
 
 
 def test_not_all_of_very_many_errors_are_told() -> None:
-    told = tell_all([GraphQLError(f"error {n}") for n in range(MAX_TOLD + 5)])
-    assert [error.message for error in told] == [*(f"error {n}" for n in range(MAX_TOLD)), "5 more errors are not told"]
+    told = normalize_errors([GraphQLError(f"error {n}") for n in range(MAX_REPORTED_ERRORS + 5)])
+    assert [error.message for error in told] == [
+        *(f"error {n}" for n in range(MAX_REPORTED_ERRORS)),
+        "5 more errors are not told",
+    ]
     assert {error.extensions["code"] for error in told if error.extensions} == {"BAD_INPUT"}
-    assert len(tell_all([GraphQLError("error")] * MAX_TOLD)) == MAX_TOLD
+    assert len(normalize_errors([GraphQLError("error")] * MAX_REPORTED_ERRORS)) == MAX_REPORTED_ERRORS
 
 
-@operation(Kind.QUERY, returns=Done, needs=Permission.ANYONE)
+@operation(OperationKind.QUERY, returns=Done, needs=Permission.ANYONE)
 async def dawdle(call: Call) -> Done:
     """Asks the database for something that takes very long."""
     endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n /* dawdle */"
@@ -221,8 +224,12 @@ async def dawdle(call: Call) -> Done:
 @pytest.fixture
 async def patient(served: House) -> AsyncIterator[httpx.AsyncClient]:
     """A client on a gateway that gives operations half a second."""
-    gate = Gate(build((dawdle, tokens.authenticate, live_readings.readings)), served.gateway.runner, time_limit=0.5)
-    graphql = Endpoint(gate, served.gateway.authenticator.principal, ide=False)
+    gate = GraphQLPipeline(
+        build_schema((dawdle, tokens.authenticate, live_readings.readings)),
+        served.gateway.runner,
+        time_limit_seconds=0.5,
+    )
+    graphql = GraphQLEndpoint(gate, served.gateway.authenticator.authenticate, ide=False)
     app = Starlette(routes=[Route("/graphql", graphql, methods=["GET", "POST"])])
     async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:
         yield client
@@ -239,7 +246,7 @@ async def test_an_operation_that_takes_too_long_is_given_up_with_its_statement(
             assert (answer.status_code, told["data"]) == (200, None)
             assert told["errors"][0]["extensions"]["code"] == "TIMED_OUT"
         assert (await served.graphql("{ resources { name } }", served.one.headers["account"]))["data"]
-        if not served.gateway.database.sqlite:
+        if not served.gateway.database.is_sqlite:
             await _until_nothing_dawdles(served)
 
 

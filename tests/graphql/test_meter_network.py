@@ -16,9 +16,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tests.support.house import House, Tenant
 from tests.support.metering import START, Metered, metered, record
 from tests.support.schema import bring_up
-from wattgate.app.server.factory import assemble
+from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
-from wattgate.db.meter_network import InventoryDevice, MeterPoint, Register, RegistryNetwork, Value
+from wattgate.db.meter_network import (
+    MeterNetworkDevice,
+    MeterNetworkReading,
+    MeterPoint,
+    RegisterReading,
+    RegistryMeterNetwork,
+)
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint
 from wattgate.energy import meter_points
 from wattgate.graphql.core.runner import Runner
@@ -92,8 +98,8 @@ def test_an_mpans_check_digit_is_its_weighted_sum_modulo_11_modulo_10() -> None:
     assert meter_points.check_digit("200000000000") == "6"
     assert meter_points.check_digit("101234567890") == "3"  # 1334 modulo 11
     assert meter_points.check_digit("131234567834") == "0"  # 1275 modulo 11 is 10
-    assert meter_points.spellings("2000000000006") == {"2000000000006", "200000000000"}
-    assert meter_points.spellings("2000000000007") == {"2000000000007"}
+    assert meter_points.meter_point_spellings("2000000000006") == {"2000000000006", "200000000000"}
+    assert meter_points.meter_point_spellings("2000000000007") == {"2000000000007"}
 
 
 @pytest.mark.parametrize("number", ["", "12345678901234", "12a", "-1", "\uff11\uff12"])
@@ -193,17 +199,17 @@ class FarNetwork:
     async def meter_point(self, mpxn: str) -> MeterPoint | None:
         return MeterPoint(mpxn, "", "", eligible=mpxn == "17")
 
-    async def devices_at(self, mpxn: str) -> list[InventoryDevice]:
+    async def devices_at(self, mpxn: str) -> list[MeterNetworkDevice]:
         return []
 
-    async def device(self, eui: str) -> InventoryDevice | None:
+    async def device(self, eui: str) -> MeterNetworkDevice | None:
         return None
 
-    async def readings(self, mpxn: str, classifier: str, after: Any, *, limit: int) -> list[Value]:
+    async def readings(self, mpxn: str, classifier: str, after: Any, *, limit: int) -> list[MeterNetworkReading]:
         return []
 
-    async def register(self, mpxn: str, classifier: str) -> Register | None:
-        return Register(START, Decimal(1), "kWh")
+    async def register(self, mpxn: str, classifier: str) -> RegisterReading | None:
+        return RegisterReading(START, Decimal(1), "kWh")
 
 
 async def test_another_network_is_one_class_away(served: House) -> None:
@@ -218,7 +224,7 @@ async def test_another_network_is_one_class_away(served: House) -> None:
 async def test_a_file_fills_the_registry_and_names_every_line_that_it_cannot_take(
     database_url: str, tmp_path: Path
 ) -> None:
-    gateway = assemble(Settings(_env_file=None, database_url=database_url))
+    gateway = build_gateway(Settings(_env_file=None, database_url=database_url))
     await bring_up(gateway.database)
     good = [
         {"kind": "meterPoint", "mpxn": "2000000000006", "postcode": "ls1 4ap", "smetsVersion": "2"},
@@ -260,7 +266,7 @@ async def test_a_file_fills_the_registry_and_names_every_line_that_it_cannot_tak
     assert [int(line.partition(":")[0]) for line in refused] == [n + len(good) + 2 for n in range(len(bad))]
     assert refused[3].endswith("'1' is not an EUI-64 of 16 hexadecimal digits")
     async with AsyncSession(gateway.database.engine) as session:
-        network = RegistryNetwork(session)
+        network = RegistryMeterNetwork(session)
         point = await network.meter_point("2000000000006")
         assert point is not None
         assert point.postcode == "LS14AP"

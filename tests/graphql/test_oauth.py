@@ -12,12 +12,12 @@ from sqlmodel import col
 
 from tests.support import people
 from tests.support.house import PASSWORD, House
-from wattgate.db.identity.credentials import digest
+from wattgate.db.identity.credentials import hash_secret
 from wattgate.db.models import AuthorizationCode, OAuthClient, RefreshToken, Token
-from wattgate.db.tenancy_guard import SCOPED
+from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import BadInput
 from wattgate.graphql.resolvers.oauth import s256
-from wattgate.principal import SCOPES, Permission
+from wattgate.principal import OAUTH_SCOPES, Permission
 
 BY_TOKEN = "{ virtualEntities { name } }"
 
@@ -79,7 +79,7 @@ async def client(served: House) -> Client:
 async def change(house: House, model: Any, condition: Any, **values: Any) -> None:
     """Change what only time or an operator changes."""
     async with house.gateway.database.session() as session:
-        await session.execute(update(model).where(condition).values(**values), execution_options=SCOPED)
+        await session.execute(update(model).where(condition).values(**values), execution_options=SCOPED_OPTION)
         await session.commit()
 
 
@@ -203,7 +203,7 @@ async def test_a_code_is_good_for_its_own_verifier_and_redirect_uri_alone(client
 
 async def test_a_code_is_good_for_a_minute(served: House, client: Client) -> None:
     code = await client.code()
-    of_code = AuthorizationCode.digest == digest(code)
+    of_code = AuthorizationCode.digest == hash_secret(code)
     await change(served, AuthorizationCode, of_code, expires_at=datetime.now(UTC) - timedelta(seconds=1))
     assert_refused(await client.redeem(code), "invalid_grant")
 
@@ -239,7 +239,7 @@ async def test_a_refresh_token_rotates_and_its_second_use_ends_the_family(served
 
 async def test_an_expired_refresh_token_is_refused(served: House, client: Client) -> None:
     granted = await client.tokens()
-    of_token = RefreshToken.digest == digest(granted["refresh_token"])
+    of_token = RefreshToken.digest == hash_secret(granted["refresh_token"])
     await change(served, RefreshToken, of_token, expires_at=datetime.now(UTC) - timedelta(seconds=1))
     assert_refused(await client.refresh(granted["refresh_token"]), "invalid_grant")
 
@@ -270,7 +270,7 @@ async def test_no_scope_lets_a_client_change_how_its_user_logs_in(served: House,
         ("POST", "/account/changepassword", {"oldPassword": PASSWORD, "newPassword": "battery staple"}),
     ):
         assert (await served.call(method, path, headers, json=body)).status_code == 403, path
-    assert all(Permission.SYSTEM not in granted for granted in SCOPES.values())
+    assert all(Permission.SYSTEM not in granted for granted in OAUTH_SCOPES.values())
 
 
 async def test_an_ordinary_token_is_no_oauth_token(served: House) -> None:
@@ -301,10 +301,10 @@ async def test_neither_codes_nor_tokens_nor_secrets_are_stored(served: House, cl
         (RefreshToken, granted["refresh_token"]),
         (Token, granted["access_token"]),
     ):
-        async with served.gateway.database.reading() as session:
+        async with served.gateway.database.reader() as session:
             statement = select(col(model.digest))
-            stored = (await session.execute(statement, execution_options=SCOPED)).scalars().all()
-        assert digest(secret) in stored
+            stored = (await session.execute(statement, execution_options=SCOPED_OPTION)).scalars().all()
+        assert hash_secret(secret) in stored
         assert secret.encode() not in stored
 
 

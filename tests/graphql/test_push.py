@@ -17,19 +17,19 @@ from tests.support.browsers import Browser
 from tests.support.house import House, operation
 from tests.support.outbox import Post
 from tests.support.sinks import Sink, answering, closing, sink
-from wattgate.app.workers.deliveries import Carrier, Deliveries
+from wattgate.app.workers.deliveries import DeliveryHandler, DeliveryWorker
 from wattgate.db.models import Account, Delivery
-from wattgate.delivery.channels.channel import Content, Outgoing, Sent
-from wattgate.delivery.channels.push import Provider, Push
-from wattgate.delivery.channels.web_push import MAX_PLAINTEXT, Vapid
-from wattgate.delivery.http.egress import ANYWHERE, PUBLIC
-from wattgate.delivery.http.outbound_http import Callout
+from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Sent
+from wattgate.delivery.channels.push import PushChannel, PushProvider
+from wattgate.delivery.channels.web_push import MAX_PLAINTEXT_BYTES, Vapid
+from wattgate.delivery.http.egress import ALLOW_ALL, PUBLIC_HTTPS_ONLY
+from wattgate.delivery.http.outbound_http import OutboundHttpClient
 from wattgate.enums import DeliveryKind, NotificationState
 from wattgate.errors import BadInput
-from wattgate.graphql.core.operation import Call, Kind
+from wattgate.graphql.core.operation import Call, OperationKind
 from wattgate.graphql.core.operation import operation as declare
 from wattgate.graphql.resolvers import push as pushes
-from wattgate.graphql.resolvers.accounts import MAX_TOKENS
+from wattgate.graphql.resolvers.accounts import MAX_PUSH_TOKENS
 from wattgate.graphql.types.alerts import Channel, Priority
 from wattgate.principal import Permission
 
@@ -46,16 +46,16 @@ async def service() -> AsyncIterator[Sink]:
 
 
 def worker(
-    post: Post, service: Sink, *, reach: Any = ANYWHERE, provider: bool = True, vapid: bool = True
-) -> Deliveries:
-    push = Push(
-        Callout(reach),
-        Callout(ANYWHERE),
+    post: Post, service: Sink, *, reach: Any = ALLOW_ALL, provider: bool = True, vapid: bool = True
+) -> DeliveryWorker:
+    push = PushChannel(
+        OutboundHttpClient(reach),
+        OutboundHttpClient(ALLOW_ALL),
         vapid=Vapid(KEY, CONTACT) if vapid else None,
-        provider=Provider(service.url, "our secret") if provider else None,
+        provider=PushProvider(service.url, "our secret") if provider else None,
         clock=post.clock,
     )
-    return post.worker_with({DeliveryKind.PUSH: Carrier(pushes.prepare_push, push, pushes.settle_push)})
+    return post.worker_with({DeliveryKind.PUSH: DeliveryHandler(pushes.prepare_push, push, pushes.record_push_outcome)})
 
 
 async def test_an_alert_to_a_user_without_tokens_is_told_as_the_specification_shows_it(post: Post) -> None:
@@ -86,7 +86,7 @@ async def test_an_alert_to_a_user_without_tokens_is_told_as_the_specification_sh
 async def test_an_alert_is_pushed_to_a_phone_through_the_provider(post: Post, service: Sink) -> None:
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
-    assert await worker(post, service).work_once() == 1
+    assert await worker(post, service).deliver_due() == 1
     (received,) = service.received
     (delivery,) = await post.deliveries(alert_id)
     assert received.headers["authorization"] == "Bearer our secret"
@@ -112,7 +112,7 @@ async def test_an_alert_is_pushed_to_a_browser_which_alone_can_read_it(post: Pos
     browser = Browser(service.url)
     await post.tokens(browser.token)
     alert_id = await post.send(Channel.PUSH, priority=Priority.HIGH)
-    assert await worker(post, service).work_once() == 1
+    assert await worker(post, service).deliver_due() == 1
     (received,) = service.received
     told = {name: received.headers[name] for name in ("ttl", "urgency", "content-encoding")}
     assert told == {"ttl": "86400", "urgency": "high", "content-encoding": "aes128gcm"}
@@ -124,7 +124,7 @@ async def test_every_app_of_the_user_gets_it_and_one_is_enough(post: Post, servi
     browser = Browser("http://127.0.0.1:1/nobody")
     await post.tokens("fcm:abc", "fcm:def", browser.token)
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
-    assert await worker(post, service).work_once() == 3
+    assert await worker(post, service).deliver_due() == 3
     assert sorted(json.loads(one.body)["token"] for one in service.received) == ["fcm:abc", "fcm:def"]
     assert (await post.notification(alert_id)).state is NotificationState.SENT
     assert [told["eventCode"] for told in await post.events(alert_id)] == ["alert.notification.push.sent"]
@@ -137,7 +137,7 @@ async def test_the_subscription_of_a_browser_that_has_gone_is_removed(post: Post
     service.behave = answering(status)
     await post.tokens(Browser(service.url).token)
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
-    await worker(post, service).work_once()
+    await worker(post, service).deliver_due()
     assert await post.known_tokens() == []
     (told,) = await post.events(alert_id)
     assert told["errorCode"] == "error.alert.notification.push.user.tokens.not_found"
@@ -153,7 +153,7 @@ async def test_a_token_that_the_provider_calls_gone_is_removed_and_the_others_st
 
     service.behave = behave
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
-    await worker(post, service).work_once()
+    await worker(post, service).deliver_due()
     assert await post.known_tokens() == ["fcm:here"]
     assert (await post.notification(alert_id)).state is NotificationState.SENT
 
@@ -162,7 +162,7 @@ async def test_a_provider_at_a_wrong_address_costs_nobody_a_token(post: Post, se
     service.behave = answering(404)
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
-    await worker(post, service).work_once()
+    await worker(post, service).deliver_due()
     assert await post.known_tokens() == ["fcm:abc"]
     (told,) = await post.events(alert_id)
     assert told["errorCode"] == "error.alert.notification.push.provider.refused"
@@ -174,13 +174,13 @@ async def test_a_push_service_that_is_not_well_is_asked_again(post: Post, servic
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH)
     sender = worker(post, service)
-    await sender.work_once()
+    await sender.deliver_due()
     (delivery,) = await post.deliveries(alert_id)
     assert delivery.due_at == post.clock.now + timedelta(seconds=90)
     assert (await post.log(alert_id))[-1][1:] == ("Attempt Failed", "ERROR", f"the push service answered {status}")
     service.behave = answering(204)
     post.pass_time(timedelta(seconds=90))
-    assert await sender.work_once() == 1
+    assert await sender.deliver_due() == 1
     assert len({json.loads(one.body)["id"] for one in service.received}) == 1
     assert (await post.notification(alert_id)).state is NotificationState.SENT
 
@@ -189,14 +189,14 @@ async def test_a_push_service_that_hangs_up_is_asked_again(post: Post, service: 
     service.behave = closing
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH)
-    await worker(post, service).work_once()
+    await worker(post, service).deliver_due()
     assert (await post.notification(alert_id)).state is NotificationState.WAITING
 
 
 async def test_a_subscription_that_leads_into_the_house_is_refused(post: Post, service: Sink) -> None:
     await post.tokens(Browser(service.url).token)
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
-    await worker(post, service, reach=PUBLIC).work_once()
+    await worker(post, service, reach=PUBLIC_HTTPS_ONLY).deliver_due()
     assert service.connections == 0
     (told,) = await post.events(alert_id)
     assert told["errorCode"] == "error.alert.notification.push.user.tokens.refused"
@@ -206,7 +206,7 @@ async def test_a_subscription_that_leads_into_the_house_is_refused(post: Post, s
 async def test_without_a_provider_it_is_said_that_there_is_none(post: Post, service: Sink, token: str) -> None:
     await post.tokens(token)
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
-    await worker(post, service, provider=False, vapid=False).work_once()
+    await worker(post, service, provider=False, vapid=False).deliver_due()
     (told,) = await post.events(alert_id)
     assert told["errorCode"] == "error.alert.notification.push.provider.not_configured"
 
@@ -215,7 +215,7 @@ async def test_a_token_that_is_removed_before_its_push_leaves_gets_none(post: Po
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH)
     await post.tokens()
-    await worker(post, service).work_once()
+    await worker(post, service).deliver_due()
     assert service.received == []
     assert (await post.notification(alert_id)).state is NotificationState.FAILED
 
@@ -232,7 +232,7 @@ async def test_apps_of_an_account_that_is_closed_get_nothing(post: Post) -> None
 
 
 async def set_active(post: Post, active: bool) -> None:
-    @declare(Kind.MUTATION, returns=str, needs=Permission.SYSTEM)
+    @declare(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
     async def change(call: Call) -> None:
         """Open or close the account."""
         await call.rows.update(Account, col(Account.account_id) == post.tenant.account_id, active=active)
@@ -245,24 +245,24 @@ async def test_what_is_no_token_is_refused_and_of_very_many_the_oldest_gives_way
         with pytest.raises(BadInput):
             await post.tokens(wrong)
     await post.tokens()
-    for n in range(MAX_TOKENS + 3):
+    for n in range(MAX_PUSH_TOKENS + 3):
         post.pass_time(timedelta(seconds=1))
         add = operation("add_mobile_app_token")
         await post.run(add, account_id=post.tenant.account_id, new_token=f"fcm:{n}")
-    assert await post.known_tokens() == [f"fcm:{n}" for n in range(3, MAX_TOKENS + 3)]
+    assert await post.known_tokens() == [f"fcm:{n}" for n in range(3, MAX_PUSH_TOKENS + 3)]
     await post.tokens()
 
 
 async def test_a_message_for_a_browser_is_never_too_long(service: Sink) -> None:
     browser = Browser(service.url)
-    content = Content(subject="ä" * 900, text="☀" * 20_000, data={"alertId": "a"})
-    outgoing = Outgoing("id", "app", 1, NOW, (browser.token,), content)
-    push = Push(Callout(ANYWHERE), Callout(ANYWHERE), vapid=Vapid(KEY, CONTACT))
+    content = MessageContent(subject="ä" * 900, text="☀" * 20_000, data={"alertId": "a"})
+    outgoing = OutboundMessage("id", "app", 1, NOW, (browser.token,), content)
+    push = PushChannel(OutboundHttpClient(ALLOW_ALL), OutboundHttpClient(ALLOW_ALL), vapid=Vapid(KEY, CONTACT))
     assert isinstance(await push.send(outgoing), Sent)
     (received,) = service.received
     assert len(received.body) <= 4096
     message = browser.decrypt(received.body)
-    assert len(message) <= MAX_PLAINTEXT
+    assert len(message) <= MAX_PLAINTEXT_BYTES
     assert len(json.loads(message)["body"]) > 400
 
 

@@ -13,7 +13,7 @@ from tests.support.house import Tenant, settle
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.support.socket import socket
-from wattgate.app.server.factory import assemble, create_app
+from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
 
 HELLO = {"query": "{ __typename }"}
@@ -24,7 +24,7 @@ HOMES = {"query": "{ virtualEntities { name resources { name } } }"}
 async def gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, httpx.AsyncClient, Tenant]]:
     """A served gateway with these settings, and a tenant of it."""
     settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'costs.sqlite3'}", **more)
-    made = assemble(settings)
+    made = build_gateway(settings)
     try:
         await bring_up(made.database)
         tenant = await settle(made, "one")

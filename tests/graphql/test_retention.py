@@ -16,14 +16,14 @@ from tests.support.servers import database_on
 from tests.support.tables import put
 from tests.support.timed import Timed, half_hours
 from wattgate.app.cli.imports.readings import import_csv
-from wattgate.app.server.factory import assemble
+from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
-from wattgate.app.workers.maintenance import upkeep
+from wattgate.app.workers.maintenance import maintain_once
 from wattgate.clock import to_ms
 from wattgate.db.engine import Database
 from wattgate.db.readings import partitions, recording
-from wattgate.db.readings.recording import Incoming, Readings
-from wattgate.db.readings.series import Series
+from wattgate.db.readings.recording import ReadingColumns, ReadingRow
+from wattgate.db.readings.series import ReadingStore
 from wattgate.graphql.resolvers import retention
 from wattgate.principal import Principal, Role
 from wattgate.rest_compat.bulk_intake import NDJSON
@@ -167,10 +167,10 @@ async def test_upkeep_deletes_whole_days_of_that_types_resources_alone(timed: Ti
             await timed.record(resource_id, *half_hours(day, ["1"] * 48))
             await timed.record(resource_id, *((day + n * timedelta(hours=6), 5) for n in range(4)), field="POWER")
     before = await counted(timed, kept)
-    await upkeep(timed.house.gateway.runner)
+    await maintain_once(timed.house.gateway.runner)
     assert await counted(timed, one) == before  # nothing is so old yet
     await keep(timed, short, 3)
-    await upkeep(timed.house.gateway.runner)
+    await maintain_once(timed.house.gateway.runner)
     left = set(days[:3])  # of the day that is three days ago at this time of day nothing is deleted yet
     for table in ("reading", "reading_hour", "reading_day"):
         assert await rows(timed, table, one, other, kept) == {one: left, other: left, kept: set(days)}
@@ -178,7 +178,7 @@ async def test_upkeep_deletes_whole_days_of_that_types_resources_alone(timed: Ti
     assert await counted(timed, kept) == before
     await keep(timed, short, None)
     timed.pass_time(10 * DAY)
-    await upkeep(timed.house.gateway.runner)
+    await maintain_once(timed.house.gateway.runner)
     assert await rows(timed, "reading", one) == {one: left}
 
 
@@ -191,7 +191,7 @@ async def test_old_readings_of_many_resources_go_in_steps_of_a_hundred(timed: Ti
     await timed.ask(document, series=[{"resourceId": one, "readings": [reading]} for one in resource_ids])
     await keep(timed, type_id, 5)
     runner, system = timed.house.gateway.runner, timed.house.one.system
-    assert [await runner.run(retention.forget_readings, system, {}) for _ in range(3)] == [100, 5, 0]
+    assert [await runner.run(retention.purge_readings, system, {}) for _ in range(3)] == [100, 5, 0]
     assert not any((await rows(timed, "reading", *resource_ids)).values())
     assert not any((await rows(timed, "reading_day", *resource_ids)).values())
 
@@ -202,7 +202,7 @@ async def test_what_was_deleted_may_come_again_once_it_is_kept_longer(timed: Tim
     at = timed.clock.now.replace(hour=0, minute=0, second=0, microsecond=0) - 10 * DAY
     await timed.record(resource_id, (at, 1))
     await keep(timed, type_id, 5)
-    await upkeep(timed.house.gateway.runner)
+    await maintain_once(timed.house.gateway.runner)
     assert await counted(timed, resource_id) == {}
     await keep(timed, type_id, None)
     await timed.record(resource_id, (at, 3))
@@ -244,9 +244,9 @@ async def resources(database: Database, count: int) -> range:
 
 
 async def write(database: Database, resource: int, *instants: datetime, value: int = 1) -> None:
-    readings = Readings.of(Incoming(resource, 0, to_ms(at), value, 0, False) for at in instants)
+    readings = ReadingColumns.from_rows(ReadingRow(resource, 0, to_ms(at), value, 0, False) for at in instants)
     async with database.engine.begin() as connection:
-        await recording.record(connection, readings, 5)
+        await recording.upsert_readings(connection, readings, 5)
 
 
 async def until_it_waits(database: Database, task: asyncio.Task[Any]) -> None:
@@ -260,10 +260,10 @@ async def until_it_waits(database: Database, task: asyncio.Task[Any]) -> None:
 async def test_upkeep_makes_the_partitions_of_this_month_and_the_two_to_come(postgresql_url: str) -> None:
     async with database_on(postgresql_url) as url:
         now = datetime(2026, 12, 31, 23, 59, tzinfo=UTC)
-        gateway = assemble(Settings(_env_file=None, database_url=url), clock=lambda: now)
+        gateway = build_gateway(Settings(_env_file=None, database_url=url), clock=lambda: now)
         await bring_up(gateway.database)
         for _ in range(2):
-            await upkeep(gateway.runner)
+            await maintain_once(gateway.runner)
             assert await months(gateway.database) == {"reading_2026_12", "reading_2027_01", "reading_2027_02"}
         await gateway.database.close()
 
@@ -287,9 +287,9 @@ async def test_empty_partitions_that_are_old_are_dropped_and_no_others(database:
     now = datetime(2026, 6, 15, tzinfo=UTC)
     async with database.engine.begin() as connection:
         empty = [datetime(2024, 12, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC)]
-        await partitions.ensure(connection, map(to_ms, empty))
-        await partitions.ahead(connection, now)
-        dropped = await partitions.drop_empty(connection, now - retention.UNUSED)
+        await partitions.ensure_partitions(connection, map(to_ms, empty))
+        await partitions.ensure_upcoming_partitions(connection, now)
+        dropped = await partitions.drop_empty_partitions(connection, now - retention.EMPTY_PARTITION_AGE)
     assert dropped == ["reading_2024_12", "reading_2026_04"]
     recent = {"reading_2026_05", "reading_2026_06", "reading_2026_07", "reading_2026_08"}
     assert await months(database) == {"reading_2025_01", *recent}
@@ -314,15 +314,15 @@ async def test_a_month_that_somebody_is_about_to_write_to_is_not_dropped(databas
     at = datetime(2024, 12, 5, tzinfo=UTC)
     (resource,) = await resources(database, 1)
     async with database.engine.begin() as connection:
-        await partitions.ensure(connection, [to_ms(at)])
+        await partitions.ensure_partitions(connection, [to_ms(at)])
 
     async def drop() -> list[str]:
         async with database.engine.begin() as connection:
-            return await partitions.drop_empty(connection, datetime(2026, 1, 1, tzinfo=UTC))
+            return await partitions.drop_empty_partitions(connection, datetime(2026, 1, 1, tzinfo=UTC))
 
     async with database.engine.begin() as writer:
-        await recording.lock(writer, [resource])
-        await partitions.ensure(writer, [to_ms(at)])
+        await recording.lock_resources(writer, [resource])
+        await partitions.ensure_partitions(writer, [to_ms(at)])
         dropping = asyncio.create_task(drop())
         await until_it_waits(database, dropping)
         await writer.execute(text(f"INSERT INTO reading VALUES ({resource}, 0, {to_ms(at)}, 1, 0, 0, 0)"))
@@ -339,13 +339,13 @@ async def test_a_write_under_way_leaves_no_reading_that_no_day_counts_when_the_d
 
     async def forget() -> int:
         async with database.session() as session:
-            done = await Series(session).forget([resource], to_ms(day + DAY), limit=5)
+            done = await ReadingStore(session).purge([resource], to_ms(day + DAY), limit=5)
             await session.commit()
             return done
 
     async with database.engine.begin() as writer:
-        late = Incoming(resource, 0, to_ms(day + timedelta(hours=1)), 1, 0, False)
-        await recording.record(writer, Readings.of([late]), 5)
+        late = ReadingRow(resource, 0, to_ms(day + timedelta(hours=1)), 1, 0, False)
+        await recording.upsert_readings(writer, ReadingColumns.from_rows([late]), 5)
         forgetting = asyncio.create_task(forget())
         await until_it_waits(database, forgetting)
     assert await forgetting == 1
@@ -357,11 +357,11 @@ async def test_a_write_under_way_leaves_no_reading_that_no_day_counts_when_the_d
 async def test_writers_and_upkeep_at_the_same_time_do_not_stop_each_other(database: Database) -> None:
     numbers = await resources(database, 6)
     now = datetime(2026, 6, 15, tzinfo=UTC)
-    gateway = assemble(Settings(_env_file=None, database_url=str(database.url)), clock=lambda: now)
+    gateway = build_gateway(Settings(_env_file=None, database_url=str(database.url)), clock=lambda: now)
 
     async def house() -> None:
         for _ in range(8):
-            await gateway.runner.run(retention.keep_house, Principal(Role.SYSTEM), {})
+            await gateway.runner.run(retention.run_maintenance, Principal(Role.SYSTEM), {})
 
     async def writing(resource: int) -> None:
         for month in range(1, 13):
@@ -370,7 +370,7 @@ async def test_writers_and_upkeep_at_the_same_time_do_not_stop_each_other(databa
     async def emptying() -> None:
         async with database.engine.begin() as connection:
             months = [datetime(2019, month, 1, tzinfo=UTC) for month in range(1, 13)]
-            await partitions.ensure(connection, map(to_ms, months))
+            await partitions.ensure_partitions(connection, map(to_ms, months))
 
     await asyncio.gather(house(), emptying(), *map(writing, numbers))
     async with database.engine.connect() as connection:

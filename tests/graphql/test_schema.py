@@ -8,18 +8,18 @@ from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLObjectType
 from tests.support.doors import SCHEMA
 from tests.support.house import House
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.execution.schema import build
+from wattgate.graphql.execution.schema import build_schema
 from wattgate.rest_compat.examples import EXAMPLES
-from wattgate.rest_compat.formats import SHAPES
-from wattgate.rest_compat.openapi import document
+from wattgate.rest_compat.formats import LEGACY_FORMATS
+from wattgate.rest_compat.openapi import build_openapi_document
 
 SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
-DOCUMENT = document(OPERATIONS, build(OPERATIONS), "/api/v0-1")
+DOCUMENT = build_openapi_document(OPERATIONS, build_schema(OPERATIONS), "/api/v0-1")
 
 
 def test_the_committed_schema_is_the_one_that_is_served() -> None:
     """After a change: `python -m wattgate schema > docs/reference/schema.graphql`."""
-    assert SDL.read_text() == build(OPERATIONS).as_str() + "\n"
+    assert SDL.read_text() == build_schema(OPERATIONS).as_str() + "\n"
 
 
 @pytest.mark.parametrize("name", sorted(name for name in SCHEMA.type_map if not name.startswith("__")))
@@ -50,8 +50,8 @@ def test_every_operation_id_is_one_of_a_kind() -> None:
 
 
 def test_every_place_of_the_legacy_form_is_documented_by_example() -> None:
-    places = {rest.place for operation in OPERATIONS for rest in operation.rest}
+    places = {rest.route_key for operation in OPERATIONS for rest in operation.rest}
     assert set(EXAMPLES) <= places
-    assert set(SHAPES) <= places
-    shaped = {place for place, shape in SHAPES.items() if shape.given or shape.body}
+    assert set(LEGACY_FORMATS) <= places
+    shaped = {place for place, shape in LEGACY_FORMATS.items() if shape.parse_arguments or shape.render_body}
     assert shaped <= set(EXAMPLES), shaped - set(EXAMPLES)

@@ -14,9 +14,9 @@ from tests.support.chance import examples
 from tests.support.costs import told
 from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
-from wattgate.clock import iso, utc_now
+from wattgate.clock import format_iso, utc_now
 from wattgate.db.models import Tariff, TariffBand
-from wattgate.energy.tariffs import problems_of
+from wattgate.energy.tariffs import find_problems
 from wattgate.enums import Period, TariffKind, Weekday
 from wattgate.errors import NotFound
 from wattgate.graphql.resolvers.tariffs import withdraw_tariff
@@ -45,7 +45,7 @@ query ($id: ID!, $superseded: Boolean! = false, $upcoming: Boolean! = false) {
 
 
 def problems(one: Tariff) -> list[tuple[tuple[Any, ...], str]]:
-    return [(problem.path, problem.message) for problem in problems_of(one, NOW)]
+    return [(problem.path, problem.message) for problem in find_problems(one, NOW)]
 
 
 def time_of_use(*bands: TariffBand, rate: str | None = "30", **more: Any) -> Tariff:
@@ -301,15 +301,15 @@ async def test_prices_are_upserted_and_bad_ones_refused_with_their_place(served:
     resource_id = await served.one.add_resource()
     dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
     at = datetime(2026, 1, 5, tzinfo=UTC)
-    good = {"at": iso(at), "rate": "-1.25"}
+    good = {"at": format_iso(at), "rate": "-1.25"}
     assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[good, good]) == {"recorded": 1}
     assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**good, "rate": 9}]) == {"recorded": 1}
     bad = [
         good,
         {**good, "rate": "2"},
-        {"at": iso(at + timedelta(minutes=10)), "rate": "1"},
+        {"at": format_iso(at + timedelta(minutes=10)), "rate": "1"},
         {"at": "2023-12-31T23:30:00Z", "rate": "1"},
-        {"at": iso(at + timedelta(minutes=30)), "rate": "1.1234567"},
+        {"at": format_iso(at + timedelta(minutes=30)), "rate": "1.1234567"},
     ]
     refused = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=bad)
     assert [(tuple(one["path"]), one["message"]) for one in refused["problems"]] == [
@@ -324,7 +324,7 @@ async def test_prices_are_upserted_and_bad_ones_refused_with_their_place(served:
     query = """query ($id: ID!) { resource(resourceId: $id) { tariff {
         prices(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}) { at rate } } } }"""
     found = await told(served, served.one, query, id=resource_id)
-    assert found["tariff"]["prices"] == [{"at": iso(at), "rate": "9"}]
+    assert found["tariff"]["prices"] == [{"at": format_iso(at), "rate": "9"}]
 
 
 async def test_only_a_dynamic_tariff_that_stands_takes_prices_and_10_000_at_once(served: House) -> None:

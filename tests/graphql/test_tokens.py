@@ -9,10 +9,10 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from tests.support.house import PASSWORD, House, basic
-from wattgate.db.identity.credentials import digest
-from wattgate.db.identity.passwords import DECOY, hashed, matches
+from wattgate.db.identity.credentials import hash_secret
+from wattgate.db.identity.passwords import DECOY_HASH, hash_password, password_matches
 from wattgate.db.models import Account, ApplicationCredential, Token
-from wattgate.db.tenancy_guard import SCOPED
+from wattgate.db.tenancy_guard import SCOPED_OPTION
 
 LOG_IN = """
 mutation ($app: ID, $user: String!, $password: String!) {
@@ -122,7 +122,9 @@ async def test_an_expired_token_is_refused(served: House) -> None:
     token = await served.one.add_token()
     async with served.gateway.database.session() as session:
         record = (
-            await session.execute(select(Token).where(col(Token.digest) == digest(token)), execution_options=SCOPED)
+            await session.execute(
+                select(Token).where(col(Token.digest) == hash_secret(token)), execution_options=SCOPED_OPTION
+            )
         ).scalar_one()
         record.expires_at = datetime.now(UTC) - timedelta(seconds=1)
         await session.commit()
@@ -177,22 +179,24 @@ async def test_the_scheme_that_the_specification_names_is_the_only_one_taken(ser
 
 async def test_neither_passwords_nor_tokens_nor_secrets_are_stored(served: House) -> None:
     token = await served.one.add_token()
-    async with served.gateway.database.reading() as session:
-        tokens = (await session.execute(select(col(Token.digest)), execution_options=SCOPED)).scalars().all()
-        hashes = (await session.execute(select(col(Account.password_hash)), execution_options=SCOPED)).scalars().all()
+    async with served.gateway.database.reader() as session:
+        tokens = (await session.execute(select(col(Token.digest)), execution_options=SCOPED_OPTION)).scalars().all()
+        hashes = (
+            (await session.execute(select(col(Account.password_hash)), execution_options=SCOPED_OPTION)).scalars().all()
+        )
         secrets = (await session.execute(select(col(ApplicationCredential.secret_digest)))).scalars().all()
     assert token.encode() not in tokens
-    assert digest(token) in tokens
+    assert hash_secret(token) in tokens
     assert all(stored.startswith("$argon2id$v=19$m=19456,t=2,p=1$") for stored in hashes if stored)
     assert all(len(stored) == 32 for stored in secrets)
 
 
 async def test_an_account_that_does_not_exist_takes_the_work_of_one_that_does() -> None:
-    stored = await hashed(PASSWORD)
-    assert extract_parameters(DECOY) == extract_parameters(stored)
-    assert not await matches(None, PASSWORD)
+    stored = await hash_password(PASSWORD)
+    assert extract_parameters(DECOY_HASH) == extract_parameters(stored)
+    assert not await password_matches(None, PASSWORD)
     with pytest.raises(VerifyMismatchError):  # as any wrong password is found out, and not refused as no hash
-        PasswordHasher().verify(DECOY, PASSWORD)
+        PasswordHasher().verify(DECOY_HASH, PASSWORD)
 
 
 async def test_a_short_password_is_refused(served: House) -> None:

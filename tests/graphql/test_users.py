@@ -11,9 +11,9 @@ from sqlalchemy import select, text, update
 
 from tests.support import people
 from tests.support.house import PASSWORD, House, basic
-from wattgate.db.identity.login_backoff import refuse_in_haste
+from wattgate.db.identity.login_backoff import enforce_login_backoff
 from wattgate.db.models import Account, OneTimeCode, Token
-from wattgate.db.tenancy_guard import SCOPED
+from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import RateLimited
 from wattgate.graphql.resolvers import profiles, registration
 from wattgate.realtime import topics
@@ -60,7 +60,7 @@ async def change_account(house: House, account_id: str, **values: Any) -> None:
     async with house.gateway.database.session() as session:
         await session.execute(
             update(Account).where(Account.account_id == account_id).values(**values),  # type: ignore[arg-type]
-            execution_options=SCOPED,
+            execution_options=SCOPED_OPTION,
         )
         await session.commit()
 
@@ -105,7 +105,7 @@ async def test_a_code_is_asked_for_over_the_door_and_only_its_digest_is_stored(s
     assert (asked.status_code, asked.json()) == (200, {"valid": True})
     code = await people.verification_code(served.one, who)
     async with served.gateway.database.session() as session:
-        found = await session.execute(select(OneTimeCode), execution_options=SCOPED)
+        found = await session.execute(select(OneTimeCode), execution_options=SCOPED_OPTION)
         codes = [one for one in found.scalars() if one.user_id == who["userId"]]
     assert len(codes) == 2
     for one in codes:
@@ -135,7 +135,7 @@ async def test_an_old_code_and_one_without_the_password_are_refused_alike(served
             update(OneTimeCode)
             .where(OneTimeCode.user_id == who["userId"])  # type: ignore[arg-type]
             .values(expires_at=datetime.now(UTC) - timedelta(seconds=1)),
-            execution_options=SCOPED,
+            execution_options=SCOPED_OPTION,
         )
         await session.commit()
     too_old = await put(served, "/user/verify", here(served), **body, password=PASSWORD)
@@ -147,11 +147,11 @@ async def test_an_account_gets_five_codes_an_hour_and_no_more(served: House) -> 
     who = await people.registered(served.one)
     for _ in range(5):
         await people.verification_code(served.one, who)
-    async with served.gateway.hub.feed([topics.codes(who["userId"])]) as feed:
+    async with served.gateway.hub.open_queue([topics.one_time_codes(who["userId"])]) as feed:
         done = await people.anonymously(
             served.one, registration.request_verification, username=who["username"], password=PASSWORD
         )
-        assert (done.valid, feed.waiting) == (True, 0)
+        assert (done.valid, feed.pending_count) == (True, 0)
 
 
 @pytest.mark.parametrize("path", ["/user/verify", "/user/resetpassword"])
@@ -254,13 +254,13 @@ def test_the_wait_doubles_with_each_failure_up_to_a_quarter_of_an_hour() -> None
 
     def wait(failures: int) -> int | None:
         try:
-            refuse_in_haste(failures, now, now)
+            enforce_login_backoff(failures, now, now)
         except RateLimited as error:
             return error.retry_after
         return 0
 
     assert [wait(count) for count in (0, 4, 5, 6, 7, 13, 14, 10_000)] == [0, 0, 3, 5, 9, 513, 901, 901]
-    refuse_in_haste(5, now, now + timedelta(seconds=2))  # raises nothing
+    enforce_login_backoff(5, now, now + timedelta(seconds=2))  # raises nothing
 
 
 async def test_a_user_is_added_found_by_name_and_deleted_with_every_account(served: House) -> None:
@@ -363,7 +363,7 @@ async def test_an_accounts_push_tokens_are_added_once_and_removed(served: House,
 
 
 async def push_tokens(house: House, person: Person) -> list[str]:
-    async with house.gateway.database.reading() as session:
+    async with house.gateway.database.reader() as session:
         statement = "select token from mobile_app_token where account_id = :account order by token"
         found = await session.execute(text(statement), {"account": person.account_id})
         return list(found.scalars())
@@ -398,9 +398,9 @@ async def test_a_session_keeps_what_is_not_given_anew(served: House, person: Per
     changed = await put(served, "/accountsession", mine, step=None, home={"id": 7})
     assert changed.json() == {"page": "today", "step": None, "home": {"id": 7}}
     assert (await served.call("GET", "/accountsession", mine)).json() == changed.json()
-    large = await put(served, "/accountsession", mine, text="x" * profiles.MAX_BYTES)
+    large = await put(served, "/accountsession", mine, text="x" * profiles.MAX_OBJECT_BYTES)
     assert (large.status_code, large.json()["code"]) == (413, "TOO_LARGE")
-    half = "x" * (profiles.MAX_BYTES // 2)
+    half = "x" * (profiles.MAX_OBJECT_BYTES // 2)
     assert (await put(served, "/accountsession", mine, one=half)).status_code == 200
     assert (await put(served, "/accountsession", mine, two=half)).status_code == 413
 
@@ -411,10 +411,10 @@ async def test_a_failed_attempt_counts_although_it_is_refused_and_other_writes_a
     await person.log_in("wrong")
     assert (await served.one.run("account", account_id=person.account_id)).failures == 1
     taken = {**NEW, "username": served.one.username}
-    async with served.gateway.database.reading() as session:
+    async with served.gateway.database.reader() as session:
         before = (await session.execute(text("select count(*) from app_user"))).scalar_one()
     await post(served, "/register", here(served), **taken)
-    async with served.gateway.database.reading() as session:
+    async with served.gateway.database.reader() as session:
         assert (await session.execute(text("select count(*) from app_user"))).scalar_one() == before
 
 
@@ -424,7 +424,7 @@ async def test_no_code_or_token_of_an_account_outlives_it(served: House, person:
     await served.call("DELETE", f"/account/{person.account_id}", served.one.headers["application"])
     async with served.gateway.database.session() as session:
         for model in (Token, OneTimeCode):
-            found = await session.execute(select(model), execution_options=SCOPED)
+            found = await session.execute(select(model), execution_options=SCOPED_OPTION)
             assert person.account_id not in {one.account_id for one in found.scalars()}  # type: ignore[attr-defined]
 
 

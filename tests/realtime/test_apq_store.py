@@ -5,10 +5,18 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.redis_server import RedisServer, redis_server
-from wattgate.realtime.apq_store import EACH, TTL_SECONDS, LocalTexts, RedisTexts, Texts, digest_of, is_digest
-from wattgate.realtime.bus.commands import Commands
-from wattgate.realtime.bus.optional_commands import Presence
-from wattgate.realtime.server_address import Address
+from wattgate.realtime.apq_store import (
+    ENTRY_OVERHEAD_BYTES,
+    TTL_SECONDS,
+    ApqStore,
+    LocalApqStore,
+    RedisApqStore,
+    digest_of,
+    is_digest,
+)
+from wattgate.realtime.bus.commands import RedisClient
+from wattgate.realtime.bus.optional_commands import BestEffortRedis
+from wattgate.realtime.server_address import ServerAddress
 
 
 @pytest.fixture(scope="module")
@@ -18,26 +26,26 @@ async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Redis
 
 
 @pytest.fixture
-async def commands(redis: RedisServer) -> AsyncIterator[Commands]:
+async def commands(redis: RedisServer) -> AsyncIterator[RedisClient]:
     await redis.start("--appendonly", "no")
     await redis.command("FLUSHALL")
-    made = Commands(Address.at(redis.url))
+    made = RedisClient(ServerAddress.from_redis_url(redis.url))
     yield made
     await made.close()
 
 
 @pytest.fixture(params=["memory", "redis"])
-def texts(request: pytest.FixtureRequest, commands: Commands) -> Texts:
-    local = LocalTexts()
-    return local if request.param == "memory" else RedisTexts(Presence(commands), local)
+def texts(request: pytest.FixtureRequest, commands: RedisClient) -> ApqStore:
+    local = LocalApqStore()
+    return local if request.param == "memory" else RedisApqStore(BestEffortRedis(commands), local)
 
 
-def gateway(commands: Commands, largest: int = 10_000) -> RedisTexts:
+def gateway(commands: RedisClient, largest: int = 10_000) -> RedisApqStore:
     """A gateway that has nothing at hand."""
-    return RedisTexts(Presence(commands), LocalTexts(), largest=largest)
+    return RedisApqStore(BestEffortRedis(commands), LocalApqStore(), max_total_size=largest)
 
 
-async def test_a_text_is_found_by_its_digest(texts: Texts) -> None:
+async def test_a_text_is_found_by_its_digest(texts: ApqStore) -> None:
     text = "{ känguru }\n# \ud800"
     assert await texts.get(digest_of(text)) is None
     assert await texts.put(digest_of(text), text)
@@ -46,13 +54,13 @@ async def test_a_text_is_found_by_its_digest(texts: Texts) -> None:
     assert await texts.get("sha256:" + digest_of(text)) is None
 
 
-async def test_a_text_is_stored_under_its_own_digest_and_no_other(texts: Texts) -> None:
+async def test_a_text_is_stored_under_its_own_digest_and_no_other(texts: ApqStore) -> None:
     with pytest.raises(ValueError, match="not that of the text"):
         await texts.put(digest_of("{ a }"), "{ b }")
     assert await texts.get(digest_of("{ a }")) is None
 
 
-async def test_a_text_that_is_too_long_is_not_stored(texts: Texts) -> None:
+async def test_a_text_that_is_too_long_is_not_stored(texts: ApqStore) -> None:
     text = "#" * 32_769
     assert not await texts.put(digest_of(text), text)
     assert await texts.get(digest_of(text)) is None
@@ -60,13 +68,13 @@ async def test_a_text_that_is_too_long_is_not_stored(texts: Texts) -> None:
 
 
 async def test_a_process_keeps_so_many_texts_and_characters_and_no_more() -> None:
-    few = LocalTexts(most=3)
+    few = LocalApqStore(max_texts=3)
     for number in range(5):
         await few.put(digest_of(str(number)), str(number))
         assert await few.get(digest_of("0")) == "0", "what is asked for stays"
         assert len(few) <= 3
     assert [await few.get(digest_of(str(number))) for number in range(5)] == ["0", None, None, "3", "4"]
-    small = LocalTexts(largest=100)
+    small = LocalApqStore(max_total_size=100)
     for letter in "abc":
         await small.put(digest_of(letter * 40), letter * 40)
     assert len(small) == 2
@@ -75,14 +83,14 @@ async def test_a_process_keeps_so_many_texts_and_characters_and_no_more() -> Non
     assert len(small) == 2
 
 
-async def test_what_one_gateway_was_sent_every_other_one_knows(commands: Commands) -> None:
+async def test_what_one_gateway_was_sent_every_other_one_knows(commands: RedisClient) -> None:
     one, other = gateway(commands), gateway(commands)
     await one.put(digest_of("{ a }"), "{ a }")
     assert await other.get(digest_of("{ a }")) == "{ a }"
 
 
-async def test_redis_keeps_so_many_bytes_and_no_more(redis: RedisServer, commands: Commands) -> None:
-    size = 100 + EACH
+async def test_redis_keeps_so_many_bytes_and_no_more(redis: RedisServer, commands: RedisClient) -> None:
+    size = 100 + ENTRY_OVERHEAD_BYTES
     for letter in "abcd":
         await gateway(commands, 3 * size).put(digest_of(letter * 100), letter * 100)
         assert await gateway(commands).get(digest_of("a" * 100)) == "a" * 100, "what is asked for stays"
@@ -94,7 +102,7 @@ async def test_redis_keeps_so_many_bytes_and_no_more(redis: RedisServer, command
     assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 3 * size, "a text counts once"
 
 
-async def test_redis_forgets_texts_that_nobody_asks_for(redis: RedisServer, commands: Commands) -> None:
+async def test_redis_forgets_texts_that_nobody_asks_for(redis: RedisServer, commands: RedisClient) -> None:
     await gateway(commands).put(digest_of("{ a }"), "{ a }")
     keys = await redis.command("KEYS", "wattgate:{texts}:*")
     assert len(keys) == 3
@@ -106,16 +114,18 @@ async def test_redis_forgets_texts_that_nobody_asks_for(redis: RedisServer, comm
         assert await redis.command("TTL", key) > 10
 
 
-async def test_a_part_that_redis_has_lost_does_no_harm(redis: RedisServer, commands: Commands) -> None:
+async def test_a_part_that_redis_has_lost_does_no_harm(redis: RedisServer, commands: RedisClient) -> None:
     for part in ("text", "asked", "bytes"):
         await gateway(commands).put(digest_of("{ a }"), "{ a }")
         await redis.command("DEL", f"wattgate:{{texts}}:{part}")
-        await gateway(commands, 300 + EACH).put(digest_of("b" * 300), "b" * 300)
+        await gateway(commands, 300 + ENTRY_OVERHEAD_BYTES).put(digest_of("b" * 300), "b" * 300)
         assert await gateway(commands).get(digest_of("b" * 300)) == "b" * 300
-        assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 300 + EACH
+        assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 300 + ENTRY_OVERHEAD_BYTES
 
 
-async def test_while_redis_is_away_each_gateway_knows_what_it_was_sent(redis: RedisServer, commands: Commands) -> None:
+async def test_while_redis_is_away_each_gateway_knows_what_it_was_sent(
+    redis: RedisServer, commands: RedisClient
+) -> None:
     one = gateway(commands)
     await one.put(digest_of("{ a }"), "{ a }")
     await redis.kill()

@@ -11,12 +11,12 @@ from tests.support.asking import with_rows
 from tests.support.house import House, Tenant
 from tests.support.timed import Timed
 from wattgate.clock import utc_now
-from wattgate.db.queries.alerts import unread_alerts
+from wattgate.db.queries.alerts import count_unread_alerts
 from wattgate.enums import CatchUpState, ReadingQuality
 from wattgate.graphql.resolvers import catch_ups
 from wattgate.graphql.types.alerts import Channel, NewAlert
 from wattgate.graphql.types.flexibility import DfsEventState, NewDfsEvent
-from wattgate.realtime.events import LiveReading
+from wattgate.realtime.events import ReadingRecorded
 from wattgate.realtime.subscriptions import backfill
 
 SECOND = timedelta(seconds=1)
@@ -40,7 +40,7 @@ async def test_whoever_begins_is_told_the_newest_of_each_field_oldest_first(time
         (ids[1], "POWER", 1),
         (ids[0], "POWER", 1),
     ]
-    assert found[2] == LiveReading(ids[0], "POWER", "W", now - SECOND, 1.0, ReadingQuality.ACTUAL)
+    assert found[2] == ReadingRecorded(ids[0], "POWER", "W", now - SECOND, 1.0, ReadingQuality.ACTUAL)
     assert await told(tenant, backfill.readings([]), None) == []
     assert await told(tenant, backfill.readings([ids[2]]), now) == []
 
@@ -73,8 +73,8 @@ async def test_whoever_comes_back_is_told_all_that_was_received_since_in_that_or
 async def test_of_too_many_missed_readings_the_newest_of_each_field_is_told(timed: Timed) -> None:
     tenant, now = timed.house.one, timed.clock.now
     resource_id = await tenant.add_resource()
-    await timed.record(resource_id, *[(now - n * SECOND, n) for n in range(backfill.MAX_MISSED)], field="POWER")
-    assert len(await told(tenant, backfill.readings([resource_id]), now)) == backfill.MAX_MISSED
+    await timed.record(resource_id, *[(now - n * SECOND, n) for n in range(backfill.MAX_PAYLOADS)], field="POWER")
+    assert len(await told(tenant, backfill.readings([resource_id]), now)) == backfill.MAX_PAYLOADS
     await timed.record(resource_id, (now.replace(minute=0, second=0) - timedelta(hours=1), 7))
     found = await told(tenant, backfill.readings([resource_id]), now)
     assert [(reading.field, reading.value) for reading in found] == [("ENERGY", 7), ("POWER", 0)]
@@ -100,7 +100,7 @@ async def test_retrievals_are_told_as_they_stand(served: House) -> None:
     started = await tenant.run("catch_up", resource_id=resource_id)
     await tenant.run("catch_up", resource_id=other)
     given = {"catch_up_id": started.catch_up.catch_up_id, "state": CatchUpState.DONE, "recorded": 5}
-    await tenant.gateway.runner.run(catch_ups.move_catch_up, tenant.system, given)
+    await tenant.gateway.runner.run(catch_ups.update_catch_up, tenant.system, given)
     for since in (None, began):
         found = await told(tenant, backfill.catch_ups([resource_id]), since)
         assert [(one.catch_up_id, one.state, one.recorded) for one in found] == [
@@ -148,4 +148,4 @@ async def test_alerts_are_told_where_they_are_not_read_or_since_an_instant(serve
     assert await of(utc_now() + timedelta(minutes=2)) == []
     strangers = served.other if who == "one" else served.one
     assert await told(strangers, backfill.alerts(tenant.user_id), began) == []
-    assert await with_rows(tenant, lambda rows: unread_alerts(rows, tenant.user_id)) == 2
+    assert await with_rows(tenant, lambda rows: count_unread_alerts(rows, tenant.user_id)) == 2

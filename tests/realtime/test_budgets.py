@@ -19,38 +19,38 @@ from tests.support.house import CALLER_BUDGET, House, operation
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.servers import serving
 from tests.support.timed import Clock
-from wattgate.app.server.factory import assemble
+from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.errors import CostTooHigh
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.cost.estimate import cost_of_call
-from wattgate.metrics import BUDGET_REFUSALS
+from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.principal import Principal, Role
-from wattgate.realtime.bus.commands import Commands
-from wattgate.realtime.bus.optional_commands import Presence
+from wattgate.realtime.bus.commands import RedisClient
+from wattgate.realtime.bus.optional_commands import BestEffortRedis
 from wattgate.realtime.rate_limit.budgets import (
-    FULL,
-    UNLIMITED,
+    FULL_BUCKET,
+    UNLIMITED_BUDGETS,
     Balance,
-    Buckets,
+    BucketStore,
     Budgets,
-    LocalBuckets,
-    balance,
+    LocalBucketStore,
+    build_balance,
+    charge_buckets,
     rate_limit_headers,
-    spend,
-    spent,
+    rate_limited_error,
 )
-from wattgate.realtime.rate_limit.redis_budgets import RedisBuckets
-from wattgate.realtime.rate_limit.scopes import Allowance, Payer, Terms, payers_of
-from wattgate.realtime.server_address import Address
-from wattgate.rest_compat.routes import routes
+from wattgate.realtime.rate_limit.redis_budgets import RedisBucketStore
+from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits, RateLimitScope, rate_limit_scopes
+from wattgate.realtime.server_address import ServerAddress
+from wattgate.rest_compat.routes import build_routes
 
 TEN = Allowance(10, 1.0)
-TERMS = Terms(caller=Allowance(100, 10.0), application=Allowance(1_000, 100.0))
+TERMS = BudgetLimits(caller=Allowance(100, 10.0), application=Allowance(1_000, 100.0))
 
 
-def payer(allowance: Allowance = TEN, policy: str = "login") -> Payer:
-    return Payer(policy, f"{{app}}:{policy}:{uuid4()}", allowance)
+def payer(allowance: Allowance = TEN, policy: str = "login") -> RateLimitScope:
+    return RateLimitScope(policy, f"{{app}}:{policy}:{uuid4()}", allowance)
 
 
 async def until(ask: Callable[[], Awaitable[Balance]], reached: Callable[[Balance], bool]) -> None:
@@ -72,7 +72,7 @@ def test_buckets_hold_what_a_naive_simulation_of_them_holds(
 ) -> None:
     payers = [payer(one) for one in allowances]
     levels = [Fraction(one.capacity) for one in allowances]
-    buckets, now = (FULL,) * len(payers), 1000.0
+    buckets, now = (FULL_BUCKET,) * len(payers), 1000.0
     for eighths, cost in spendings:
         now += eighths / 8
         levels = [
@@ -82,9 +82,9 @@ def test_buckets_hold_what_a_naive_simulation_of_them_holds(
         expected = all(level >= cost for level in levels)
         if expected:
             levels = [level - cost for level in levels]
-        granted, buckets = spend(buckets, payers, cost, now)
+        granted, buckets = charge_buckets(buckets, payers, cost, now)
         assert granted is expected
-        left = [one.capacity - bucket.missing for one, bucket in zip(allowances, buckets, strict=True)]
+        left = [one.capacity - bucket.deficit for one, bucket in zip(allowances, buckets, strict=True)]
         assert left == [float(level) for level in levels]
 
 
@@ -92,26 +92,26 @@ def test_buckets_hold_what_a_naive_simulation_of_them_holds(
 def test_what_is_told_of_the_future_comes_true(allowance: Allowance, first: int, cost: int) -> None:
     first, cost = min(first, allowance.capacity), min(cost, allowance.capacity)
     payers = [payer(allowance)]
-    _, buckets = spend([FULL], payers, first, 1000.0)
-    granted, after = spend(buckets, payers, cost, 1000.0)
-    told = balance(payers, [after[0].missing], cost, granted=granted)
+    _, buckets = charge_buckets([FULL_BUCKET], payers, first, 1000.0)
+    granted, after = charge_buckets(buckets, payers, cost, 1000.0)
+    told = build_balance(payers, [after[0].deficit], cost, granted=granted)
     assert told.limit == allowance.capacity
     assert told.remaining == allowance.capacity - first - (cost if granted else 0)
-    assert spend(after, payers, allowance.capacity, 1000.0 + told.reset)[0]
+    assert charge_buckets(after, payers, allowance.capacity, 1000.0 + told.reset)[0]
     if told.reset:
-        assert not spend(after, payers, allowance.capacity, 1000.0 + told.reset - 1)[0]
+        assert not charge_buckets(after, payers, allowance.capacity, 1000.0 + told.reset - 1)[0]
     assert (told.retry_after == 0) is granted
     if not granted:
-        assert spend(after, payers, cost, 1000.0 + told.retry_after)[0]
-        assert not spend(after, payers, cost, 1000.0 + told.retry_after - 1)[0]
+        assert charge_buckets(after, payers, cost, 1000.0 + told.retry_after)[0]
+        assert not charge_buckets(after, payers, cost, 1000.0 + told.retry_after - 1)[0]
 
 
 def test_nothing_flows_in_while_a_clock_is_put_back_and_then_it_does() -> None:
     payers = [payer()]
-    _, buckets = spend([FULL], payers, 10, 1000.0)
-    granted, buckets = spend(buckets, payers, 1, 400.0)
+    _, buckets = charge_buckets([FULL_BUCKET], payers, 10, 1000.0)
+    granted, buckets = charge_buckets(buckets, payers, 1, 400.0)
     assert not granted
-    assert spend(buckets, payers, 5, 405.0)[0]
+    assert charge_buckets(buckets, payers, 5, 405.0)[0]
 
 
 # One process and many: the same promises.
@@ -124,9 +124,9 @@ async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Redis
 
 
 @pytest.fixture
-async def commands(redis: RedisServer) -> AsyncIterator[Commands]:
+async def commands(redis: RedisServer) -> AsyncIterator[RedisClient]:
     await redis.start("--appendonly", "no")
-    made = Commands(Address.at(redis.url))
+    made = RedisClient(ServerAddress.from_redis_url(redis.url))
     yield made
     await made.close()
 
@@ -135,10 +135,10 @@ async def commands(redis: RedisServer) -> AsyncIterator[Commands]:
 class Kept:
     """Buckets, and the clock that they go by."""
 
-    buckets: Buckets
+    buckets: BucketStore
     clock: Clock
 
-    async def spend(self, cost: int, *payers: Payer) -> Balance:
+    async def spend(self, cost: int, *payers: RateLimitScope) -> Balance:
         return await self.buckets.spend(payers, cost)
 
     def wait(self, seconds: float) -> None:
@@ -146,10 +146,12 @@ class Kept:
 
 
 @pytest.fixture(params=["memory", "redis"])
-def kept(request: pytest.FixtureRequest, commands: Commands) -> Kept:
+def kept(request: pytest.FixtureRequest, commands: RedisClient) -> Kept:
     clock = Clock()
-    local = LocalBuckets(clock)
-    return Kept(local if request.param == "memory" else RedisBuckets(Presence(commands), local, clock), clock)
+    local = LocalBucketStore(clock)
+    return Kept(
+        local if request.param == "memory" else RedisBucketStore(BestEffortRedis(commands), local, clock), clock
+    )
 
 
 async def test_what_was_spent_comes_back_with_time_and_no_more_than_that(kept: Kept) -> None:
@@ -206,8 +208,11 @@ async def test_many_at_once_get_what_there_is_and_no_more(kept: Kept) -> None:
 @given(spendings=SPENDINGS)
 async def test_redis_counts_as_the_function_does(spendings: list[tuple[int, int]], redis: RedisServer) -> None:
     payers = [payer(Allowance(20, 2.125)), payer(Allowance(33, 0.375))]
-    clock, commands = Clock(), Commands(Address.at(redis.url))
-    local, shared = LocalBuckets(clock), RedisBuckets(Presence(commands), LocalBuckets(Clock()), clock)
+    clock, commands = Clock(), RedisClient(ServerAddress.from_redis_url(redis.url))
+    local, shared = (
+        LocalBucketStore(clock),
+        RedisBucketStore(BestEffortRedis(commands), LocalBucketStore(Clock()), clock),
+    )
     for eighths, cost in spendings:
         clock.now += timedelta(seconds=eighths / 8)
         assert await shared.spend(payers, cost) == await local.spend(payers, cost)
@@ -218,19 +223,19 @@ async def test_redis_counts_as_the_function_does(spendings: list[tuple[int, int]
 
 
 async def test_gateways_on_one_redis_cannot_spend_more_than_there_is_together(
-    redis: RedisServer, commands: Commands
+    redis: RedisServer, commands: RedisClient
 ) -> None:
-    others = Commands(Address.at(redis.url))
+    others = RedisClient(ServerAddress.from_redis_url(redis.url))
     one = payer(Allowance(100, 0.001))
-    gateways = [RedisBuckets(Presence(some), LocalBuckets()) for some in (commands, others)]
+    gateways = [RedisBucketStore(BestEffortRedis(some), LocalBucketStore()) for some in (commands, others)]
     told = await asyncio.gather(*(gateways[n % 2].spend([one], 3) for n in range(300)))
     assert sum(one.granted for one in told) == 33
     await others.close()
 
 
-async def test_a_bucket_is_gone_from_redis_when_it_is_full(redis: RedisServer, commands: Commands) -> None:
+async def test_a_bucket_is_gone_from_redis_when_it_is_full(redis: RedisServer, commands: RedisClient) -> None:
     one = payer(Allowance(1_000, 10.0))
-    buckets = RedisBuckets(Presence(commands), LocalBuckets())
+    buckets = RedisBucketStore(BestEffortRedis(commands), LocalBucketStore())
     await buckets.spend([one], 500)
     key = f"wattgate:budget:{one.key}"
     assert 45_000 < await redis.command("PTTL", key) <= 50_000
@@ -243,22 +248,22 @@ async def test_a_bucket_is_gone_from_redis_when_it_is_full(redis: RedisServer, c
 
 async def test_buckets_of_one_application_are_together_in_a_cluster() -> None:
     caller = Principal(Role.ACCOUNT, application_id="app", account_id="a", token_id="t")
-    assert {one.key.partition("}")[0] for one in payers_of(caller, TERMS)} == {"{app"}
+    assert {one.key.partition("}")[0] for one in rate_limit_scopes(caller, TERMS)} == {"{app"}
 
 
-async def test_the_time_of_shared_buckets_is_that_of_redis(commands: Commands) -> None:
+async def test_the_time_of_shared_buckets_is_that_of_redis(commands: RedisClient) -> None:
     one = payer(Allowance(1_000, 1_000.0))
     slow = Clock()
-    buckets = RedisBuckets(Presence(commands), LocalBuckets(slow))
+    buckets = RedisBucketStore(BestEffortRedis(commands), LocalBucketStore(slow))
     assert (await buckets.spend([one], 1_000)).granted
     await until(lambda: buckets.spend([one], 100), lambda told: told.granted)
 
 
 async def test_while_redis_is_away_each_gateway_counts_for_itself(
-    redis: RedisServer, commands: Commands, caplog: pytest.LogCaptureFixture
+    redis: RedisServer, commands: RedisClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     one = payer(Allowance(10, 0.001))
-    buckets = RedisBuckets(Presence(commands, again=0.05), LocalBuckets())
+    buckets = RedisBucketStore(BestEffortRedis(commands, retry_seconds=0.05), LocalBucketStore())
     assert (await buckets.spend([one], 8)).remaining == 2
     await redis.kill()
     assert (await buckets.spend([one], 4)).remaining == 6, "its own bucket was full"
@@ -273,7 +278,7 @@ async def test_while_redis_is_away_each_gateway_counts_for_itself(
 
 
 async def test_a_process_keeps_so_many_buckets_and_no_more() -> None:
-    buckets = LocalBuckets(Clock(), most=50)
+    buckets = LocalBucketStore(Clock(), max_buckets=50)
     payers = [payer() for _ in range(80)]
     for one in payers:
         await buckets.spend([one], 10)
@@ -284,7 +289,7 @@ async def test_a_process_keeps_so_many_buckets_and_no_more() -> None:
 
 async def test_buckets_that_are_full_again_are_forgotten() -> None:
     clock = Clock()
-    buckets = LocalBuckets(clock)
+    buckets = LocalBucketStore(clock)
     for _ in range(100):
         await buckets.spend([payer()], 5)
     assert len(buckets) == 100
@@ -297,8 +302,8 @@ async def test_buckets_that_are_full_again_are_forgotten() -> None:
 # Who pays.
 
 
-def told_of(principal: Principal, terms: Terms = TERMS) -> list[tuple[str, str, int]]:
-    return [(one.policy, one.key, one.allowance.capacity) for one in payers_of(principal, terms)]
+def told_of(principal: Principal, terms: BudgetLimits = TERMS) -> list[tuple[str, str, int]]:
+    return [(one.policy, one.key, one.allowance.capacity) for one in rate_limit_scopes(principal, terms)]
 
 
 def test_who_pays_for_a_request() -> None:
@@ -320,21 +325,21 @@ def test_who_pays_for_a_request() -> None:
 
 def test_where_no_limit_is_set_nobody_pays() -> None:
     caller = Principal(Role.ACCOUNT, application_id="app", account_id="ada", token_id="phone")
-    assert told_of(caller, Terms(None, None)) == []
-    assert [policy for policy, *_ in told_of(caller, Terms(TERMS.caller, None))] == ["login", "account"]
-    assert [policy for policy, *_ in told_of(caller, Terms(None, TERMS.application))] == ["application"]
+    assert told_of(caller, BudgetLimits(None, None)) == []
+    assert [policy for policy, *_ in told_of(caller, BudgetLimits(TERMS.caller, None))] == ["login", "account"]
+    assert [policy for policy, *_ in told_of(caller, BudgetLimits(None, TERMS.application))] == ["application"]
 
 
 async def test_the_settings_say_what_may_be_spent(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'one.sqlite3'}"
     settings = Settings(_env_file=None, database_url=url, caller_budget=600, application_budget=0, budget_seconds=30)
-    gateway = assemble(settings)
-    assert gateway.budgets.terms == Terms(Allowance(600, 20.0), None)
+    gateway = build_gateway(settings)
+    assert gateway.budgets.limits == BudgetLimits(Allowance(600, 20.0), None)
     await gateway.database.close()
 
 
 async def test_a_cost_that_no_budget_holds_is_an_error_of_its_own() -> None:
-    budgets = Budgets(TERMS, LocalBuckets(Clock()))
+    budgets = Budgets(TERMS, LocalBucketStore(Clock()))
     caller = Principal(Role.ACCOUNT, application_id="app", account_id="ada", token_id="phone")
     with pytest.raises(CostTooHigh) as error:
         await budgets.charge(caller, 101)
@@ -343,13 +348,13 @@ async def test_a_cost_that_no_budget_holds_is_an_error_of_its_own() -> None:
     told = await budgets.charge(caller, 100)
     assert told is not None
     assert told.granted
-    assert await UNLIMITED.charge(caller, 10**12) is None
+    assert await UNLIMITED_BUDGETS.charge(caller, 10**12) is None
 
 
 async def test_refusals_are_counted_by_whose_budget_is_spent() -> None:
-    budgets = Budgets(TERMS, LocalBuckets(Clock()))
+    budgets = Budgets(TERMS, LocalBucketStore(Clock()))
     caller = Principal(Role.ACCOUNT, application_id=str(uuid4()), account_id="ada", token_id="phone")
-    counter = BUDGET_REFUSALS.labels("login")
+    counter = RATE_LIMIT_REJECTIONS.labels("login")
     before = counter._value.get()
     told = [await budgets.charge(caller, 60) for _ in range(3)]
     assert [one.granted for one in told if one] == [True, False, False]
@@ -365,7 +370,7 @@ def test_balances_in_headers_and_errors() -> None:
     refused = Balance(False, 50, 10, 54, 24, 100, 60, "login")
     assert rate_limit_headers(refused)["RateLimit"] == '"login";r=10;t=24'
     assert rate_limit_headers(None) == {}
-    error = spent(refused)
+    error = rate_limited_error(refused)
     assert (error.status, error.retry_after) == (429, 24)
     assert error.message == "this costs 50, and 10 of 100 are left of the budget 'login': again in 24 s"
 
@@ -405,13 +410,13 @@ async def refused(asking: Callable[[], Awaitable[httpx.Response]]) -> httpx.Resp
 @pytest.fixture
 async def limited(served: House) -> AsyncIterator[Limited]:
     gateway, clock = served.gateway, Clock()
-    terms = Terms(Allowance(3 * LIST, LIST / 10), Allowance(60 * ASK, ASK))
-    doors = routes(
+    terms = BudgetLimits(Allowance(3 * LIST, LIST / 10), Allowance(60 * ASK, ASK))
+    doors = build_routes(
         OPERATIONS,
         runner=gateway.runner,
         schema=gateway.schema,
-        authenticate=gateway.authenticator.principal,
-        budgets=Budgets(terms, LocalBuckets(clock)),
+        authenticate=gateway.authenticator.authenticate,
+        budgets=Budgets(terms, LocalBucketStore(clock)),
     )
     async with (
         serving(Starlette(routes=doors)) as url,

@@ -14,22 +14,22 @@ from wattgate.db.models import NetworkState
 from wattgate.enums import CatchUpState
 from wattgate.errors import Unavailable
 from wattgate.realtime import events as all_events
-from wattgate.realtime.bus import KEPT_ENTRIES, KEPT_SECONDS, LEASE_SECONDS, Bus
-from wattgate.realtime.bus.codec import KINDS, MAX_TOLD, STAYS, Decoder, encode
-from wattgate.realtime.bus.commands import AT_ONCE, Commands, key_of, opening, publishing, shard_of
-from wattgate.realtime.bus.memory import MAX_ENTRIES, MAX_LEFT, MemoryBus
+from wattgate.realtime.bus import MIN_RETAINED_ENTRIES, MIN_RETAINED_SECONDS, TOPIC_LEASE_SECONDS, Bus
+from wattgate.realtime.bus.codec import LOCAL_ONLY_TYPES, MAX_LOGGED_KINDS, PAYLOAD_TYPES, EventDecoder, encode_event
+from wattgate.realtime.bus.commands import BATCH_SIZE, RedisClient, open_calls, publish_calls, shard_prefix, stream_key
+from wattgate.realtime.bus.memory import MAX_ENTRIES, MAX_UNWATCHED_TOPICS, MemoryBus
 from wattgate.realtime.bus.redis import RedisBus
 from wattgate.realtime.events import (
     AlertSent,
     AlertsRead,
-    CatchUpMoved,
+    CatchUpStateChanged,
     DeviceStateChanged,
     Event,
-    IntakeHeard,
-    OneTimeCodeMade,
-    Revoked,
+    IntakeHeartbeat,
+    MeterPointConsentRevoked,
+    OneTimeCodeCreated,
 )
-from wattgate.realtime.server_address import Address
+from wattgate.realtime.server_address import ServerAddress
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Redis
 
 @pytest.fixture(params=["memory", "redis"])
 async def watcher(request: pytest.FixtureRequest, redis: RedisServer) -> AsyncIterator[Watcher]:
-    bus: Bus = MemoryBus() if request.param == "memory" else RedisBus(Address.at(redis.url))
+    bus: Bus = MemoryBus() if request.param == "memory" else RedisBus(ServerAddress.from_redis_url(redis.url))
     async with watching(bus) as watcher:
         yield watcher
 
@@ -51,7 +51,7 @@ def topic() -> str:
 
 
 async def test_events_come_in_order_with_rising_positions(watcher: Watcher, topic: str) -> None:
-    opened = (await watcher.bus.open([topic]))[topic]
+    opened = (await watcher.bus.open_topics([topic]))[topic]
     for n in range(0, 50, 5):
         await watcher.bus.publish([reading(topic, n + more) for more in range(5)])
     await watcher.until(lambda: len(watcher.events) == 50)
@@ -65,7 +65,7 @@ async def test_events_come_in_order_with_rising_positions(watcher: Watcher, topi
 
 async def test_many_topics_are_watched_at_once(watcher: Watcher, topic: str) -> None:
     topics = [f"{topic}:{n}" for n in range(1_200)]
-    assert set(await watcher.bus.open(topics)) == set(topics)
+    assert set(await watcher.bus.open_topics(topics)) == set(topics)
     await watcher.bus.publish([reading(one, n) for n, one in enumerate(topics)])
     await watcher.until(lambda: len(watcher.events) == len(topics))
     assert {event.topic: event.payload.value for event in watcher.events} == {one: n for n, one in enumerate(topics)}
@@ -73,37 +73,37 @@ async def test_many_topics_are_watched_at_once(watcher: Watcher, topic: str) -> 
 
 async def test_nothing_comes_of_what_is_not_watched(watcher: Watcher, topic: str) -> None:
     await watcher.bus.publish([reading(topic, 1)])
-    await watcher.bus.open([topic, "left"])
-    watcher.bus.unwatch(["left", "never watched"])
+    await watcher.bus.open_topics([topic, "left"])
+    watcher.bus.close_topics(["left", "never watched"])
     await watcher.bus.publish([reading("left", 2), reading("other", 3), reading(topic, 4)])
     await watcher.until(lambda: bool(watcher.values(topic)))
     assert values(watcher.events) == [4]
 
 
 async def test_a_topic_that_is_left_and_watched_again_at_once_is_watched(watcher: Watcher, topic: str) -> None:
-    await watcher.bus.open([topic])
-    watcher.bus.unwatch([topic])
-    await watcher.bus.open([topic])
+    await watcher.bus.open_topics([topic])
+    watcher.bus.close_topics([topic])
+    await watcher.bus.open_topics([topic])
     await watcher.bus.publish([reading(topic, 1)])
     await watcher.until(lambda: watcher.values(topic) == [1])
 
 
 async def test_all_that_came_after_a_kept_position_is_read_again(watcher: Watcher, topic: str) -> None:
-    opened = (await watcher.bus.open([topic]))[topic]
+    opened = (await watcher.bus.open_topics([topic]))[topic]
     assert await since(watcher.bus, topic, opened) == []
     await watcher.bus.publish([reading(topic, n) for n in range(30)])
     await watcher.until(lambda: len(watcher.events) == 30)
     assert await since(watcher.bus, topic, opened) == watcher.events
     assert await since(watcher.bus, topic, watcher.events[9].position or "") == watcher.events[10:]
     assert await since(watcher.bus, topic, watcher.events[-1].position or "") == []
-    assert await watcher.bus.open([topic]) == {topic: watcher.events[-1].position}
+    assert await watcher.bus.open_topics([topic]) == {topic: watcher.events[-1].position}
 
 
 async def test_events_are_kept_for_those_who_come_back_to_a_topic_that_nobody_watched(
     watcher: Watcher, topic: str
 ) -> None:
-    opened = (await watcher.bus.open([topic]))[topic]
-    watcher.bus.unwatch([topic])
+    opened = (await watcher.bus.open_topics([topic]))[topic]
+    watcher.bus.close_topics([topic])
     await watcher.bus.publish([reading(topic, 1)])
     assert values(await since(watcher.bus, topic, opened) or []) == [1]
     assert watcher.events == []
@@ -112,7 +112,7 @@ async def test_events_are_kept_for_those_who_come_back_to_a_topic_that_nobody_wa
 @pytest.mark.parametrize("position", ["1-1", "", "what", "99999999999999-0", "1-1 COUNT", "$"])
 async def test_a_position_that_is_not_kept_is_not_recovered(watcher: Watcher, topic: str, position: str) -> None:
     assert await since(watcher.bus, topic, position) is None
-    await watcher.bus.open([topic])
+    await watcher.bus.open_topics([topic])
     await watcher.bus.publish([reading(topic, 1)])
     assert await since(watcher.bus, topic, position) is None
 
@@ -120,11 +120,11 @@ async def test_a_position_that_is_not_kept_is_not_recovered(watcher: Watcher, to
 async def test_of_many_events_the_newest_are_kept_and_an_older_position_is_not_recovered(
     watcher: Watcher, topic: str
 ) -> None:
-    opened = (await watcher.bus.open([topic]))[topic]
+    opened = (await watcher.bus.open_topics([topic]))[topic]
     await watcher.bus.publish([reading(topic, n) for n in range(1_000)])
     await watcher.until(lambda: len(watcher.events) == 1_000)
     assert await since(watcher.bus, topic, opened) is None
-    newest = watcher.events[-KEPT_ENTRIES:]
+    newest = watcher.events[-MIN_RETAINED_ENTRIES:]
     assert await since(watcher.bus, topic, newest[0].position or "") == newest[1:]
 
 
@@ -135,21 +135,27 @@ async def test_a_batch_of_no_events_is_nothing(watcher: Watcher) -> None:
 
 
 async def test_a_code_stays_in_the_process_that_made_it(redis: RedisServer, topic: str) -> None:
-    code = Event(topic, "code", OneTimeCodeMade("verification", "account", "ada", "ada@example.org", "123456", AT))
-    async with watching(RedisBus(Address.at(redis.url))) as one, watching(RedisBus(Address.at(redis.url))) as other:
-        (await one.bus.open([topic]), await other.bus.open([topic]))
+    code = Event(topic, "code", OneTimeCodeCreated("verification", "account", "ada", "ada@example.org", "123456", AT))
+    async with (
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as one,
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as other,
+    ):
+        (await one.bus.open_topics([topic]), await other.bus.open_topics([topic]))
         await one.bus.publish([code, reading(topic, 1)])
         await other.until(lambda: bool(other.events))
     assert one.events[0] == code
     assert values(other.events) == [1]
-    assert await redis.command("XLEN", key_of(topic)) == 2  # the marker and the reading
+    assert await redis.command("XLEN", stream_key(topic)) == 2  # the marker and the reading
 
 
 async def test_two_processes_on_one_redis_see_the_same_events_at_the_same_positions(
     redis: RedisServer, topic: str
 ) -> None:
-    async with watching(RedisBus(Address.at(redis.url))) as one, watching(RedisBus(Address.at(redis.url))) as other:
-        await asyncio.gather(one.bus.open([topic]), other.bus.open([topic]))
+    async with (
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as one,
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as other,
+    ):
+        await asyncio.gather(one.bus.open_topics([topic]), other.bus.open_topics([topic]))
         await asyncio.gather(*(bus.publish([reading(topic, n)]) for n in range(20) for bus in (one.bus, other.bus)))
         for watcher in (one, other):
             await watcher.until(lambda watcher=watcher: len(watcher.events) == 40)  # type: ignore[misc]
@@ -159,18 +165,18 @@ async def test_two_processes_on_one_redis_see_the_same_events_at_the_same_positi
 
 
 async def test_a_call_that_comes_again_adds_nothing_twice(redis: RedisServer, topic: str) -> None:
-    commands = Commands(Address.at(redis.url))
-    await commands.run(opening([key_of(topic)]))
-    calls = publishing([(topic, encode(reading(topic, n))) for n in range(3)])
+    commands = RedisClient(ServerAddress.from_redis_url(redis.url))
+    await commands.run(open_calls([stream_key(topic)]))
+    calls = publish_calls([(topic, encode_event(reading(topic, n))) for n in range(3)])
     assert [await commands.run(calls), await commands.run(calls)] == [[1], [0]]
-    assert await redis.command("XLEN", key_of(topic)) == 4
+    assert await redis.command("XLEN", stream_key(topic)) == 4
     await commands.close()
 
 
 async def test_scripts_that_redis_has_forgotten_are_loaded_again(redis: RedisServer, topic: str) -> None:
-    async with watching(RedisBus(Address.at(redis.url))) as watcher:
+    async with watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as watcher:
         await redis.command("SCRIPT", "FLUSH")
-        await watcher.bus.open([topic])
+        await watcher.bus.open_topics([topic])
         await redis.command("SCRIPT", "FLUSH")
         await watcher.bus.publish([reading(topic, 1)])
         await watcher.until(lambda: watcher.values(topic) == [1])
@@ -179,33 +185,36 @@ async def test_scripts_that_redis_has_forgotten_are_loaded_again(redis: RedisSer
 async def test_what_nobody_watches_costs_no_memory_and_what_is_watched_has_a_lease(
     redis: RedisServer, topic: str
 ) -> None:
-    async with watching(RedisBus(Address.at(redis.url))) as watcher:
+    async with watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as watcher:
         await watcher.bus.publish([reading(topic, 1)])
-        assert await redis.command("EXISTS", key_of(topic)) == 0
-        await watcher.bus.open([topic])
-        assert LEASE_SECONDS - 5 < await redis.command("TTL", key_of(topic)) <= LEASE_SECONDS
+        assert await redis.command("EXISTS", stream_key(topic)) == 0
+        await watcher.bus.open_topics([topic])
+        assert TOPIC_LEASE_SECONDS - 5 < await redis.command("TTL", stream_key(topic)) <= TOPIC_LEASE_SECONDS
         await watcher.bus.publish([reading(topic, n) for n in range(5_000)])
-        assert await redis.command("XLEN", key_of(topic)) < 3 * KEPT_ENTRIES
+        assert await redis.command("XLEN", stream_key(topic)) < 3 * MIN_RETAINED_ENTRIES
 
 
 async def test_a_stream_that_vanished_under_those_who_watch_is_told_to_all_of_them(
     redis: RedisServer, topic: str
 ) -> None:
-    async with watching(RedisBus(Address.at(redis.url))) as one, watching(RedisBus(Address.at(redis.url))) as other:
-        (await one.bus.open([topic]), await other.bus.open([topic]))
-        await redis.command("DEL", key_of(topic))
-        await one.bus.open([topic])  # what the renewal of the lease does
+    async with (
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as one,
+        watching(RedisBus(ServerAddress.from_redis_url(redis.url))) as other,
+    ):
+        (await one.bus.open_topics([topic]), await other.bus.open_topics([topic]))
+        await redis.command("DEL", stream_key(topic))
+        await one.bus.open_topics([topic])  # what the renewal of the lease does
         for watcher in (one, other):
             await watcher.until(lambda watcher=watcher: watcher.told == [(topic, False)])  # type: ignore[misc]
 
 
 def test_a_call_stays_within_one_hash_tag_and_has_a_bound() -> None:
-    calls = publishing([(f"readings:{n % 300}", b"x") for n in range(100 * AT_ONCE)])
+    calls = publish_calls([(f"readings:{n % 300}", b"x") for n in range(100 * BATCH_SIZE)])
     for call in calls:
         assert len({key.split("}")[0] for key in call.keys}) == 1
-        assert len(call.keys) <= AT_ONCE + 1
-    assert sum(len(call.keys) - 1 for call in calls) == 100 * AT_ONCE
-    assert len({shard_of(f"readings:{n}") for n in range(10_000)}) == 64
+        assert len(call.keys) <= BATCH_SIZE + 1
+    assert sum(len(call.keys) - 1 for call in calls) == 100 * BATCH_SIZE
+    assert len({shard_prefix(f"readings:{n}") for n in range(10_000)}) == 64
 
 
 def test_every_payload_either_travels_or_stays() -> None:
@@ -214,39 +223,39 @@ def test_every_payload_either_travels_or_stays() -> None:
         for value in vars(all_events).values()
         if isinstance(value, type) and value.__module__ == all_events.__name__ and value is not Event
     }
-    assert payloads == {*KINDS.values(), *STAYS}
-    assert not STAYS.intersection(KINDS.values())
+    assert payloads == {*PAYLOAD_TYPES.values(), *LOCAL_ONLY_TYPES}
+    assert not LOCAL_ONLY_TYPES.intersection(PAYLOAD_TYPES.values())
 
 
 @pytest.mark.parametrize(
     "payload",
     [
-        Revoked("1234567890123"),
-        CatchUpMoved("id", "resource", CatchUpState.RUNNING, 5, None, AT, AT, None),
+        MeterPointConsentRevoked("1234567890123"),
+        CatchUpStateChanged("id", "resource", CatchUpState.RUNNING, 5, None, AT, AT, None),
         reading("", 0.1).payload,
         DeviceStateChanged("device", NetworkState(at=AT, rssi=-88, status="joined")),
-        IntakeHeard("intake", AT, True),
+        IntakeHeartbeat("intake", AT, True),
         AlertSent("alert", "app", "user", "type", "CM01", ["push"], "High", None, {"use": [1.5, None]}, AT),
         AlertsRead("user", 3),
     ],
 )
 def test_an_event_is_read_as_it_was_written(payload: msgspec.Struct) -> None:
     event = Event("topic", "key", payload)
-    assert Decoder().decode("topic", "1-1", encode(event)) == msgspec.structs.replace(event, position="1-1")
+    assert EventDecoder().decode("topic", "1-1", encode_event(event)) == msgspec.structs.replace(event, position="1-1")
 
 
 def test_what_a_newer_gateway_sends_is_passed_over_and_named_once(caplog: pytest.LogCaptureFixture) -> None:
-    decoder = Decoder()
+    decoder = EventDecoder()
     for body in (b'["weather","key",{}]', b'["weather","key",{"rain":1}]', b'["revoked","key",{}]', b"not ours"):
         assert decoder.decode("topic", "1-1", body) is None
     assert len(caplog.records) == 3
     assert "'weather'" in caplog.records[0].getMessage()
     more = decoder.decode("topic", "1-1", b'["revoked","key",{"mpxn":"1","since":"2027"}]')
     assert more is not None
-    assert more.payload == Revoked("1")
-    for n in range(2 * MAX_TOLD):
+    assert more.payload == MeterPointConsentRevoked("1")
+    for n in range(2 * MAX_LOGGED_KINDS):
         decoder.decode("topic", "1-1", f'["{n}","key",{{}}]'.encode())
-    assert len(caplog.records) == MAX_TOLD
+    assert len(caplog.records) == MAX_LOGGED_KINDS
 
 
 class Hand:
@@ -262,18 +271,18 @@ class Hand:
 async def test_memory_keeps_events_for_minutes_but_not_without_bound() -> None:
     clock = Hand()
     bus = MemoryBus(clock)
-    opened = (await bus.open(["topic"]))["topic"]
+    opened = (await bus.open_topics(["topic"]))["topic"]
 
     async def came(count: int, every: float) -> list[Event]:
-        before = (await bus.open(["topic"]))["topic"]
+        before = (await bus.open_topics(["topic"]))["topic"]
         for n in range(count):
             await bus.publish([reading("topic", n)])
             clock.seconds += every
         return await since(bus, "topic", before) or []
 
-    assert len(await came(KEPT_ENTRIES - 1, 3600)) == KEPT_ENTRIES - 1
+    assert len(await came(MIN_RETAINED_ENTRIES - 1, 3600)) == MIN_RETAINED_ENTRIES - 1
     assert await since(bus, "topic", opened) is not None
-    assert len(await came(int(KEPT_SECONDS), 0.9)) == KEPT_SECONDS
+    assert len(await came(int(MIN_RETAINED_SECONDS), 0.9)) == MIN_RETAINED_SECONDS
     assert await since(bus, "topic", opened) is None
     assert await came(MAX_ENTRIES, 0) == []
 
@@ -281,13 +290,13 @@ async def test_memory_keeps_events_for_minutes_but_not_without_bound() -> None:
 async def test_memory_forgets_topics_that_nobody_watches() -> None:
     clock = Hand()
     bus = MemoryBus(clock)
-    topics = [str(n) for n in range(MAX_LEFT + 50)]
-    await bus.open(topics)
-    bus.unwatch(topics)
-    assert bus.kept == MAX_LEFT
-    clock.seconds += LEASE_SECONDS + 1
-    await bus.open(["another"])
-    assert bus.kept == 1
+    topics = [str(n) for n in range(MAX_UNWATCHED_TOPICS + 50)]
+    await bus.open_topics(topics)
+    bus.close_topics(topics)
+    assert bus.retained_topic_count == MAX_UNWATCHED_TOPICS
+    clock.seconds += TOPIC_LEASE_SECONDS + 1
+    await bus.open_topics(["another"])
+    assert bus.retained_topic_count == 1
 
 
 @pytest.mark.parametrize(
@@ -296,11 +305,11 @@ async def test_memory_forgets_topics_that_nobody_watches() -> None:
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"is not an address|could not be cast"):
-        Address.at(url)
+        ServerAddress.from_redis_url(url)
 
 
 def test_an_address_says_who_the_gateway_is_and_is_told_without_its_password() -> None:
-    address = Address.at("rediss://gate:pass%40word@redis.example/3")
+    address = ServerAddress.from_redis_url("rediss://gate:pass%40word@redis.example/3")
     assert (address.host, address.port, address.tls, address.database) == ("redis.example", 6379, True, 3)
     assert (address.username, address.password) == ("gate", "pass@word")
     assert "pass@word" not in f"{address} {address!r}"
@@ -310,10 +319,10 @@ async def test_a_redis_that_wants_a_password_is_told_it(tmp_path: Path, topic: s
     async with redis_server(tmp_path, "--appendonly", "no") as server:
         await server.command("CONFIG", "SET", "requirepass", "secret")
         with_password = server.url.replace("//", "//:secret@")
-        async with watching(RedisBus(Address.at(with_password))) as watcher:
-            await watcher.bus.open([topic])
+        async with watching(RedisBus(ServerAddress.from_redis_url(with_password))) as watcher:
+            await watcher.bus.open_topics([topic])
             await watcher.bus.publish([reading(topic, 1)])
             await watcher.until(lambda: watcher.values(topic) == [1])
-        async with RedisBus(Address.at(server.url)) as refused:
+        async with RedisBus(ServerAddress.from_redis_url(server.url)) as refused:
             with pytest.raises(Unavailable, match="does not answer: Authentication required"):
                 await refused.check()

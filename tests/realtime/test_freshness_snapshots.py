@@ -14,14 +14,14 @@ from tests.support.timed import Timed
 from tests.support.watching import since
 from wattgate.db.models import MeterPointConsent, NetworkState
 from wattgate.db.rows import Rows
-from wattgate.energy.meter_messages import Measured, MeterMessage
+from wattgate.energy.meter_messages import Measurement, MeterMessage
 from wattgate.enums import FreshnessCause, FreshnessState, ReadingQuality
 from wattgate.errors import ConsentRevoked
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.resolvers.meter_messages import hear_intake, record_meter_messages
+from wattgate.graphql.resolvers.meter_messages import record_intake_heartbeat, record_meter_messages
 from wattgate.realtime import topics
-from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeard, LiveReading
-from wattgate.realtime.subscriptions.freshness import DeviceStatesView, FreshnessView
+from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
+from wattgate.realtime.subscriptions.freshness import DeviceStatesSnapshot, ResourceFreshnessSnapshot
 
 LIVE, DELAYED, STALE, OFFLINE = FreshnessState
 
@@ -66,14 +66,14 @@ class Followed:
         return [one.freshness.cause for one in self.state]
 
 
-def power(timed: Timed, resource_id: str, field: str = "POWER") -> LiveReading:
-    return LiveReading(resource_id, field, "W", timed.clock.now, 230.0, ReadingQuality.ACTUAL)
+def power(timed: Timed, resource_id: str, field: str = "POWER") -> ReadingRecorded:
+    return ReadingRecorded(resource_id, field, "W", timed.clock.now, 230.0, ReadingQuality.ACTUAL)
 
 
 async def test_a_silent_meter_is_told_without_any_event(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     await timed.record(resource_id, (timed.clock.now, 230), field="POWER")
-    followed = await Followed(timed, FreshnessView([resource_id])).load()
+    followed = await Followed(timed, ResourceFreshnessSnapshot([resource_id])).load()
     assert (followed.states, followed.state[0].resource_id) == ([LIVE], resource_id)
     for after, state, age in ((30, DELAYED, 30), (90, STALE, 120), (780, OFFLINE, 900)):
         assert followed.until_told() == timedelta(seconds=after)
@@ -86,7 +86,7 @@ async def test_a_silent_meter_is_told_without_any_event(timed: Timed) -> None:
 
 async def test_readings_that_come_as_expected_are_not_told(timed: Timed) -> None:
     ids = [await timed.house.one.add_resource() for _ in "ab"]
-    followed = await Followed(timed, FreshnessView([*ids, ids[0]])).load()
+    followed = await Followed(timed, ResourceFreshnessSnapshot([*ids, ids[0]])).load()
     assert followed.states == [OFFLINE, OFFLINE]
     assert followed.take(power(timed, ids[1]))
     assert followed.states == [OFFLINE, LIVE]
@@ -102,7 +102,7 @@ async def test_readings_that_come_as_expected_are_not_told(timed: Timed) -> None
 async def test_old_and_strange_events_change_nothing(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     await timed.record(resource_id, (timed.clock.now, 230), field="POWER")
-    followed = await Followed(timed, FreshnessView([resource_id])).load()
+    followed = await Followed(timed, ResourceFreshnessSnapshot([resource_id])).load()
     old = power(timed, resource_id)
     timed.pass_time(timedelta(seconds=40))
     assert followed.turn()
@@ -111,7 +111,7 @@ async def test_old_and_strange_events_change_nothing(timed: Timed) -> None:
         power(timed, "another"),
         power(timed, resource_id, "HEAT"),
         DeviceStateChanged("another", NetworkState(at=timed.clock.now)),
-        IntakeHeard("intake", timed.clock.now, False),
+        IntakeHeartbeat("intake", timed.clock.now, False),
         "what no one knows",
     ):
         assert not followed.take(payload), payload
@@ -119,7 +119,12 @@ async def test_old_and_strange_events_change_nothing(timed: Timed) -> None:
 
 
 async def test_nothing_to_follow_is_an_empty_state(timed: Timed) -> None:
-    for view in (FreshnessView([]), FreshnessView(["unknown"]), DeviceStatesView([]), DeviceStatesView(["unknown"])):
+    for view in (
+        ResourceFreshnessSnapshot([]),
+        ResourceFreshnessSnapshot(["unknown"]),
+        DeviceStatesSnapshot([]),
+        DeviceStatesSnapshot(["unknown"]),
+    ):
         followed = await Followed(timed, view).load()
         assert followed.state == []
         assert not followed.turn()
@@ -132,7 +137,7 @@ def said(timed: Timed, display: Display, **more: Any) -> DeviceStateChanged:
 async def living(timed: Timed, tenant: Tenant | None = None) -> Display:
     """A display that has told its state and the power just now."""
     display = await display_of(tenant or timed.house.one)
-    measured = Measured("electricity.consumption", "POWER", Decimal(230), "W")
+    measured = Measurement("electricity.consumption", "POWER", Decimal(230), "W")
     at = timed.clock.now
     message = MeterMessage(display.hardware_id, at, (measured,), NetworkState(at=at, status="joined"))
     await run(display.tenant, record_meter_messages, messages=[message])
@@ -145,7 +150,9 @@ async def run(tenant: Tenant, operation: Operation, **arguments: Any) -> Any:
 
 async def test_the_cause_moves_from_the_meter_to_the_display_when_that_is_silent_too(timed: Timed) -> None:
     display = await living(timed)
-    followed = await Followed(timed, FreshnessView([display.resource_ids["electricity.consumption"]])).load()
+    followed = await Followed(
+        timed, ResourceFreshnessSnapshot([display.resource_ids["electricity.consumption"]])
+    ).load()
     timed.pass_time(timedelta(seconds=25))
     assert not followed.take(said(timed, display))
     followed.until_told()
@@ -161,13 +168,15 @@ async def test_the_cause_moves_from_the_meter_to_the_display_when_that_is_silent
 async def test_the_platform_is_the_cause_when_messages_are_not_taken_in(timed: Timed) -> None:
     tenant = timed.house.other  # it alone has an intake
     display = await living(timed, tenant)
-    await run(tenant, hear_intake, name="intake", connected=True)
-    followed = await Followed(timed, FreshnessView([display.resource_ids["electricity.consumption"]]), tenant).load()
-    devices = await Followed(timed, DeviceStatesView([display.device_id]), tenant).load()
+    await run(tenant, record_intake_heartbeat, name="intake", connected=True)
+    followed = await Followed(
+        timed, ResourceFreshnessSnapshot([display.resource_ids["electricity.consumption"]]), tenant
+    ).load()
+    devices = await Followed(timed, DeviceStatesSnapshot([display.device_id]), tenant).load()
     assert (followed.states, devices.states) == ([LIVE], [LIVE])
     timed.pass_time(timedelta(seconds=10))
-    lost = IntakeHeard("intake", timed.clock.now, False)
-    await run(tenant, hear_intake, name="intake", connected=False)
+    lost = IntakeHeartbeat("intake", timed.clock.now, False)
+    await run(tenant, record_intake_heartbeat, name="intake", connected=False)
     assert not followed.take(lost)
     assert not devices.take(lost)
     followed.until_told()
@@ -175,11 +184,13 @@ async def test_the_platform_is_the_cause_when_messages_are_not_taken_in(timed: T
     timed.pass_time(timedelta(minutes=5))
     assert devices.turn()
     assert devices.causes == [FreshnessCause.PLATFORM]
-    anew = await Followed(timed, FreshnessView([display.resource_ids["electricity.consumption"]]), tenant).load()
+    anew = await Followed(
+        timed, ResourceFreshnessSnapshot([display.resource_ids["electricity.consumption"]]), tenant
+    ).load()
     assert anew.causes == [FreshnessCause.PLATFORM]
-    assert followed.take(IntakeHeard("intake", timed.clock.now, True))
+    assert followed.take(IntakeHeartbeat("intake", timed.clock.now, True))
     assert followed.causes == [FreshnessCause.GATEWAY]
-    await run(tenant, hear_intake, name="intake", connected=True)
+    await run(tenant, record_intake_heartbeat, name="intake", connected=True)
 
 
 async def test_the_platform_is_the_cause_when_its_intake_falls_silent_and_not_of_an_older_silence(timed: Timed) -> None:
@@ -187,8 +198,8 @@ async def test_the_platform_is_the_cause_when_its_intake_falls_silent_and_not_of
     silent = await living(timed, tenant)
     timed.pass_time(timedelta(hours=1))
     display = await living(timed, tenant)
-    await run(tenant, hear_intake, name="intake", connected=True)
-    followed = await Followed(timed, DeviceStatesView([silent.device_id, display.device_id]), tenant).load()
+    await run(tenant, record_intake_heartbeat, name="intake", connected=True)
+    followed = await Followed(timed, DeviceStatesSnapshot([silent.device_id, display.device_id]), tenant).load()
     assert followed.causes == [FreshnessCause.GATEWAY, None]
     timed.pass_time(timedelta(minutes=10))
     assert followed.turn()
@@ -198,12 +209,12 @@ async def test_the_platform_is_the_cause_when_its_intake_falls_silent_and_not_of
     timed.pass_time(timedelta(minutes=10))
     followed.turn()
     assert followed.causes == [FreshnessCause.GATEWAY, FreshnessCause.GATEWAY]
-    await run(tenant, hear_intake, name="intake", connected=True)
+    await run(tenant, record_intake_heartbeat, name="intake", connected=True)
 
 
 async def test_what_a_device_says_of_itself_is_told(timed: Timed) -> None:
     display = await living(timed)
-    followed = await Followed(timed, DeviceStatesView([display.device_id])).load()
+    followed = await Followed(timed, DeviceStatesSnapshot([display.device_id])).load()
     (state,) = followed.state
     assert (state.device_id, state.network_state.status, followed.states) == (display.device_id, "joined", [LIVE])
     earlier = said(timed, display, rssi=-40)
@@ -221,10 +232,12 @@ async def test_what_a_device_says_of_itself_is_published_where_it_is_new(timed: 
     display = await display_of(timed.house.one)
     tenant = timed.house.one
     topic = topics.device_states(display.device_id)
-    opened = (await tenant.gateway.bus.open([topic]))[topic]
+    opened = (await tenant.gateway.bus.open_topics([topic]))[topic]
     states = [NetworkState(at=timed.clock.now - timedelta(seconds=n), rssi=-n) for n in (5, 9, 3)]
     for state in states:
-        await run(tenant, record_meter_messages, messages=[MeterMessage(display.hardware_id, state.at, state=state)])
+        await run(
+            tenant, record_meter_messages, messages=[MeterMessage(display.hardware_id, state.at, network_state=state)]
+        )
     published = await since(tenant.gateway.bus, topic, opened)
     assert published is not None
     assert [(one.key, one.payload) for one in published] == [
@@ -236,7 +249,7 @@ async def test_a_consent_that_is_withdrawn_ends_what_is_followed_when_it_is_load
     tenant = timed.house.one
     mpxn = "9" + str(int(timed.clock.now.timestamp() * 10))[-9:]
     resource_id = await tenant.add_resource(mpxn=mpxn)
-    followed = await Followed(timed, FreshnessView([resource_id])).load()
+    followed = await Followed(timed, ResourceFreshnessSnapshot([resource_id])).load()
 
     async def withdraw(rows: Rows) -> None:
         until = rows.now + timedelta(days=1)
@@ -253,10 +266,10 @@ async def test_a_device_of_half_hours_alone_is_followed_by_those(timed: Timed) -
     tenant = timed.house.one
     resource_id = await tenant.add_resource()
     device_id = await add_device(tenant, resource_id)
-    followed = await Followed(timed, DeviceStatesView([device_id])).load()
+    followed = await Followed(timed, DeviceStatesSnapshot([device_id])).load()
     assert followed.states == [OFFLINE]
     hour = timed.clock.now.replace(minute=0, second=0, microsecond=0)
-    energy = LiveReading(resource_id, "ENERGY", "kWh", hour - timedelta(hours=1), 0.5, ReadingQuality.ACTUAL)
+    energy = ReadingRecorded(resource_id, "ENERGY", "kWh", hour - timedelta(hours=1), 0.5, ReadingQuality.ACTUAL)
     assert followed.take(energy)
     assert followed.states == [LIVE]
     assert followed.state[0].freshness.as_of == hour - timedelta(minutes=30)

@@ -19,9 +19,9 @@ from tests.support.house import Tenant, settle
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import bring_up
 from tests.support.servers import serving
-from wattgate.app.server.factory import assemble, create_app
+from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
-from wattgate.realtime.bus.commands import key_of
+from wattgate.realtime.bus.commands import stream_key
 from wattgate.realtime.topics import readings
 
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
@@ -49,7 +49,7 @@ class Street:
 
     async def watched(self, resource_id: str, gateways: int) -> None:
         """Wait until so many gateways watch a resource."""
-        stream = key_of(readings(resource_id))
+        stream = stream_key(readings(resource_id))
         async with asyncio.timeout(10):
             while True:
                 _, subscribed = await self.redis.command("PUBSUB", "NUMSUB", stream)
@@ -88,7 +88,7 @@ async def street(tmp_path: Path) -> AsyncIterator[Street]:
     (tmp_path / "redis").mkdir()
     async with redis_server(tmp_path / "redis", "--appendonly", "no") as redis:
         settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'test.sqlite3'}", redis_url=redis.url)
-        gateway = assemble(settings)
+        gateway = build_gateway(settings)
         await bring_up(gateway.database)
         try:
             async with gateway.bus:

@@ -20,7 +20,7 @@ from wattgate.errors import Unavailable
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.subscriptions.event_queue import Feed
+from wattgate.realtime.subscriptions.event_queue import EventQueue
 
 SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"
@@ -141,20 +141,20 @@ async def test_readings_that_were_refused_are_not_told(served: House) -> None:
 async def test_the_hub_stops_listening_when_a_feed_is_closed() -> None:
     bus = MemoryBus()
     hub = Hub(bus)
-    async with hub.feed(["a", "b"]) as feed, hub.feed(["a"]):
-        assert hub.listening == 3
+    async with hub.open_queue(["a", "b"]) as feed, hub.open_queue(["a"]):
+        assert hub.listener_count == 3
         await bus.publish([Event("a", "k", 1), Event("c", "k", 2), Event("b", "k", 3)])
         assert [(await feed.get()).payload, (await feed.get()).payload] == [1, 3]
-    assert hub.listening == 0
+    assert hub.listener_count == 0
 
 
 async def test_a_feed_that_has_missed_events_ends_after_those_before_them_and_no_other_does() -> None:
     bus = MemoryBus()
     hub = Hub(bus)
-    async with hub.feed(["a", "b"]) as hit, hub.feed(["b"]) as spared:
+    async with hub.open_queue(["a", "b"]) as hit, hub.open_queue(["b"]) as spared:
         await bus.publish([Event("a", "k", 1)])
-        hub._resynced("b", True, "1-1")
-        hub._resynced("a", False, "1-1")
+        hub._on_resync("b", True, "1-1")
+        hub._on_resync("a", False, "1-1")
         await bus.publish([Event("b", "k", 2)])
         assert (await hit.get()).payload == 1
         for _ in range(2):
@@ -164,11 +164,11 @@ async def test_a_feed_that_has_missed_events_ends_after_those_before_them_and_no
 
 
 async def test_a_slow_feed_keeps_the_newest_of_each_key_and_never_grows_without_bound() -> None:
-    feed = Feed(bound=10)
+    feed = EventQueue(max_events=10)
     for n in range(1000):
-        feed.take(Event("a", f"key {n % 3}", n))
+        feed.on_event(Event("a", f"key {n % 3}", n))
     waiting = [(await feed.get()).payload]
-    while feed.waiting:
+    while feed.pending_count:
         waiting.append((await feed.get()).payload)
     assert len(waiting) <= 10
     assert waiting == sorted(waiting)

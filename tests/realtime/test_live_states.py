@@ -12,8 +12,8 @@ from tests.graphql.test_alerts import mark, send
 from tests.support.house import House
 from tests.support.metering import add_device
 from tests.support.socket import Socket, socket
-from wattgate.clock import iso, to_ms
-from wattgate.realtime.subscriptions.backfill import MAX_MISSED
+from wattgate.clock import format_iso, to_ms
+from wattgate.realtime.subscriptions.backfill import MAX_PAYLOADS
 
 FRESHNESS = """subscription ($ids: [ID!]!) {
     freshness(resourceIds: $ids) { resourceId freshness { state cause asOf ageSeconds expectedEverySeconds } } }"""
@@ -59,7 +59,7 @@ async def test_a_meter_that_falls_silent_is_told_and_so_is_its_return(served: Ho
             (one, "DELAYED"),
             (other, "OFFLINE"),
         ]
-        assert (silent[0]["freshness"]["asOf"], silent[0]["freshness"]["cause"]) == (iso(at), "UNKNOWN")
+        assert (silent[0]["freshness"]["asOf"], silent[0]["freshness"]["cause"]) == (format_iso(at), "UNKNOWN")
         assert silent[0]["freshness"]["ageSeconds"] >= 30
         await record(served, one, 231, now())
         assert await states(client) == ["LIVE", "OFFLINE"]
@@ -77,7 +77,7 @@ async def test_whoever_joins_others_is_told_how_it_is_now(served: House) -> None
         await record(served, resource_id, 231, newest)
         async with subscribed(served, FRESHNESS, ids=[resource_id]) as second:
             (found,) = (await second.payload())["data"]["freshness"]
-        assert found["freshness"]["asOf"] == iso(newest)
+        assert found["freshness"]["asOf"] == format_iso(newest)
 
 
 async def test_a_device_is_followed_through_what_it_feeds(served: House) -> None:
@@ -166,15 +166,15 @@ async def test_alerts_are_told_to_whoever_begins_as_they_are_sent_and_after_an_a
 
 async def test_very_much_that_was_missed_is_told_whole_to_whoever_reads(served: House) -> None:
     resource_id = await served.one.add_resource()
-    times = [now() - timedelta(seconds=10 * count) for count in range(MAX_MISSED, 0, -1)]
+    times = [now() - timedelta(seconds=10 * count) for count in range(MAX_PAYLOADS, 0, -1)]
     body = {"field": "POWER", "readings": [{"at": at.isoformat(), "value": 1} for at in times]}
     path = f"/resource/{resource_id}/readings"
     assert (await served.call("POST", path, served.one.headers["account"], json=body)).status_code == 200
     long = READINGS.replace("field", " ".join(f"also{count}: resourceId" for count in range(20)))
     async with subscribed(served, long, ids=[resource_id], since="1-1") as client:
-        first, *missed = await heard(client, 1 + MAX_MISSED)
+        first, *missed = await heard(client, 1 + MAX_PAYLOADS)
     assert first["extensions"]["recovered"] is False
-    assert [one["data"]["readings"]["at"] for one in missed] == [iso(at) for at in times]
+    assert [one["data"]["readings"]["at"] for one in missed] == [format_iso(at) for at in times]
 
 
 async def test_an_alert_to_somebody_else_is_not_told(served: House) -> None:

@@ -13,16 +13,16 @@ from tests.support.redis_server import RedisServer, redis_server
 from tests.support.watching import Watcher, reading, since, values, watching
 from wattgate.errors import Unavailable
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.bus import LEASE_SECONDS, outgoing
+from wattgate.realtime.bus import TOPIC_LEASE_SECONDS, outgoing
 from wattgate.realtime.bus import redis as redis_bus
-from wattgate.realtime.bus.commands import BREAK, Call, Commands, key_of, opening
-from wattgate.realtime.bus.outgoing import Outgoing
-from wattgate.realtime.bus.redis import MAX_HELD, RedisBus
+from wattgate.realtime.bus.commands import RESET_STREAM_SCRIPT, RedisClient, ScriptCall, open_calls, stream_key
+from wattgate.realtime.bus.outgoing import EventPublisher
+from wattgate.realtime.bus.redis import MAX_PENDING_ENTRIES, RedisBus
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.server_address import Address
+from wattgate.realtime.server_address import ServerAddress
 
 TOPICS = [f"readings:{n}" for n in range(20)]
-QUICKLY = Backoff(shortest=0.02, longest=0.1)
+QUICKLY = Backoff(min_seconds=0.02, max_seconds=0.1)
 
 
 @pytest.fixture
@@ -33,7 +33,9 @@ async def redis(tmp_path: Path) -> AsyncIterator[RedisServer]:
 
 @asynccontextmanager
 async def gateway(redis: RedisServer, *, ping_every: float = 5) -> AsyncIterator[Watcher]:
-    async with watching(RedisBus(Address.at(redis.url), ping_every=ping_every, backoff=QUICKLY)) as watcher:
+    async with watching(
+        RedisBus(ServerAddress.from_redis_url(redis.url), ping_seconds=ping_every, backoff=QUICKLY)
+    ) as watcher:
         yield watcher
 
 
@@ -77,7 +79,7 @@ async def meters(through: Watcher) -> AsyncIterator[Meters]:
 
 async def test_a_connection_that_is_killed_again_and_again_loses_and_doubles_nothing(redis: RedisServer) -> None:
     async with gateway(redis) as publisher, gateway(redis) as display:
-        await display.bus.open(TOPICS)
+        await display.bus.open_topics(TOPICS)
         async with meters(publisher) as running:
             for kills in range(1, 6):
                 await running.more(10)
@@ -92,7 +94,7 @@ async def test_a_connection_that_is_killed_again_and_again_loses_and_doubles_not
 
 async def test_a_redis_that_comes_back_with_its_data_has_lost_nothing(redis: RedisServer) -> None:
     async with gateway(redis) as publisher, gateway(redis) as display:
-        await display.bus.open(TOPICS)
+        await display.bus.open_topics(TOPICS)
         async with meters(publisher) as running:
             await running.more(10)
             await redis.kill()
@@ -111,7 +113,7 @@ async def test_a_redis_that_comes_back_with_its_data_has_lost_nothing(redis: Red
 
 async def test_a_redis_that_comes_back_empty_is_told_to_everybody(redis: RedisServer) -> None:
     async with gateway(redis) as publisher, gateway(redis) as one, gateway(redis) as other:
-        (await one.bus.open(TOPICS), await other.bus.open(TOPICS))
+        (await one.bus.open_topics(TOPICS), await other.bus.open_topics(TOPICS))
         await publisher.bus.publish([reading(topic, 0) for topic in TOPICS])
         await other.until(lambda: len(other.events) == len(TOPICS))
         before = other.events[0].position or ""
@@ -128,7 +130,7 @@ async def test_a_redis_that_comes_back_empty_is_told_to_everybody(redis: RedisSe
 
 async def test_a_redis_that_comes_back_with_old_data_lets_nobody_go_on_from_them(redis: RedisServer) -> None:
     async with gateway(redis) as publisher, gateway(redis) as display:
-        await display.bus.open(["topic"])
+        await display.bus.open_topics(["topic"])
         await publisher.bus.publish([reading("topic", 1)])
         await display.until(lambda: len(display.events) == 1)
         await redis.command("SAVE")
@@ -146,8 +148,8 @@ async def test_a_redis_that_comes_back_with_old_data_lets_nobody_go_on_from_them
 
 async def test_a_hole_that_nobody_has_seen_is_gone_on_over_by_nobody(redis: RedisServer) -> None:
     async with gateway(redis) as publisher, gateway(redis) as display:
-        position = (await display.bus.open(["topic"]))["topic"]
-        display.bus.unwatch(["topic"])  # its display is away, and the stream is kept for it
+        position = (await display.bus.open_topics(["topic"]))["topic"]
+        display.bus.close_topics(["topic"])  # its display is away, and the stream is kept for it
         await publisher.bus.publish([reading("topic", 1)])
         assert values(await since(display.bus, "topic", position) or []) == [1]
         await redis.command("SAVE")
@@ -156,18 +158,18 @@ async def test_a_hole_that_nobody_has_seen_is_gone_on_over_by_nobody(redis: Redi
         await redis.start("--appendonly", "no")
         await publisher.bus.publish([reading("topic", 3)])
         assert publisher.bus.lost == 0  # type: ignore[attr-defined]
-        assert await redis.command("XLEN", key_of("topic")) == 3  # where it began, and two events of three
+        assert await redis.command("XLEN", stream_key("topic")) == 3  # where it began, and two events of three
         assert await since(display.bus, "topic", position) is None
 
 
 async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back(redis: RedisServer) -> None:
     async with gateway(redis) as publisher, gateway(redis) as display:
-        opened = await display.bus.open(["hit", "spared"])
+        opened = await display.bus.open_topics(["hit", "spared"])
         await publisher.bus.publish([reading("hit", 1), reading("spared", 1)])
         await redis.kill()
         begun = asyncio.get_running_loop().time()
         await publisher.bus.publish([reading("hit", 2)])
-        assert asyncio.get_running_loop().time() - begun < outgoing.PUBLISH_SECONDS + 0.5
+        assert asyncio.get_running_loop().time() - begun < outgoing.PUBLISH_TIMEOUT_SECONDS + 0.5
         begun = asyncio.get_running_loop().time()
         for n in range(100):  # while it is known to be away, nobody waits
             await publisher.bus.publish([reading("hit", n)])
@@ -178,7 +180,7 @@ async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back
         assert ("spared", False) not in display.told
         assert await since(display.bus, "hit", opened["hit"]) is None
         assert await since(display.bus, "spared", opened["spared"]) is None  # who can say what Redis has lost
-        again = (await display.bus.open(["spared"]))["spared"]
+        again = (await display.bus.open_topics(["spared"]))["spared"]
         await publisher.bus.publish([reading("spared", 2)])
         await display.until(lambda: display.values("spared") == [1, 2])
         (newest,) = {event.position or "" for event in display.events if event.payload.value == 2}
@@ -191,7 +193,7 @@ async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back
 
 async def test_a_peer_that_falls_silent_is_noticed_and_what_came_meanwhile_is_read(redis: RedisServer) -> None:
     async with gateway(redis, ping_every=0.2) as display, gateway(redis) as publisher:
-        await display.bus.open(["topic"])
+        await display.bus.open_topics(["topic"])
         await publisher.bus.publish([reading("topic", 1)])
         await display.until(lambda: len(display.events) == 1)
         redis.pause()
@@ -205,7 +207,7 @@ async def test_a_peer_that_falls_silent_is_noticed_and_what_came_meanwhile_is_re
 
 async def test_a_quiet_connection_stays(redis: RedisServer) -> None:
     async with gateway(redis, ping_every=0.05) as display:
-        await display.bus.open(["topic"])
+        await display.bus.open_topics(["topic"])
         pubsub = display.bus._pubsub  # type: ignore[attr-defined]
         await asyncio.wait([pubsub.lost], timeout=0.5)
         assert (pubsub.alive, display.told) == (True, [])
@@ -218,33 +220,33 @@ async def test_watching_begins_only_while_redis_is_there_but_waits_for_it(
     async with gateway(redis) as display:
         with pytest.raises(Unavailable, match="does not answer"):
             await display.bus.check()
-        opening = asyncio.create_task(display.bus.open(["topic"]))
+        opening = asyncio.create_task(display.bus.open_topics(["topic"]))
         await redis.start()
         assert set(await opening) == {"topic"}
         await redis.kill()
-        monkeypatch.setattr(redis_bus, "OPEN_SECONDS", 0.3)
-        for asked in (display.bus.open(["another"]), since(display.bus, "topic", "1-1")):
+        monkeypatch.setattr(redis_bus, "OPEN_TIMEOUT_SECONDS", 0.3)
+        for asked in (display.bus.open_topics(["another"]), since(display.bus, "topic", "1-1")):
             with pytest.raises(Unavailable, match="live events are away"):
                 await asked
         hub = Hub(display.bus)
         with pytest.raises(Unavailable, match="live events are away"):
-            async with hub.feed(["another"]):
+            async with hub.open_queue(["another"]):
                 pass
-        assert hub.listening == 0
+        assert hub.listener_count == 0
 
 
 async def test_a_flood_while_a_topic_is_read_again_is_bounded_and_told(redis: RedisServer) -> None:
     async with gateway(redis) as publisher, gateway(redis) as display:
-        await display.bus.open(["topic"])
+        await display.bus.open_topics(["topic"])
         await publisher.bus.publish([reading("topic", 0)])
         await display.until(lambda: len(display.events) == 1)
         display.bus._pubsub.abort()  # type: ignore[attr-defined]
         for _ in range(5):  # turns of the loop, in which the loss is noticed
             await asyncio.sleep(0)
         (topic,) = display.bus._topics.values()  # type: ignore[attr-defined]
-        for n in range(3 * MAX_HELD):
+        for n in range(3 * MAX_PENDING_ENTRIES):
             display.bus._on_message(topic.key.encode(), b"99999999999999-%d " % n)  # type: ignore[attr-defined]
-        assert len(topic.held) == MAX_HELD
+        assert len(topic.held) == MAX_PENDING_ENTRIES
         await display.until(lambda: ("topic", False) in display.told)
 
 
@@ -253,10 +255,10 @@ async def test_leases_are_renewed_and_a_stream_that_is_gone_is_noticed(
 ) -> None:
     monkeypatch.setattr(redis_bus, "RENEW_SECONDS", 0.05)
     async with gateway(redis) as one, gateway(redis) as other:
-        (await one.bus.open(["topic"]), await other.bus.open(["topic"]))
-        await redis.command("PEXPIRE", key_of("topic"), "400")
+        (await one.bus.open_topics(["topic"]), await other.bus.open_topics(["topic"]))
+        await redis.command("PEXPIRE", stream_key("topic"), "400")
         await redis.command("BLPOP", "nothing", "0.5")  # longer than what was left of the lease
-        assert await redis.command("TTL", key_of("topic")) > LEASE_SECONDS - 5
+        assert await redis.command("TTL", stream_key("topic")) > TOPIC_LEASE_SECONDS - 5
         assert (one.told, other.told) == ([], [])
         await redis.command("FLUSHALL")
         for watcher in (one, other):
@@ -264,11 +266,11 @@ async def test_leases_are_renewed_and_a_stream_that_is_gone_is_noticed(
 
 
 async def test_whoever_is_cancelled_while_redis_is_asked_leaves_at_once(redis: RedisServer) -> None:
-    commands = Commands(Address.at(redis.url))
+    commands = RedisClient(ServerAddress.from_redis_url(redis.url))
 
     async def ask() -> None:
         while True:
-            await commands.run(opening(["stream"]))
+            await commands.run(open_calls(["stream"]))
 
     for turns in range(100):
         asking = asyncio.create_task(ask())
@@ -283,14 +285,14 @@ async def test_whoever_is_cancelled_while_redis_is_asked_leaves_at_once(redis: R
 async def test_when_too_many_topics_have_lost_events_every_stream_begins_anew(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outgoing, "MAX_OWED", 10)
+    monkeypatch.setattr(outgoing, "MAX_PENDING_RESETS", 10)
     async with gateway(redis) as display:
-        opened = await display.bus.open(TOPICS)
+        opened = await display.bus.open_topics(TOPICS)
         await redis.kill()
-        commands = Commands(Address.at(redis.url))
-        sending = Outgoing(commands, QUICKLY)
-        await sending.send([(f"unwatched:{n}", b"x") for n in range(11)])
-        assert (sending.lost, sending.owed) == (11, 0)
+        commands = RedisClient(ServerAddress.from_redis_url(redis.url))
+        sending = EventPublisher(commands, QUICKLY)
+        await sending.publish([(f"unwatched:{n}", b"x") for n in range(11)])
+        assert (sending.lost_events, sending.pending_resets) == (11, 0)
         await redis.start()
         await display.until(lambda: {(topic, False) for topic in TOPICS} <= set(display.told))
         assert await since(display.bus, TOPICS[0], opened[TOPICS[0]]) is None
@@ -298,18 +300,18 @@ async def test_when_too_many_topics_have_lost_events_every_stream_begins_anew(
         await commands.close()
 
 
-class LateCommands(Commands):
+class LateCommands(RedisClient):
     """Commands whose answers come late: `meanwhile` is done before that to a stream which begins anew is here."""
 
-    def __init__(self, address: Address, meanwhile: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, address: ServerAddress, meanwhile: Callable[[], Awaitable[None]]) -> None:
         super().__init__(address)
         self._meanwhile = meanwhile
         self.anew: list[str] = []
         """The keys of the streams that have begun anew."""
 
-    async def run(self, calls: Sequence[Call]) -> list[Any]:
+    async def run(self, calls: Sequence[ScriptCall]) -> list[Any]:
         answers = await super().run(calls)
-        begun = [key for call in calls if call.script == BREAK for key in call.keys]
+        begun = [key for call in calls if call.script == RESET_STREAM_SCRIPT for key in call.keys]
         if begun:
             self.anew += begun
             await self._meanwhile()
@@ -321,17 +323,17 @@ async def test_an_event_that_is_lost_while_others_are_told_of_is_told_of_too(red
 
     async def lose_another() -> None:
         if len(commands.anew) == 1:
-            await sending.send([("topic", b"x")])
+            await sending.publish([("topic", b"x")])
         else:
             twice.set()
 
-    commands = LateCommands(Address.at(redis.url), lose_another)
-    sending = Outgoing(commands, QUICKLY)
+    commands = LateCommands(ServerAddress.from_redis_url(redis.url), lose_another)
+    sending = EventPublisher(commands, QUICKLY)
     await redis.kill()
-    await sending.send([("topic", b"x")])
+    await sending.publish([("topic", b"x")])
     await redis.start()
     await asyncio.wait_for(twice.wait(), 15)
-    assert (sending.lost, sending.owed, commands.anew) == (2, 0, [key_of("topic")] * 2)
+    assert (sending.lost_events, sending.pending_resets, commands.anew) == (2, 0, [stream_key("topic")] * 2)
     await sending.close()
     await commands.close()
 
@@ -339,9 +341,9 @@ async def test_an_event_that_is_lost_while_others_are_told_of_is_told_of_too(red
 async def test_an_error_is_taken_from_whoever_has_left_before_it_came(
     redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    commands = Commands(Address.at(redis.url))
+    commands = RedisClient(ServerAddress.from_redis_url(redis.url))
     redis.pause()
-    asking = asyncio.create_task(commands.streams())
+    asking = asyncio.create_task(commands.list_stream_keys())
     await asyncio.sleep(0.01)
     asking.cancel()
     await asyncio.wait([asking], timeout=1)
@@ -354,8 +356,8 @@ async def test_an_error_is_taken_from_whoever_has_left_before_it_came(
 
 async def test_a_publisher_that_ends_tells_what_it_has_lost(redis: RedisServer) -> None:
     async with gateway(redis) as display:
-        await display.bus.open(["topic"])
-        publisher = RedisBus(Address.at(redis.url), backoff=Backoff(60, 60))
+        await display.bus.open_topics(["topic"])
+        publisher = RedisBus(ServerAddress.from_redis_url(redis.url), backoff=Backoff(60, 60))
         async with publisher:
             await redis.kill()
             await publisher.publish([reading("topic", 1)])

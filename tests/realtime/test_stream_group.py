@@ -14,7 +14,7 @@ from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.stream_group import StreamGroup
 from wattgate.realtime.subscriptions.subscription import Message, Selection, Subscription
-from wattgate.realtime.subscriptions.subscription_source import Watch
+from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 TOPICS = ("a", "b")
 
@@ -29,14 +29,14 @@ class Remembers:
         self.told: list[Any] = []
         self.errors: list[GatewayError] = []
 
-    def next(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         payload = msgspec.json.decode(message.payload)
         self.told.append(payload.get("extensions", {}).get("recovered", payload["data"]))
 
     def fail(self, error: GatewayError) -> None:
         self.errors.append(error)
 
-    async def room(self) -> None:
+    async def wait_until_writable(self) -> None:
         return
 
 
@@ -71,16 +71,16 @@ class House:
         self.bus = MemoryBus()
         self.hub = Hub(self.bus)
         self.database = Database()
-        watch = Watch(TOPICS, self.database.missed)
+        watch = SubscriptionSource(TOPICS, self.database.missed)
         selection = Selection(rendered, in_time, rendered(None))
         self.subscription = Subscription("key", watch, selection, self.database.read, resumes=True)
         self.group = StreamGroup(self.hub, self.subscription)
-        self.hub.listen(self.group, TOPICS)
+        self.hub.add_listener(self.group, TOPICS)
 
     async def join(self) -> Remembers:
         subscriber = Remembers()
         self.database.may_answer.set()
-        await self.group.admit(self.subscription, subscriber)
+        await self.group.add_subscriber(self.subscription, subscriber)
         self.database.may_answer.clear()
         self.database.asked = 0
         subscriber.told.clear()
@@ -98,7 +98,7 @@ async def turns() -> None:
 
 
 async def test_an_event_that_comes_before_all_topics_are_open_harms_nobody(house: House) -> None:
-    async with house.hub.feed(["a"]) as other:
+    async with house.hub.open_queue(["a"]) as other:
         await house.bus.publish([Event("a", "k", 1)])
         assert (await other.get()).payload == 1
         subscriber = await house.join()
@@ -108,8 +108,8 @@ async def test_an_event_that_comes_before_all_topics_are_open_harms_nobody(house
 
 async def test_what_is_lost_of_several_topics_is_told_once_and_ends_nothing(house: House) -> None:
     subscriber = await house.join()
-    house.hub._resynced("a", False, "9-1")
-    house.hub._resynced("b", False, "9-2")
+    house.hub._on_resync("a", False, "9-1")
+    house.hub._on_resync("b", False, "9-2")
     await turns()
     await house.bus.publish([Event("a", "k", 4)])
     house.database.may_answer.set()
@@ -119,10 +119,10 @@ async def test_what_is_lost_of_several_topics_is_told_once_and_ends_nothing(hous
 
 async def test_what_is_lost_while_the_database_is_read_makes_it_be_read_again(house: House) -> None:
     subscriber = await house.join()
-    house.hub._resynced("a", False, "9-1")
+    house.hub._on_resync("a", False, "9-1")
     await turns()
     await house.bus.publish([Event("a", "k", 4)])  # the database has it when it is read the second time
-    house.hub._resynced("a", False, "9-2")
+    house.hub._on_resync("a", False, "9-2")
     house.database.may_answer.set()
     await turns()
     await house.bus.publish([Event("b", "k", 5)])
@@ -133,7 +133,7 @@ async def test_whoever_does_not_know_of_losses_is_told_by_an_error(house: House)
     one, other = await house.join(), await house.join()
     other.resumes = False
     house.database.may_answer.set()
-    house.hub._resynced("a", False, "9-1")
+    house.hub._on_resync("a", False, "9-1")
     await turns()
     assert (one.told, one.errors) == ([False, "read 1"], [])
     assert [error.code for error in other.errors] == ["UNAVAILABLE"]

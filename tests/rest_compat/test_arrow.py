@@ -76,7 +76,7 @@ async def test_what_is_wrong_is_told_as_json_before_the_stream_begins(served: Ho
 
 async def test_more_than_a_page_comes_in_batches_of_at_most_a_page(served: House) -> None:
     resource_id = await served.one.add_resource()
-    count = raw_readings.PAGE * 2 + 1
+    count = raw_readings.PAGE_SIZE * 2 + 1
     for first in range(0, count, 10_000):
         some = range(first, min(first + 10_000, count))
         values = ((START + timedelta(seconds=n), str(n)) for n in some)
@@ -84,20 +84,20 @@ async def test_more_than_a_page_comes_in_batches_of_at_most_a_page(served: House
     answer = await served.call("GET", f"/resource/{resource_id}/platformbinary", served.one.headers["account"])
     reader = pa.ipc.open_stream(answer.content)
     batches = list(reader)
-    assert [batch.num_rows for batch in batches] == [raw_readings.PAGE, raw_readings.PAGE, 1]
+    assert [batch.num_rows for batch in batches] == [raw_readings.PAGE_SIZE, raw_readings.PAGE_SIZE, 1]
     assert batches[2]["value"].to_pylist() == [float(count - 1)]
 
 
 async def test_graphql_pages_through_the_same_columns(served: House) -> None:
     resource_id = await served.one.add_resource()
-    values = [(START + timedelta(seconds=n), str(n)) for n in range(raw_readings.PAGE)]
+    values = [(START + timedelta(seconds=n), str(n)) for n in range(raw_readings.PAGE_SIZE)]
     await served.one.record(resource_id, *values, field="POWER")
     await served.one.record(resource_id, (START + timedelta(days=1), "7"), field="POWER")
     query = """query ($id: ID!, $start: DateTime) {
         rawReadings(resourceId: $id, start: $start, field: "POWER") { at value unit next } }"""
     headers = served.one.headers["account"]
     first = (await served.graphql(query, headers, id=resource_id))["data"]["rawReadings"]
-    assert len(first["at"]) == len(first["value"]) == raw_readings.PAGE
+    assert len(first["at"]) == len(first["value"]) == raw_readings.PAGE_SIZE
     last = (await served.graphql(query, headers, id=resource_id, start=first["next"]))["data"]["rawReadings"]
     assert last == {"at": ["2026-01-02T00:00:00.000Z"], "value": [7.0], "unit": "W", "next": None}
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.support.chance import examples
 from tests.support.house import House
 from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.transport.bulk import Unreadable
+from wattgate.graphql.transport.bulk import UnreadableInput
 from wattgate.rest_compat.arrow import frames
-from wattgate.rest_compat.arrow.readings import arrays_of
+from wattgate.rest_compat.arrow.readings import read_arrays
 from wattgate.rest_compat.bulk_intake import NDJSON
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -203,7 +203,7 @@ async def test_compressed_and_outsized_messages_are_refused_before_they_unfold(
     compressed = written(table(resource_id, 1000), options=pa.ipc.IpcWriteOptions(compression="zstd"))
     answer = await post(served, compressed, ARROW)
     assert "compressed" in answer.json()["error"]
-    monkeypatch.setattr(frames, "MAX_BODY", 10_000)
+    monkeypatch.setattr(frames, "MAX_BODY_BYTES", 10_000)
     answer = await post(served, written(table(resource_id, 1000)), ARROW)
     assert "a message is larger than 10,000 bytes: send smaller record batches" in answer.json()["error"]
     many = [
@@ -239,9 +239,9 @@ async def test_a_damaged_stream_is_unreadable_or_read_and_nothing_else(cut: int,
         yield damaged
 
     async def read() -> int:
-        return sum([len(lines) async for (lines, _), _ in arrays_of(chunks())])
+        return sum([len(lines) async for (lines, _), _ in read_arrays(chunks())])
 
-    with contextlib.suppress(Unreadable):
+    with contextlib.suppress(UnreadableInput):
         assert await read() >= 0
 
 
@@ -250,8 +250,8 @@ async def test_a_message_that_announces_more_than_there_may_be_is_not_waited_for
         yield struct.pack("<II", frames.CONTINUATION, 2**31)
         pytest.fail("the reader asked for more")
 
-    with pytest.raises(Unreadable, match="bytes of metadata"):
-        await anext(frames.record_batches(chunks()))
+    with pytest.raises(UnreadableInput, match="bytes of metadata"):
+        await anext(frames.read_record_batches(chunks()))
 
 
 async def test_another_media_type_is_an_ordinary_body_and_bounded(served: House) -> None:

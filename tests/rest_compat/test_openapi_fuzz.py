@@ -9,12 +9,14 @@ import pytest
 
 from tests.support.house import House, house
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.principal import Scheme
+from wattgate.principal import AuthScheme
 
 # Three checks contradict what is decided: REST passes over what it does not know; what fits a schema may still refer
 # to what does not exist; a good token is enough whatever a proxy in between made of Authorization. All others run.
 LEFT_OUT = "negative_data_rejection,positive_data_acceptance,ignored_auth"
-BASIC_ONLY = sorted({rest.path for operation in OPERATIONS for rest in operation.rest if rest.scheme is Scheme.BASIC})
+BASIC_ONLY = sorted(
+    {rest.path for operation in OPERATIONS for rest in operation.rest if rest.scheme is AuthScheme.BASIC}
+)
 LOG_OUT = ("/auth/deleteToken", "/auth/token/{tokenId}", "/account/changepassword")
 """What would end the token that the run itself uses."""
 

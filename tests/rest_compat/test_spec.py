@@ -15,18 +15,18 @@ from strawberry.types import get_object_definition
 from tests.support import spec
 from tests.support.house import House
 from tests.support.servers import serving
-from wattgate.app.server.factory import tell_unexpected
+from wattgate.app.server.factory import unexpected_error_response
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import Call
-from wattgate.graphql.execution.schema import build
+from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers import live_readings as live
 from wattgate.graphql.resolvers.webhooks import record_webhook
 from wattgate.graphql.types import accounts, alerts, content, resources, webhooks
-from wattgate.principal import Scheme
-from wattgate.rest_compat.openapi import document
-from wattgate.rest_compat.routes import routes
-from wattgate.rest_compat.row_renderer import name_of
+from wattgate.principal import AuthScheme
+from wattgate.rest_compat.openapi import build_openapi_document
+from wattgate.rest_compat.routes import build_routes
+from wattgate.rest_compat.row_renderer import wire_name
 
 TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 JSON_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int}
@@ -172,7 +172,7 @@ def test_the_page_of_rest_differences_lists_exactly_the_added_places() -> None:
 
 @pytest.mark.parametrize(("heading", "shape"), SHAPES.items())
 def test_a_record_has_the_fields_of_its_table_and_no_more_without_a_decision(heading: str, shape: type) -> None:
-    ours = {name_of(field) for field in get_object_definition(shape, strict=True).fields if edge_of(field) is None}
+    ours = {wire_name(field) for field in get_object_definition(shape, strict=True).fields if edge_of(field) is None}
     written = set(spec.fields(heading))
     assert written <= ours
     for extra in ours - written:
@@ -190,10 +190,10 @@ async def defective(served: House) -> AsyncIterator[httpx.AsyncClient]:
     places = spec.error_statuses()
     listed = [one for one in OPERATIONS if any(f"{rest.method} {rest.path}" in places for rest in one.rest)]
     operations = (*(replace(one, resolver=defect) for one in listed), live.readings)
-    schema, authenticate = build(operations), served.gateway.authenticator.principal
+    schema, authenticate = build_schema(operations), served.gateway.authenticator.authenticate
     app = Starlette(
-        routes=routes(operations, runner=served.gateway.runner, schema=schema, authenticate=authenticate),
-        exception_handlers={Exception: tell_unexpected},
+        routes=build_routes(operations, runner=served.gateway.runner, schema=schema, authenticate=authenticate),
+        exception_handlers={Exception: unexpected_error_response},
     )
     async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:
         yield client
@@ -204,7 +204,9 @@ async def test_the_statuses_that_are_listed_are_documented_and_answered(
     served: House, defective: httpx.AsyncClient, place: str, statuses: dict[str, bool]
 ) -> None:
     method, path = place.split(" ")
-    documented = document(OPERATIONS, build(OPERATIONS), "")["paths"][path][method.lower()]["responses"]
+    documented = build_openapi_document(OPERATIONS, build_schema(OPERATIONS), "")["paths"][path][method.lower()][
+        "responses"
+    ]
     template = {
         "alertTypeId": served.one.ids["alert_type"],
         "cultureCode": "en-GB",
@@ -217,7 +219,7 @@ async def test_the_statuses_that_are_listed_are_documented_and_answered(
         "htmlTemplate": "Dear {{name}}",
     }
     good: dict[str, Any] = {"json": template} if place == "POST /template" else {}
-    headers = served.one.headers["application" if SERVED[plain(place)].scheme is Scheme.BASIC else "account"]
+    headers = served.one.headers["application" if SERVED[plain(place)].scheme is AuthScheme.BASIC else "account"]
     path = path.format(webhookId=served.one.ids.get("webhook"))
     answers = {
         "200": await served.call(method, path, headers, **good),

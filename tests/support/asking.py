@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.support.house import Tenant
 from wattgate.db.rows import Rows
-from wattgate.graphql.core.operation import Call, Kind, Operation
+from wattgate.graphql.core.operation import Call, Operation, OperationKind
 from wattgate.principal import Permission, Principal
 
 
@@ -17,6 +17,6 @@ async def with_rows(
     async def resolve(call: Call) -> Any:
         return await do(call.rows)
 
-    kind = Kind.MUTATION if write else Kind.QUERY
+    kind = OperationKind.MUTATION if write else OperationKind.QUERY
     asking = Operation("ask", kind, resolve, returns=None, needs=Permission.RESOURCE_READ, description="")
     return await tenant.gateway.runner.run(asking, principal or tenant.system, {})

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from wattgate.delivery.channels.web_push import Subscription, base64url
+from wattgate.delivery.channels.web_push import PushSubscription, encode_base64url
 
 
 class Browser:
@@ -18,12 +18,15 @@ class Browser:
     def __init__(self, endpoint: str) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         point = self._key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-        self.subscription = Subscription(endpoint, point, os.urandom(16))
+        self.subscription = PushSubscription(endpoint, point, os.urandom(16))
 
     @property
     def token(self) -> str:
         """What the app registers as its push token."""
-        keys = {"p256dh": base64url(self.subscription.public_key), "auth": base64url(self.subscription.secret)}
+        keys = {
+            "p256dh": encode_base64url(self.subscription.public_key),
+            "auth": encode_base64url(self.subscription.secret),
+        }
         return json.dumps({"endpoint": self.subscription.endpoint, "keys": keys})
 
     def decrypt(self, body: bytes) -> bytes:

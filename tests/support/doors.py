@@ -16,15 +16,15 @@ from graphql import (
 )
 
 from tests.support.house import House
-from wattgate.clock import iso
-from wattgate.enums import camel
+from wattgate.clock import format_iso
+from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.core.operation import JSON, Operation, Rest
-from wattgate.graphql.execution.schema import build
+from wattgate.graphql.core.operation import JSON, Operation, RestRoute
+from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers.raw_readings import ARROW
 
-SCHEMA = build(OPERATIONS)._schema
+SCHEMA = build_schema(OPERATIONS)._schema
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def field_of(operation: Operation) -> GraphQLField:
     """The root field of an operation in the built schema."""
     root = SCHEMA.get_type(operation.kind.value)
     assert isinstance(root, GraphQLObjectType)
-    field: GraphQLField = root.fields[camel(operation.name)]
+    field: GraphQLField = root.fields[to_camel_case(operation.name)]
     return field
 
 
@@ -52,7 +52,7 @@ def document(operation: Operation, given: Iterable[str], edges: tuple[str, ...] 
     passed = ", ".join(f"{name}: ${name}" for name in given)
     variables, arguments = (f"({declared})", f"({passed})") if declared else ("", "")
     kind = operation.kind.value.lower()
-    return f"{kind} {variables} {{ answer: {camel(operation.name)}{arguments} {selection(field, edges)} }}"
+    return f"{kind} {variables} {{ answer: {to_camel_case(operation.name)}{arguments} {selection(field, edges)} }}"
 
 
 def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
@@ -85,7 +85,7 @@ async def by_graphql(
 
 
 async def by_rest(
-    house: House, operation: Operation, rest: Rest, variables: dict[str, Any], headers: dict[str, str]
+    house: House, operation: Operation, rest: RestRoute, variables: dict[str, Any], headers: dict[str, str]
 ) -> Answered:
     given = dict(variables)
     path = re.sub(r"\{(\w+)\}", lambda match: str(given.pop(match[1])), rest.path)
@@ -94,7 +94,7 @@ async def by_rest(
         more["params"] = {name: value for name, value in given.items() if value is not None}
     elif given:
         more["json"] = given.pop("input", given)
-    accept = {"Accept": rest.media} if rest.media != JSON else {}
+    accept = {"Accept": rest.media_type} if rest.media_type != JSON else {}
     answer = await house.call(rest.method, path, headers | accept, **more)
     body = columns_of(answer.content) if answer.headers["content-type"] == ARROW else answer.json()
     if answer.status_code >= 400:
@@ -105,7 +105,7 @@ async def by_rest(
 def columns_of(stream: bytes) -> dict[str, Any]:
     """The columns of an Arrow stream, with instants as texts."""
     columns: dict[str, Any] = pa.ipc.open_stream(stream).read_all().to_pydict()
-    return {**columns, "timestamp": [iso(at) for at in columns["timestamp"]]}
+    return {**columns, "timestamp": [format_iso(at) for at in columns["timestamp"]]}
 
 
 def enums_as_rest(operation: Operation, value: Any) -> Any:
@@ -126,6 +126,6 @@ def _as_rest(type_: Any, value: Any) -> Any:
     return {name: _as_rest(named.fields[name].type, item) for name, item in value.items()}
 
 
-def doors() -> list[tuple[Operation, Rest]]:
+def doors() -> list[tuple[Operation, RestRoute]]:
     """Every place of the catalogue that REST has."""
     return [(operation, rest) for operation in OPERATIONS for rest in operation.rest]

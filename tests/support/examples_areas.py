@@ -13,7 +13,7 @@ from tests.support.furniture import silence_rule
 from tests.support.house import Tenant
 from wattgate.db.models import MailSuppression
 from wattgate.enums import SuppressionCause
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
 from wattgate.graphql.types.flexibility import NewDfsEvent
 from wattgate.graphql.types.template_previews import TemplateToPreview
@@ -36,7 +36,7 @@ async def _own_opt_in(tenant: Tenant) -> dict[str, Any]:
     return {"mpxn": mpxn}
 
 
-@operation(Kind.MUTATION, returns=None, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def _suppress(call: Call, *, address: str) -> None:
     """Have an address that gets no mail."""
     await call.rows.add(MailSuppression(address=address, cause=SuppressionCause.REFUSED))

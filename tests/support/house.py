@@ -16,13 +16,13 @@ from tests.support.furniture import furnish
 from tests.support.people import oauth_headers
 from tests.support.schema import bring_up
 from tests.support.servers import serving
-from wattgate.app.server.factory import Gateway, assemble, create_app
+from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now
 from wattgate.enums import TariffKind
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.fields import edge_named
-from wattgate.graphql.core.operation import Kind, Operation
+from wattgate.graphql.core.fields import find_edge
+from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.resolvers import provisioning, recording, tokens
 from wattgate.graphql.types import accounts as identity_types
 from wattgate.graphql.types import alerts, content
@@ -52,7 +52,7 @@ STORAGE = [
 ]
 
 
-def operation(name: str, kind: Kind | None = None) -> Operation:
+def operation(name: str, kind: OperationKind | None = None) -> Operation:
     """The operation of that name in the catalogue."""
     return next(one for one in OPERATIONS if one.name == name and kind in (None, one.kind))
 
@@ -90,7 +90,7 @@ class Tenant:
 
     async def edge(self, shape: Any, name: str, parents: list[Any]) -> list[Any]:
         """What an edge of a type leads to from each parent."""
-        return await self.gateway.runner.load(edge_named(shape, name), self.system, parents, {})
+        return await self.gateway.runner.load(find_edge(shape, name), self.system, parents, {})
 
     async def add_resource(self, name: str = "electricity consumption", **values: Any) -> str:
         given = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name, **values)
@@ -174,7 +174,7 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
 @asynccontextmanager
 async def tenant_on(database_url: str) -> AsyncIterator[Tenant]:
     """A tenant on an empty database that no server works on, unless a test starts one."""
-    gateway = assemble(Settings(_env_file=None, database_url=database_url))
+    gateway = build_gateway(Settings(_env_file=None, database_url=database_url))
     try:
         await bring_up(gateway.database)
         yield await settle(gateway, "one")
@@ -251,7 +251,7 @@ async def house(
         "caller_budget": CALLER_BUDGET,
     }
     settings = Settings(_env_file=None, **usual | more)
-    gateway = assemble(settings, clock=clock)
+    gateway = build_gateway(settings, clock=clock)
     try:
         await bring_up(gateway.database)
         one, other = await settle(gateway, "one"), await settle(gateway, "other")

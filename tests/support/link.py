@@ -14,7 +14,7 @@ import httpx
 from tests.support.house import Tenant, settle
 from tests.support.schema import bring_up
 from tests.support.servers import Relay, serving
-from wattgate.app.server.factory import assemble, create_app
+from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
 
 RECOVERED, LOST = "recovered", "lost"
@@ -54,7 +54,7 @@ class Link:
 async def link(folder: Path, **settings: Any) -> AsyncIterator[Link]:
     """A gateway on a fresh SQLite database, with further settings, and a link to it."""
     made = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **settings)
-    gateway = assemble(made)
+    gateway = build_gateway(made)
     await bring_up(gateway.database)
     try:
         async with gateway.bus:

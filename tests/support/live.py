@@ -15,17 +15,17 @@ from tests.support.house import House, Tenant, settle
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.support.socket import Socket, socket
-from wattgate.app.server.factory import Gateway, assemble, create_app
+from wattgate.app.server.factory import Gateway, build_gateway, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
 from wattgate.enums import ReadingQuality
 from wattgate.graphql.services.login import TOKEN_LIFETIME
-from wattgate.metrics import CLIENTS, SUBSCRIPTIONS
+from wattgate.metrics import OPEN_CONNECTIONS, OPEN_SUBSCRIPTIONS
 from wattgate.realtime import topics
-from wattgate.realtime.connections.connection_registry import CONTROL
+from wattgate.realtime.connections.connection_registry import CONTROL_TOPICS
 from wattgate.realtime.connections.direct_wire import DirectWire
-from wattgate.realtime.connections.limits import Limits
-from wattgate.realtime.events import AlertSent, Event, LiveReading
+from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.events import AlertSent, Event, ReadingRecorded
 
 WIRES: dict[str, Any] = {"direct": DirectWire, "portable": "websockets-sansio"}
 """How sockets are served: by our own protocol of uvicorn, and by its plain one, as on any other server."""
@@ -82,7 +82,7 @@ class Settled:
 async def settled_in(folder: Path) -> AsyncIterator[Settled]:
     """A database in SQLite with two tenants."""
     url = f"sqlite:///{folder / 'live.sqlite3'}"
-    gateway = assemble(Settings(_env_file=None, database_url=url))
+    gateway = build_gateway(Settings(_env_file=None, database_url=url))
     try:
         await bring_up(gateway.database)
         yield Settled(url, await settle(gateway, "one"), await settle(gateway, "other"))
@@ -102,7 +102,7 @@ class LiveHouse(House):
         topic = topics.readings(resource_id)
         await self.gateway.bus.publish(
             [
-                Event(topic, field, LiveReading(resource_id, field, "W", at, float(value), ReadingQuality.ACTUAL))
+                Event(topic, field, ReadingRecorded(resource_id, field, "W", at, float(value), ReadingQuality.ACTUAL))
                 for value in values
             ]
         )
@@ -115,7 +115,7 @@ class LiveHouse(House):
     def pass_time(self, seconds: float) -> None:
         """Let time pass, and what is due happen."""
         self.hands.move(seconds)
-        self.gateway.live.wheel.turn()
+        self.gateway.realtime.timer_wheel.advance()
 
     @asynccontextmanager
     async def socket(self, **payload: str) -> AsyncIterator[Socket]:
@@ -147,27 +147,27 @@ class LiveHouse(House):
     @property
     def sessions(self) -> list[Any]:
         """The connections, oldest first."""
-        return list(self.gateway.live.sockets._connections)
+        return list(self.gateway.realtime.connections._connections)
 
     def traces(self) -> dict[str, object]:
         """What connections leave behind while they are there."""
-        live = self.gateway.live
+        live = self.gateway.realtime
         return {
-            "connections": live.sockets.count,
-            "seated": len(live.sockets._seated),
-            "benches": len(getattr(live.sockets._seats, "_benches", ())),
+            "connections": live.connections.count,
+            "seated": len(live.connections._connections_by_slot),
+            "benches": len(getattr(live.connections._slots, "_scopes", ())),
             "groups": live.groups.count,
-            "channels": self.gateway.hub.channels,
-            "listeners": self.gateway.hub.listening,
-            "deadlines": live.wheel.placed,
-            "clients": CLIENTS._value.get(),
-            "subscriptions": SUBSCRIPTIONS._value.get(),
+            "channels": self.gateway.hub.topic_count,
+            "listeners": self.gateway.hub.listener_count,
+            "deadlines": live.timer_wheel.scheduled_count,
+            "clients": OPEN_CONNECTIONS._value.get(),
+            "subscriptions": OPEN_SUBSCRIPTIONS._value.get(),
             "tasks": len(asyncio.all_tasks()),
         }
 
     def listening(self, resource_id: str) -> int:
         """How many subscribers are told the readings of a resource."""
-        groups = self.gateway.live.groups._groups.values()
+        groups = self.gateway.realtime.groups._groups.values()
         return sum(group.size for group in groups if topics.readings(resource_id) in group.topics)
 
     async def until(self, reached: Callable[[], bool]) -> None:
@@ -178,23 +178,30 @@ class LiveHouse(House):
 
     async def quiet(self, but: int = 0) -> None:
         """Wait until no more than so many connections are left, and what their end has begun is done."""
-        sockets = self.gateway.sockets
-        await self.until(lambda: sockets.count == but and len(sockets._work) <= STANDING)
-        await self.until(lambda: bool(but) or not (self.gateway.live.groups.count or self.gateway.live.wheel.placed))
+        sockets = self.gateway.connections
+        await self.until(lambda: sockets.count == but and len(sockets._tasks) <= STANDING)
+        await self.until(
+            lambda: (
+                bool(but)
+                or not (self.gateway.realtime.groups.count or self.gateway.realtime.timer_wheel.scheduled_count)
+            )
+        )
 
 
 @asynccontextmanager
 async def live_house(
-    settled: Settled, *, wire: str = "direct", limits: Limits | None = None, **settings: Any
+    settled: Settled, *, wire: str = "direct", limits: ConnectionLimits | None = None, **settings: Any
 ) -> AsyncIterator[LiveHouse]:
     """A gateway on a database that others may be on as well, served on a free port."""
     hands = Hands()
     app = create_app(
-        Settings(_env_file=None, database_url=settled.url, **settings), clock=hands.utc, limits=limits or Limits()
+        Settings(_env_file=None, database_url=settled.url, **settings),
+        clock=hands.utc,
+        limits=limits or ConnectionLimits(),
     )
     gateway: Gateway = app.state.gateway
-    gateway.live.wheel.now = hands.monotonic
+    gateway.realtime.timer_wheel.now = hands.monotonic
     one, other = (replace(tenant, gateway=gateway) for tenant in (settled.one, settled.other))
     async with serving(app, ws=WIRES[wire]) as url, httpx.AsyncClient(base_url=url, timeout=30) as http:
-        await gateway.hub.open(CONTROL)
+        await gateway.hub.open_topics(CONTROL_TOPICS)
         yield LiveHouse(url, http, gateway, one, other, hands)

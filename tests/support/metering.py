@@ -10,7 +10,7 @@ from uuid import uuid4
 from strawberry import ID
 
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
-from wattgate.graphql.resolvers.network_registry import record_in_registry
+from wattgate.graphql.resolvers.network_registry import store_registry_records
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.principal import Principal, Role
@@ -30,7 +30,7 @@ class Metered:
 
 async def record(tenant: Any, *records: Any) -> int:
     """Put records into the network's registry."""
-    done = await tenant.gateway.runner.run(record_in_registry, Principal(Role.SYSTEM), {"records": records})
+    done = await tenant.gateway.runner.run(store_registry_records, Principal(Role.SYSTEM), {"records": records})
     return int(done)
 
 

@@ -10,18 +10,18 @@ from strawberry import ID
 from tests.support.house import Tenant, operation
 from tests.support.sinks import HERE
 from tests.support.timed import Clock
-from wattgate.app.workers.deliveries import Carrier, Deliveries
-from wattgate.db.meter_network import RegistryNetwork
+from wattgate.app.workers.deliveries import DeliveryHandler, DeliveryWorker
+from wattgate.db.meter_network import RegistryMeterNetwork
 from wattgate.db.models import Delivery, Notification, Webhook
-from wattgate.delivery.channels.channel import Content, Outcome, Outgoing, Sent
+from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Outcome, Sent
 from wattgate.delivery.mail_addresses import AllowList
-from wattgate.delivery.outbound_policy import Outside
+from wattgate.delivery.outbound_policy import OutboundPolicy
 from wattgate.enums import DeliveryKind
-from wattgate.graphql.core.operation import Call, Kind, Operation
+from wattgate.graphql.core.operation import Call, Operation, OperationKind
 from wattgate.graphql.core.operation import operation as declare
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import deliveries
-from wattgate.graphql.services.outbox import settle
+from wattgate.graphql.services.outbox import record_delivery_outcome
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import Permission
 from wattgate.realtime.bus.memory import MemoryBus
@@ -31,27 +31,27 @@ TESTERS = ["Tester@Energy.example", "@testers.example"]
 """Who may get test mails."""
 
 
-@declare(Kind.QUERY, returns=Outgoing, needs=Permission.SYSTEM)
-async def prepare_bare(call: Call, *, delivery_id: str) -> Outgoing:
+@declare(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
+async def prepare_bare(call: Call, *, delivery_id: str) -> OutboundMessage:
     """A delivery as it stands, with nothing in it."""
     one = await call.rows.get(Delivery, delivery_id)
-    return Outgoing(one.delivery_id, one.application_id, one.attempts, one.created_at, (), Content())
+    return OutboundMessage(one.delivery_id, one.application_id, one.attempts, one.created_at, (), MessageContent())
 
 
-@declare(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+@declare(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def settle_bare(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
     """Keep what became of an attempt, and nothing else."""
-    return await settle(call, delivery_id, worker, attempt, outcome) is not None
+    return await record_delivery_outcome(call, delivery_id, worker, attempt, outcome) is not None
 
 
 class Recorder:
     """A channel that takes everything, or does what it is told to, and remembers what it was given."""
 
     def __init__(self, *outcomes: Outcome) -> None:
-        self.given: list[Outgoing] = []
+        self.given: list[OutboundMessage] = []
         self._outcomes = list(outcomes)
 
-    async def send(self, outgoing: Outgoing) -> Outcome:
+    async def send(self, outgoing: OutboundMessage) -> Outcome:
         self.given.append(outgoing)
         return self._outcomes.pop(0) if self._outcomes else Sent()
 
@@ -62,26 +62,28 @@ class Post:
     def __init__(self, tenant: Tenant, bus: MemoryBus | None = None) -> None:
         self.tenant, self.clock, self.bus = tenant, Clock(), bus or MemoryBus()
         self.hub = Hub(self.bus)
-        outside = Outside(HERE, test_addresses=AllowList.of(TESTERS))
+        outside = OutboundPolicy(HERE, test_mail_addresses=AllowList.from_texts(TESTERS))
         self.runner = Runner(
-            tenant.gateway.database, self.bus, network=RegistryNetwork, clock=self.clock, outside=outside
+            tenant.gateway.database, self.bus, network=RegistryMeterNetwork, clock=self.clock, outbound_policy=outside
         )
 
     def pass_time(self, span: timedelta) -> None:
         self.clock.now += span
 
-    def worker(self, channel: Any, kind: DeliveryKind = DeliveryKind.PUSH, **more: Any) -> Deliveries:
+    def worker(self, channel: Any, kind: DeliveryKind = DeliveryKind.PUSH, **more: Any) -> DeliveryWorker:
         """A worker for deliveries of a kind that go out by this channel."""
-        return self.worker_with({kind: Carrier(prepare_bare, channel, deliveries.settle_notification)}, **more)
+        return self.worker_with(
+            {kind: DeliveryHandler(prepare_bare, channel, deliveries.record_notification_outcome)}, **more
+        )
 
-    def worker_with(self, carriers: Mapping[DeliveryKind, Carrier], **more: Any) -> Deliveries:
-        return Deliveries(self.runner, self.hub, carriers, clock=self.clock, **more)
+    def worker_with(self, carriers: Mapping[DeliveryKind, DeliveryHandler], **more: Any) -> DeliveryWorker:
+        return DeliveryWorker(self.runner, self.hub, carriers, clock=self.clock, **more)
 
     async def clear(self) -> None:
         """Let everything in the outbox be sent, long from now."""
         self.pass_time(timedelta(days=365))
-        bare = Carrier(prepare_bare, Recorder(), settle_bare)
-        await self.worker_with(dict.fromkeys(DeliveryKind, bare)).work_once()
+        bare = DeliveryHandler(prepare_bare, Recorder(), settle_bare)
+        await self.worker_with(dict.fromkeys(DeliveryKind, bare)).deliver_due()
 
     async def send(self, *channels: types.Channel, **more: Any) -> str:
         """Send an alert to the tenant's user; its id."""

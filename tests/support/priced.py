@@ -8,9 +8,9 @@ from graphql import GraphQLObjectType, GraphQLSchema, get_named_type, is_leaf_ty
 from hypothesis import strategies as st
 from strawberry.tools import create_type
 
-from wattgate.graphql.core.cost_weights import Size, number, per_item
-from wattgate.graphql.core.fields import edge, field_of
-from wattgate.graphql.core.operation import Call, Kind, Operation, operation
+from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument, per_item
+from wattgate.graphql.core.fields import build_root_field, edge
+from wattgate.graphql.core.operation import Call, Operation, OperationKind, operation
 from wattgate.principal import Permission
 
 FREE = Permission.ANYONE
@@ -51,7 +51,7 @@ class Part(Thing):
 @strawberry.type
 class Cat(Thing):
     label: Label = to(plain, weight=9)
-    kittens: list[Part] = to(plain, sizes=[Size(6)])
+    kittens: list[Part] = to(plain, sizes=[ListSize(6)])
 
 
 @strawberry.type
@@ -79,7 +79,7 @@ class Series:
     columns: Columns
     house: "House"
     again: "Series" = to(plain, weight=3)
-    other: "Series" = to(plain, sizes=[Size(1_000, ("Columns",))])
+    other: "Series" = to(plain, sizes=[ListSize(1_000, ("Columns",))])
 
 
 @strawberry.type
@@ -87,43 +87,43 @@ class Room(Thing):
     parts: list[Part]
     tags: list[str]
     grid: list[list[Part]]
-    lamps: list[Part] = to(plain, weight=2, sizes=[Size(4)])
+    lamps: list[Part] = to(plain, weight=2, sizes=[ListSize(4)])
 
 
 @strawberry.type
 class House(Thing):
     address: Part
-    rooms: list[Room] = to(plain, sizes=[Size(3)])
-    pets: list[Cat | Dog] = to(plain, sizes=[Size(2)])
+    rooms: list[Room] = to(plain, sizes=[ListSize(3)])
+    pets: list[Cat | Dog] = to(plain, sizes=[ListSize(2)])
     things: list[Thing]
     neighbour: "House | None" = to(plain, weight=5)
     age: int = to(plain)
     series: Series = to(
         counted,
-        weight=number("count", 20, 2_000, weight=7, of_one=2),
+        weight=linear_in_argument("count", 20, 2_000, weight=7, weight_per_one=2),
         sizes=[
-            Size(number("count", 20, 1_000), ("Series.points",), per_unit=10),
-            Size(number("count", 20, 2_000), ("Columns.at", "Columns.value")),
+            ListSize(linear_in_argument("count", 20, 1_000), ("Series.points",), items_per_unit=10),
+            ListSize(linear_in_argument("count", 20, 2_000), ("Columns.at", "Columns.value")),
         ],
     )
 
 
-@operation(Kind.QUERY, returns=House, needs=FREE)
+@operation(OperationKind.QUERY, returns=House, needs=FREE)
 async def house(call: Call) -> Any:
     """A house."""
 
 
-@operation(Kind.QUERY, returns=list[House], needs=FREE, sizes=[Size(number("first", 5, 50))])
+@operation(OperationKind.QUERY, returns=list[House], needs=FREE, sizes=[ListSize(linear_in_argument("first", 5, 50))])
 async def houses(call: Call, *, first: int = 5) -> Any:
     """Houses, by the page."""
 
 
-@operation(Kind.QUERY, returns=list[House], needs=FREE)
+@operation(OperationKind.QUERY, returns=list[House], needs=FREE)
 async def all_houses(call: Call) -> Any:
     """Houses, nobody knows how many."""
 
 
-@operation(Kind.QUERY, returns=int, needs=FREE, weight=8)
+@operation(OperationKind.QUERY, returns=int, needs=FREE, weight=8)
 async def count(call: Call) -> Any:
     """How many there are."""
 
@@ -134,23 +134,23 @@ class NewHouse:
     rooms: list[int] = strawberry.field(default_factory=list)
 
 
-@operation(Kind.MUTATION, returns=House, needs=FREE)
+@operation(OperationKind.MUTATION, returns=House, needs=FREE)
 async def paint(call: Call) -> Any:
     """Change something."""
 
 
-@operation(Kind.MUTATION, returns=list[House], needs=FREE, weight=per_item("input", "rooms", most=30))
+@operation(OperationKind.MUTATION, returns=list[House], needs=FREE, weight=per_item("input", "rooms", max_items=30))
 async def build(call: Call, *, input: list[NewHouse]) -> Any:
     """Add houses."""
 
 
-@operation(Kind.SUBSCRIPTION, returns=House, needs=FREE)
+@operation(OperationKind.SUBSCRIPTION, returns=House, needs=FREE)
 async def sold(call: Call) -> Any:
     """Houses, as they are sold."""
 
 
 def _root(name: str, operations: Sequence[Operation]) -> type:
-    return create_type(name, [field_of(one) for one in operations])
+    return create_type(name, [build_root_field(one) for one in operations])
 
 
 SCHEMA: GraphQLSchema = strawberry.Schema(

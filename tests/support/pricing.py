@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffBand, TariffBlock
-from wattgate.energy.pricing import Sample
-from wattgate.energy.timeline import Prices
+from wattgate.energy.pricing import EnergySample
+from wattgate.energy.timeline import PricesByTariff
 from wattgate.enums import Period, TariffKind, Weekday
 
 EVERY_DAY = list(Weekday)
@@ -39,10 +39,10 @@ def energy(kwh: str) -> int:
     return int(Decimal(kwh).scaleb(9))
 
 
-def half_hours(start: datetime, stop: datetime, kwh: str = "0.5") -> list[Sample]:
+def half_hours(start: datetime, stop: datetime, kwh: str = "0.5") -> list[EnergySample]:
     """A sample for each half hour, all alike."""
     count = (stop - start) // HALF_HOUR
-    return [Sample(to_ms(start + n * HALF_HOUR), energy(kwh), False) for n in range(count)]
+    return [EnergySample(to_ms(start + n * HALF_HOUR), energy(kwh), False) for n in range(count)]
 
 
 def band_at(bands: Sequence[TariffBand], local: datetime) -> TariffBand | None:
@@ -66,8 +66,8 @@ def period_start(local: datetime, period: Period) -> datetime:
 
 
 def modelled(
-    samples: Sequence[Sample], tariffs: Sequence[Tariff], prices: Prices
-) -> Iterator[tuple[Sample, Tariff | None, Fraction | None]]:
+    samples: Sequence[EnergySample], tariffs: Sequence[Tariff], prices: PricesByTariff
+) -> Iterator[tuple[EnergySample, Tariff | None, Fraction | None]]:
     """Each sample with its tariff and its cost in pence without VAT, looked up afresh: None where it has no price."""
     for sample in samples:
         at = from_ms(sample.at)
@@ -79,7 +79,9 @@ def modelled(
         yield sample, one, _cost(sample, one, samples, prices)
 
 
-def _cost(sample: Sample, one: Tariff, samples: Sequence[Sample], prices: Prices) -> Fraction | None:
+def _cost(
+    sample: EnergySample, one: Tariff, samples: Sequence[EnergySample], prices: PricesByTariff
+) -> Fraction | None:
     kwh = Fraction(sample.energy, 10**9)
     local = from_ms(sample.at).astimezone(ZoneInfo(one.time_zone))
     match one.kind:

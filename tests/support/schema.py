@@ -17,7 +17,7 @@ from wattgate.db.migrate import upgrade
 
 async def bring_up(database: Database) -> None:
     """Bring a database to this version's schema. The file of one of SQLite that is not there yet is a copy."""
-    if database.sqlite:
+    if database.is_sqlite:
         await asyncio.to_thread(_copied, Path(str(database.url.database)))
     await upgrade(database)
 

@@ -16,8 +16,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from starlette.types import ASGIApp
 
-from wattgate.app.server.drain import Drain
-from wattgate.app.server.serving import Server, address, config, listeners
+from wattgate.app.server.drain import DrainTimeouts
+from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url, build_uvicorn_config
 from wattgate.realtime.connections.direct_wire import DirectWire
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
@@ -58,17 +58,17 @@ async def serving(app: ASGIApp, *, ws: Any = DirectWire) -> AsyncIterator[str]:
 
     `ws` is uvicorn's protocol of sockets. With any but ours they are served as by other servers.
     """
-    bound = listeners("127.0.0.1", 0)
-    served = config(app)
+    bound = bind_sockets("127.0.0.1", 0)
+    served = build_uvicorn_config(app)
     served.ws = ws
-    server = Server(served, Drain())
+    server = DrainingServer(served, DrainTimeouts())
     task = asyncio.create_task(server.serve(bound))
     while not server.started:
         if task.done():
             await task
         await asyncio.sleep(0.01)
     try:
-        yield address(bound)
+        yield bound_url(bound)
     finally:
         server.should_exit = True
         await task

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 
-from wattgate.delivery.http.egress import Reach
+from wattgate.delivery.http.egress import EgressPolicy
 
-HERE = Reach(networks=(ip_network("127.0.0.0/8"),), plain=True)
+HERE = EgressPolicy(allowed_networks=(ip_network("127.0.0.0/8"),), allow_http=True)
 """What tests may reach: servers on this machine."""
 
 

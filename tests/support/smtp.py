@@ -11,7 +11,7 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from wattgate.delivery.channels.mail import read
+from wattgate.delivery.channels.mail import parse_mail
 
 USERNAME, PASSWORD = "gateway", "p@ss/word:%"
 
@@ -28,7 +28,7 @@ class Taken:
 
     @property
     def message(self) -> EmailMessage:
-        return read(self.content)
+        return parse_mail(self.content)
 
 
 @dataclass(slots=True)

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 from wattgate.enums import ReadingQuality
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.events import Event, LiveReading
+from wattgate.realtime.events import Event, ReadingRecorded
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def reading(topic: str, value: float) -> Event:
     """An event that a value was read."""
-    return Event(topic, "POWER", LiveReading("resource", "POWER", "W", AT, value, ReadingQuality.ACTUAL))
+    return Event(topic, "POWER", ReadingRecorded("resource", "POWER", "W", AT, value, ReadingQuality.ACTUAL))
 
 
 def values(events: list[Event]) -> list[float]:
@@ -35,7 +35,7 @@ class Watcher:
         self.events: list[Event] = []
         self.told: list[tuple[str, bool]] = []
         self._changed = asyncio.Event()
-        bus.connect(self._deliver, self._resynced)
+        bus.set_callbacks(self._deliver, self._resynced)
 
     def values(self, topic: str) -> list[float]:
         return values([event for event in self.events if event.topic == topic])

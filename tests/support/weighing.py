@@ -12,7 +12,7 @@ import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 from wattgate.app.cli.imports.readings import import_csv
-from wattgate.app.server.factory import assemble
+from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.graphql.transport import bulk
 from wattgate.principal import Principal, Role
@@ -27,8 +27,8 @@ def collect(place: int) -> None:
 
 async def main(url: str, application_id: str, resource_id: str, *counts: str) -> None:
     """Import files of so many lines, and print the peaks."""
-    bulk.BATCH = 1_000
-    gateway = assemble(Settings(_env_file=None, database_url=url))
+    bulk.BATCH_SIZE = 1_000
+    gateway = build_gateway(Settings(_env_file=None, database_url=url))
     peaks = []
     for count in map(int, counts):
         lines = [f"{(START + timedelta(seconds=n)).isoformat()},{n % 500},POWER" for n in range(count)]

@@ -17,13 +17,13 @@ from wattgate.app.mqtt_topic_filter import is_topic_filter
 from wattgate.delivery.channels.smtp import SmtpServer
 from wattgate.delivery.channels.web_push import Vapid
 from wattgate.delivery.http import egress
-from wattgate.delivery.http.egress import Reach
-from wattgate.delivery.mail_addresses import AllowList, mailbox
-from wattgate.realtime.server_address import Address
+from wattgate.delivery.http.egress import EgressPolicy
+from wattgate.delivery.mail_addresses import AllowList, parse_mailbox
+from wattgate.realtime.server_address import ServerAddress
 
 DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
 
-DATABASES = ("sqlite", "postgresql", "postgres")
+SUPPORTED_DATABASES = ("sqlite", "postgresql", "postgres")
 
 
 class Settings(BaseSettings):
@@ -235,41 +235,41 @@ class Settings(BaseSettings):
     )
 
     @property
-    def reach(self) -> Reach:
+    def egress_policy(self) -> EgressPolicy:
         """Destinations that requests to user-supplied addresses may reach."""
-        return Reach(networks=tuple(self.callout_networks), plain=self.callout_http)
+        return EgressPolicy(allowed_networks=tuple(self.callout_networks), allow_http=self.callout_http)
 
     @field_validator("database_url")
     @classmethod
-    def _known_database(cls, url: str) -> str:
+    def _check_database_url(cls, url: str) -> str:
         try:
             backend = make_url(url).get_backend_name()
         except ArgumentError:
             raise ValueError("is not a database URL such as postgresql://user:password@host/name") from None
-        if backend not in DATABASES:
+        if backend not in SUPPORTED_DATABASES:
             raise ValueError(f"{backend} is not supported; use SQLite or PostgreSQL")
         return url
 
     @field_validator("redis_url")
     @classmethod
-    def _redis(cls, url: str | None) -> str | None:
+    def _check_redis_url(cls, url: str | None) -> str | None:
         if url is not None:
-            Address.at(url)
+            ServerAddress.from_redis_url(url)
         return url
 
     @field_validator("push_url")
     @classmethod
-    def _push_provider(cls, url: str | None) -> str | None:
+    def _check_push_url(cls, url: str | None) -> str | None:
         if url is not None:
             try:
-                egress.parse(url, egress.ANYWHERE)
-            except egress.Refused as refused:
+                egress.parse_destination(url, egress.ALLOW_ALL)
+            except egress.BlockedDestination as refused:
                 raise ValueError(f"the address {refused}") from None
         return url
 
     @field_validator("web_push_contact")
     @classmethod
-    def _sender_of_web_push(cls, contact: str | None, info: ValidationInfo) -> str | None:
+    def _check_web_push_contact(cls, contact: str | None, info: ValidationInfo) -> str | None:
         key = info.data.get("web_push_key")
         if key is None:
             return contact
@@ -280,14 +280,14 @@ class Settings(BaseSettings):
 
     @field_validator("smtp_url")
     @classmethod
-    def _mail_server(cls, url: str | None) -> str | None:
+    def _check_smtp_url(cls, url: str | None) -> str | None:
         if url is not None:
-            SmtpServer.at(url)
+            SmtpServer.from_url(url)
         return url
 
     @field_validator("smtp_ca_file")
     @classmethod
-    def _authority(cls, file: Path | None) -> Path | None:
+    def _check_smtp_ca_file(cls, file: Path | None) -> Path | None:
         if file is not None:
             try:
                 create_default_context(cafile=file)
@@ -297,27 +297,27 @@ class Settings(BaseSettings):
 
     @field_validator("mail_from", "public_url", "link_key")
     @classmethod
-    def _needed_for_mail(cls, given: str | SecretStr | None, info: ValidationInfo) -> str | SecretStr | None:
-        if given is None and info.data.get("smtp_url"):
+    def _require_with_smtp(cls, value: str | SecretStr | None, info: ValidationInfo) -> str | SecretStr | None:
+        if value is None and info.data.get("smtp_url"):
             raise ValueError("is required with WATTGATE_SMTP_URL")
-        return given
+        return value
 
     @field_validator("mail_from")
     @classmethod
-    def _writer(cls, written: str | None) -> str | None:
-        if written is not None and mailbox(written).international:
+    def _check_mail_from(cls, written: str | None) -> str | None:
+        if written is not None and parse_mailbox(written).is_international:
             raise ValueError("is an address that some mail servers reject; use only ASCII before the @")
         return written
 
     @field_validator("test_addresses")
     @classmethod
-    def _testers(cls, written: list[str]) -> list[str]:
-        AllowList.of(written)
+    def _check_test_addresses(cls, written: list[str]) -> list[str]:
+        AllowList.from_texts(written)
         return written
 
     @field_validator("public_url")
     @classmethod
-    def _reachable(cls, url: str | None) -> str | None:
+    def _check_public_url(cls, url: str | None) -> str | None:
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
@@ -326,23 +326,23 @@ class Settings(BaseSettings):
 
     @field_validator("mqtt_url")
     @classmethod
-    def _reachable_broker(cls, url: str | None) -> str | None:
+    def _check_mqtt_url(cls, url: str | None) -> str | None:
         if url is not None:
-            Address.of_broker(url)
+            ServerAddress.from_mqtt_url(url)
             if find_spec("aiomqtt") is None:
                 raise ValueError("needs a package that is not installed: pip install wattgate[mqtt]")
         return url
 
     @field_validator("mqtt_application_id")
     @classmethod
-    def _somebodys_displays(cls, application_id: str | None, info: ValidationInfo) -> str | None:
+    def _check_mqtt_application_id(cls, application_id: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("mqtt_url") and not application_id:
             raise ValueError("is required with WATTGATE_MQTT_URL: the ID of the application that owns the displays")
         return application_id
 
     @field_validator("mqtt_topics")
     @classmethod
-    def _topic_filters(cls, topics: list[str]) -> list[str]:
+    def _check_mqtt_topics(cls, topics: list[str]) -> list[str]:
         for topic in topics:
             if not is_topic_filter(topic):
                 raise ValueError(f"{topic!r} is not a valid MQTT topic filter")
@@ -350,13 +350,13 @@ class Settings(BaseSettings):
 
     @field_validator("base_path")
     @classmethod
-    def _rooted(cls, path: str) -> str:
+    def _check_base_path(cls, path: str) -> str:
         if not path.startswith("/") or path.endswith("/"):
             raise ValueError("must begin with a slash and must not end with one")
         return path
 
 
-def traces_are_wanted() -> bool:
+def is_tracing_configured() -> bool:
     """Return whether the OpenTelemetry variables of the environment name a collector for traces."""
     given = os.environ
     if given.get("OTEL_SDK_DISABLED", "").lower() == "true" or given.get("OTEL_TRACES_EXPORTER") == "none":
@@ -364,7 +364,7 @@ def traces_are_wanted() -> bool:
     return bool(given.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or given.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
 
 
-def environment_with(**changed: str) -> dict[str, str]:
+def build_environment(**changed: str) -> dict[str, str]:
     """Return this process's environment with some variables changed, for a child process."""
     return {**os.environ, **changed}
 

@@ -15,7 +15,7 @@ from sqlmodel import Field
 
 from wattgate.clock import utc_now
 
-Json = JSON().with_variant(JSONB(), "postgresql")
+JsonColumn = JSON().with_variant(JSONB(), "postgresql")
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -31,22 +31,22 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value and (value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC))
 
 
-class Structs(TypeDecorator[Any]):
+class StructColumn(TypeDecorator[Any]):
     """A JSON column that holds a list of one kind of `msgspec.Struct`, or a single one where `many` is false."""
 
-    impl = Json
+    impl = JsonColumn
     cache_ok = True
 
     def __init__(self, item: type[msgspec.Struct], *, many: bool = True) -> None:
         super().__init__()
         self.item, self.many = item, many
-        self.holds: Any = list[item] if many else item  # type: ignore[valid-type]
+        self.value_type: Any = list[item] if many else item  # type: ignore[valid-type]
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
         return msgspec.to_builtins(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        return None if value is None else msgspec.convert(value, self.holds)
+        return None if value is None else msgspec.convert(value, self.value_type)
 
 
 class FixedPoint(TypeDecorator[Decimal]):
@@ -75,11 +75,11 @@ AssignedId: Callable[..., Any] = partial(Field, primary_key=True, default_factor
 """A primary key that the service assigns."""
 
 
-def created_at() -> Any:
+def created_at_field() -> Any:
     """When the record was made; the service sets it."""
     return Field(default_factory=utc_now, sa_type=UtcDateTime)
 
 
-def updated_at() -> Any:
+def updated_at_field() -> Any:
     """When the record last changed; the service sets it."""
     return Field(default_factory=utc_now, sa_type=UtcDateTime, sa_column_kwargs={"onupdate": utc_now})

@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import ClauseElement, Dialect, Select
 
-Process = Callable[[Any], Any]
+ValueProcessor = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CompiledStatement:
     """A statement with $1, $2 and so on for PostgreSQL, and with question marks for SQLite.
 
     `names` are those of its parameters in order, `constants` the values of those that nobody gives, and `given` makes
@@ -21,40 +21,40 @@ class Made:
     """
 
     sql: str
-    names: tuple[str, ...]
+    parameter_names: tuple[str, ...]
     constants: Mapping[str, Any]
-    given: Mapping[str, Process]
-    told: tuple[tuple[int, Process], ...]
+    bind_processors: Mapping[str, ValueProcessor]
+    result_processors: tuple[tuple[int, ValueProcessor], ...]
 
-    def arguments(self, parameters: Mapping[str, Any]) -> list[Any]:
+    def bind_arguments(self, parameters: Mapping[str, Any]) -> list[Any]:
         """The values of the parameters, as the driver takes them."""
         values = {**self.constants, **parameters}
-        for name, process in self.given.items():
+        for name, process in self.bind_processors.items():
             values[name] = process(values[name])
-        return [values[name] for name in self.names]
+        return [values[name] for name in self.parameter_names]
 
-    def rows(self, found: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+    def convert_rows(self, driver_rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
         """Rows that the driver has found, with our values."""
-        if not self.told:
-            return found
-        rows = [list(row) for row in found]
-        for place, process in self.told:
+        if not self.result_processors:
+            return driver_rows
+        rows = [list(row) for row in driver_rows]
+        for place, process in self.result_processors:
             for row in rows:
                 row[place] = process(row[place])
         return rows
 
 
-def made(statement: ClauseElement, dialect: Dialect) -> Made:
+def compile_statement(statement: ClauseElement, dialect: Dialect) -> CompiledStatement:
     """The statement in the words of the dialect's driver."""
     compiled: Any = statement.compile(dialect=dialect)
     names = tuple(compiled.positiontup)
     types = [column.type for column in statement.selected_columns] if isinstance(statement, Select) else []
     given = {name: compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names}
     told = [type_.dialect_impl(dialect).result_processor(dialect, None) for type_ in types]
-    return Made(
+    return CompiledStatement(
         sql=compiled.string,
-        names=names,
+        parameter_names=names,
         constants={name: value for name, value in compiled.params.items() if not compiled.binds[name].required},
-        given={name: process for name, process in given.items() if process is not None},
-        told=tuple((place, process) for place, process in enumerate(told) if process is not None),
+        bind_processors={name: process for name, process in given.items() if process is not None},
+        result_processors=tuple((place, process) for place, process in enumerate(told) if process is not None),
     )

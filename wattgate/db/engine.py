@@ -27,10 +27,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engin
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import PoolProxiedConnection
 
-from wattgate.db.reader import PostgresqlReader, Reader, SqliteReader
-from wattgate.db.tenancy_guard import guard
+from wattgate.db.reader import DatabaseReader, PostgresqlReader, SqliteReader
+from wattgate.db.tenancy_guard import check_tenant_scope
 from wattgate.errors import BadInput, Conflict, Unavailable
-from wattgate.tracer import NO_SPANS, Spans
+from wattgate.tracer import NOOP_TRACER, Tracer
 
 log = logging.getLogger(__name__)
 
@@ -42,19 +42,19 @@ SQLITE_PRAGMAS = (
     "PRAGMA cache_size=-65536",
 )
 
-WITHOUT_TRANSACTION = "without_transaction"
+WITHOUT_TRANSACTION_OPTION = "without_transaction"
 """The execution option of connections that only read; SQLite's isolation level would be set by further statements."""
 
-RESTED = 1.0
+PING_AFTER_SECONDS = 1.0
 """Seconds after which a connection is asked whether it is still there."""
 
-SERVERS_FAULTS = ("08", "53", "57")
+UNAVAILABLE_SQLSTATE_CLASSES = ("08", "53", "57")
 """Classes of SQLSTATE: connection, insufficient resources, operator intervention."""
 
-DRIVERS_FAULTS = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
+UNAVAILABLE_DRIVER_ERRORS = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
 """Errors of the drivers themselves that say that the database is away."""
 
-DATA_EXCEPTIONS = "22"
+DATA_EXCEPTION_SQLSTATE_CLASS = "22"
 """The class of SQLSTATE for values that cannot be: a text with U+0000 is one."""
 
 _DRIVERS = {
@@ -73,31 +73,35 @@ class Database:
     `url` is an SQLAlchemy URL of SQLite or PostgreSQL; the asyncio driver is chosen where none is named.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 10, spans: Spans = NO_SPANS) -> None:
+    def __init__(self, url: str, *, pool_size: int = 10, tracer: Tracer = NOOP_TRACER) -> None:
         parsed = make_url(url)
         parsed = parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
         self.url = parsed
-        self.sqlite = parsed.get_backend_name() == "sqlite"
-        self._spans = spans
-        self.pooled: AsyncEngine = create_async_engine(
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self._tracer = tracer
+        self.autocommit_engine: AsyncEngine = create_async_engine(
             parsed,
-            **({} if self.sqlite else {"isolation_level": "AUTOCOMMIT"}),
+            **({} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}),
             json_serializer=lambda value: orjson.dumps(value).decode(),
-            json_deserializer=_json,
+            json_deserializer=_load_json,
             pool_size=pool_size,
             max_overflow=0,  # connections that come and go cost more than waiting for one
             hide_parameters=True,  # errors are logged, and the values are of people
         )
-        self.engine = self.pooled if self.sqlite else self.pooled.execution_options(isolation_level="READ COMMITTED")
-        self._reading = self.pooled.execution_options(**{WITHOUT_TRANSACTION: True})
-        sync = self.pooled.sync_engine
-        if self.sqlite:
+        self.engine = (
+            self.autocommit_engine
+            if self.is_sqlite
+            else self.autocommit_engine.execution_options(isolation_level="READ COMMITTED")
+        )
+        self._reader_engine = self.autocommit_engine.execution_options(**{WITHOUT_TRANSACTION_OPTION: True})
+        sync = self.autocommit_engine.sync_engine
+        if self.is_sqlite:
             event.listen(sync, "connect", _prepare_sqlite)
             event.listen(sync, "begin", _begin_sqlite)
             event.listen(sync, "handle_error", _interrupt_sqlite)
         else:
-            event.listen(sync, "checkin", _rested)
-            event.listen(sync, "checkout", partial(_ping, sync.dialect))
+            event.listen(sync, "checkin", _record_checkin)
+            event.listen(sync, "checkout", partial(_ping_connection, sync.dialect))
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
@@ -108,47 +112,47 @@ class Database:
         On SQLite it takes the write lock at once: two that began as readers could not both become writers. The
         statement of a session whose task is cancelled ends at once.
         """
-        with _told():
-            async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_Session) as session:
+        with _translate_errors():
+            async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_GuardedSession) as session:
                 await session.connection()
                 yield session
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Reader]:
+    async def reader(self) -> AsyncIterator[DatabaseReader]:
         """The same for what changes nothing, without a transaction: each statement sees what is committed, as it would
         within one (READ COMMITTED), and two ways to the server and back are saved.
         """
-        with _told():
-            if self.sqlite:
-                async with self._reading.connect() as connection:
-                    yield SqliteReader(connection, self._spans)
+        with _translate_errors():
+            if self.is_sqlite:
+                async with self._reader_engine.connect() as connection:
+                    yield SqliteReader(connection, self._tracer)
             else:
-                held = await self._held()
+                held = await self._acquire_connection()
                 try:
-                    yield PostgresqlReader(self.pooled, held, self._spans)
+                    yield PostgresqlReader(self.autocommit_engine, held, self._tracer)
                 finally:
                     held.close()
 
-    async def _held(self) -> PoolProxiedConnection:
+    async def _acquire_connection(self) -> PoolProxiedConnection:
         """A connection of the pool, without SQLAlchemy's own around it, which would tell why there is none."""
         try:
-            return await self.pooled.raw_connection()
-        except self.pooled.dialect.loaded_dbapi.Error as error:
-            raise _away(error) from error
+            return await self.autocommit_engine.raw_connection()
+        except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
+            raise _database_unavailable(error) from error
 
     async def close(self) -> None:
-        await self.pooled.dispose()
+        await self.autocommit_engine.dispose()
 
 
-class _Session(Session):
+class _GuardedSession(Session):
     """Our sessions alone carry the guard, so that SQLAlchemy elsewhere in the process is left alone."""
 
 
-event.listen(_Session, "do_orm_execute", guard)
+event.listen(_GuardedSession, "do_orm_execute", check_tenant_scope)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Tells errors of the database as ours."""
     try:
         yield
@@ -157,28 +161,28 @@ def _told() -> Iterator[None]:
         raise Conflict("the record stands against others: it exists already, or something refers to it") from error
     except (DataError, sqlite3.DataError) as error:
         raise BadInput("a value cannot be stored") from error
-    except (OperationalError, InterfaceError, *DRIVERS_FAULTS, TimeoutError, OSError) as error:
-        raise _away(error) from error
+    except (OperationalError, InterfaceError, *UNAVAILABLE_DRIVER_ERRORS, TimeoutError, OSError) as error:
+        raise _database_unavailable(error) from error
     except (DBAPIError, asyncpg.PostgresError) as error:
-        if _state(error).startswith(DATA_EXCEPTIONS):
+        if _sqlstate_of(error).startswith(DATA_EXCEPTION_SQLSTATE_CLASS):
             raise BadInput("a value cannot be stored") from error
         invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
-        if not invalidated and not _state(error).startswith(SERVERS_FAULTS):
+        if not invalidated and not _sqlstate_of(error).startswith(UNAVAILABLE_SQLSTATE_CLASSES):
             raise
-        raise _away(error) from error
+        raise _database_unavailable(error) from error
 
 
-def _away(error: Exception) -> Unavailable:
+def _database_unavailable(error: Exception) -> Unavailable:
     log.warning("the database is away: %r", error)
     return Unavailable("the database is away for the moment", retry_after=1)
 
 
-def _state(error: DBAPIError | asyncpg.PostgresError) -> str:
+def _sqlstate_of(error: DBAPIError | asyncpg.PostgresError) -> str:
     """The SQLSTATE that PostgreSQL gives to an error; empty where there is none."""
     return getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None) or ""
 
 
-def _json(stored: Any) -> Any:
+def _load_json(stored: Any) -> Any:
     """A stored JSON value. SQLite keeps a text that is a number as that number."""
     return orjson.loads(stored) if isinstance(stored, str | bytes) else stored
 
@@ -192,7 +196,7 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    if not connection.get_execution_options().get(WITHOUT_TRANSACTION):
+    if not connection.get_execution_options().get(WITHOUT_TRANSACTION_OPTION):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
@@ -203,11 +207,11 @@ def _interrupt_sqlite(context: ExceptionContext) -> None:
         adapted.run_async(lambda connection: connection.interrupt())
 
 
-def _rested(connection: Any, record: Any) -> None:
+def _record_checkin(connection: Any, record: Any) -> None:
     record.info["since"] = time.monotonic()
 
 
-def _ping(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:
+def _ping_connection(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:
     """Make sure of a connection; the pool replaces one that is dead.
 
     What the server has closed is known to be so. Only one that has not been used for a while is asked: under load
@@ -215,7 +219,7 @@ def _ping(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:
     """
     if record.driver_connection.is_closed():
         raise DisconnectionError
-    if time.monotonic() - record.info.get("since", math.inf) < RESTED:
+    if time.monotonic() - record.info.get("since", math.inf) < PING_AFTER_SECONDS:
         return
     try:
         alive = dialect.do_ping(connection)

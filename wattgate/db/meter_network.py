@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import SQLModel, col
 
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
-from wattgate.db.reader import Session, dialect_of
+from wattgate.db.reader import DatabaseSession, dialect_name
 from wattgate.enums import ReadingQuality
 
 M = TypeVar("M", bound=SQLModel)
@@ -31,7 +31,7 @@ class MeterPoint(msgspec.Struct):
     eligible: bool
 
 
-class InventoryDevice(msgspec.Struct):
+class MeterNetworkDevice(msgspec.Struct):
     """A device of the network's inventory. Its type is CHF, ESME, GSME, GPF, IHD, PPMID or CAD."""
 
     eui: str
@@ -44,7 +44,7 @@ class InventoryDevice(msgspec.Struct):
     commissioned_at: datetime | None
 
 
-class Value(NamedTuple):
+class MeterNetworkReading(NamedTuple):
     """A value that the network has, the instant at which its interval begins, and what the network says of it."""
 
     at: datetime
@@ -52,7 +52,7 @@ class Value(NamedTuple):
     quality: ReadingQuality = ReadingQuality.ACTUAL
 
 
-class Register(msgspec.Struct):
+class RegisterReading(msgspec.Struct):
     """What a meter's own cumulative register showed at an instant."""
 
     at: datetime
@@ -67,47 +67,51 @@ class MeterNetwork(Protocol):
         """The meter point of that number, if the network knows it."""
         ...
 
-    async def devices_at(self, mpxn: str) -> list[InventoryDevice]:
+    async def devices_at(self, mpxn: str) -> list[MeterNetworkDevice]:
         """The inventory of a meter point, by EUI."""
         ...
 
-    async def device(self, eui: str) -> InventoryDevice | None:
+    async def device(self, eui: str) -> MeterNetworkDevice | None:
         """The device of that EUI, if the network knows it."""
         ...
 
-    async def readings(self, mpxn: str, classifier: str, after: datetime | None, *, limit: int) -> list[Value]:
+    async def readings(
+        self, mpxn: str, classifier: str, after: datetime | None, *, limit: int
+    ) -> list[MeterNetworkReading]:
         """At most so many values of a meter point, from the first after an instant on, oldest first."""
         ...
 
-    async def register(self, mpxn: str, classifier: str) -> Register | None:
+    async def register(self, mpxn: str, classifier: str) -> RegisterReading | None:
         """The meter's cumulative register; None where it cannot be read."""
         ...
 
 
-Networks = Callable[[Session], MeterNetwork]
+MeterNetworkFactory = Callable[[DatabaseSession], MeterNetwork]
 """Makes the port for one operation. One that needs no database passes over the operation's session."""
 
 
-class RegistryNetwork:
+class RegistryMeterNetwork:
     """The meter network as the registry tables have it; `wattgate network import` fills them."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: DatabaseSession) -> None:
         self._session = session
 
     async def meter_point(self, mpxn: str) -> MeterPoint | None:
         found = await self._find(NetworkMeterPoint, MeterPoint, col(NetworkMeterPoint.mpxn) == mpxn)
         return found[0] if found else None
 
-    async def devices_at(self, mpxn: str) -> list[InventoryDevice]:
+    async def devices_at(self, mpxn: str) -> list[MeterNetworkDevice]:
         return await self._find(
-            NetworkDevice, InventoryDevice, col(NetworkDevice.mpxn) == mpxn, order_by=col(NetworkDevice.eui)
+            NetworkDevice, MeterNetworkDevice, col(NetworkDevice.mpxn) == mpxn, order_by=col(NetworkDevice.eui)
         )
 
-    async def device(self, eui: str) -> InventoryDevice | None:
-        found = await self._find(NetworkDevice, InventoryDevice, col(NetworkDevice.eui) == eui)
+    async def device(self, eui: str) -> MeterNetworkDevice | None:
+        found = await self._find(NetworkDevice, MeterNetworkDevice, col(NetworkDevice.eui) == eui)
         return found[0] if found else None
 
-    async def readings(self, mpxn: str, classifier: str, after: datetime | None, *, limit: int) -> list[Value]:
+    async def readings(
+        self, mpxn: str, classifier: str, after: datetime | None, *, limit: int
+    ) -> list[MeterNetworkReading]:
         known = NetworkReading
         statement = (
             select(col(known.at), col(known.value), col(known.quality))
@@ -117,11 +121,11 @@ class RegistryNetwork:
         )
         if after is not None:
             statement = statement.where(col(known.at) > after)
-        return [Value(*row) for row in await self._session.execute(statement)]
+        return [MeterNetworkReading(*row) for row in await self._session.execute(statement)]
 
-    async def register(self, mpxn: str, classifier: str) -> Register | None:
+    async def register(self, mpxn: str, classifier: str) -> RegisterReading | None:
         known = NetworkRegister
-        found = await self._find(known, Register, col(known.mpxn) == mpxn, col(known.classifier) == classifier)
+        found = await self._find(known, RegisterReading, col(known.mpxn) == mpxn, col(known.classifier) == classifier)
         return found[0] if found else None
 
     async def store(self, records: Collection[SQLModel]) -> int:
@@ -142,14 +146,14 @@ class RegistryNetwork:
         return len(records)
 
     def _upsert(self, kind: type[SQLModel], keys: Sequence[str]) -> Executable:
-        dialect = dialect_of(self._session)
+        dialect = dialect_name(self._session)
         statement = (sqlite if dialect == "sqlite" else postgresql).insert(kind)
         replaced = {name: statement.excluded[name] for name in kind.model_fields if name not in keys}
         upsert: Executable = statement.on_conflict_do_update(index_elements=keys, set_=replaced)
         return upsert
 
-    async def _find(self, table: type[M], shape: type[S], *where: Any, order_by: Any = None) -> list[S]:
+    async def _find(self, table: type[M], struct: type[S], *where: Any, order_by: Any = None) -> list[S]:
         """The rows of a table as values with the columns that a struct names."""
-        columns = [getattr(table, name) for name in shape.__struct_fields__]
+        columns = [getattr(table, name) for name in struct.__struct_fields__]
         found = await self._session.execute(select(*columns).where(*where).order_by(order_by))
-        return [shape(*row) for row in found]
+        return [struct(*row) for row in found]

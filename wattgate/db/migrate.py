@@ -14,10 +14,10 @@ from wattgate.db.engine import Database
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
-NEWEST = max(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+NEWEST_REVISION = max(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 """The newest migration."""
 
-_RECORD = "alembic_version"
+_VERSION_TABLE = "alembic_version"
 
 
 async def upgrade(database: Database) -> None:
@@ -29,22 +29,22 @@ async def upgrade(database: Database) -> None:
 async def is_current(database: Database) -> bool:
     """Whether the database has seen every migration, and no unknown one."""
     async with database.engine.connect() as connection:
-        return await connection.run_sync(_seen) == {NEWEST}
+        return await connection.run_sync(_applied_revisions) == {NEWEST_REVISION}
 
 
-def _seen(connection: Connection) -> set[str]:
-    if not inspect(connection).has_table(_RECORD):
+def _applied_revisions(connection: Connection) -> set[str]:
+    if not inspect(connection).has_table(_VERSION_TABLE):
         return set()
-    return set(connection.execute(text(f"SELECT version_num FROM {_RECORD}")).scalars())
+    return set(connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalars())
 
 
 def _upgrade(connection: Connection) -> None:
-    config = _config()
+    config = _alembic_config()
     config.attributes["connection"] = connection
     import_module("alembic.command").upgrade(config, "head")
 
 
-def _config() -> Any:
+def _alembic_config() -> Any:
     config = import_module("alembic.config").Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.set_main_option("path_separator", "os")

@@ -12,45 +12,47 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import PoolProxiedConnection
 
-from wattgate.db.driver import Made, made
-from wattgate.db.tenancy_guard import SCOPED, refuse_unscoped
-from wattgate.tracer import Spans
+from wattgate.db.driver import CompiledStatement, compile_statement
+from wattgate.db.tenancy_guard import SCOPED_OPTION, require_tenant_scope
+from wattgate.tracer import Tracer
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
-Found = Sequence[Sequence[Any]]
+ResultRows = Sequence[Sequence[Any]]
 """Rows of values, in the order of the statement's columns."""
 
 
-class Reader(ABC):
+class DatabaseReader(ABC):
     """Executes statements on a connection. It gives rows and no records, for there is nothing to be saved.
 
     What is made once is executed by the driver itself, which takes a third of what SQLAlchemy takes for it, of
     SQLite's a fifth; SQLAlchemy is there for the rest.
     """
 
-    def __init__(self, dialect: Dialect, spans: Spans) -> None:
+    def __init__(self, dialect: Dialect, tracer: Tracer) -> None:
         self.dialect = dialect
-        self._spans = spans
+        self._tracer = tracer
 
     async def execute(
         self,
         statement: Executable,
-        parameters: Mapping[str, Any] = NOTHING,
+        parameters: Mapping[str, Any] = EMPTY_MAPPING,
         *,
-        execution_options: Mapping[str, Any] = NOTHING,
+        execution_options: Mapping[str, Any] = EMPTY_MAPPING,
     ) -> CursorResult[*tuple[Any, ...]]:
         """The result of a statement. UnscopedStatement where it is on records of applications and names none."""
-        refuse_unscoped(statement, execution_options)
+        require_tenant_scope(statement, execution_options)
         return await (await self.connection()).execute(statement, parameters)
 
-    async def fetch(self, statement: Executable, parameters: Mapping[str, Any], options: Mapping[str, Any]) -> Found:
+    async def fetch(
+        self, statement: Executable, parameters: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> ResultRows:
         """The rows of a statement that is made once, and executed again and again."""
-        known = _made(statement, self.dialect, bool(options.get("scoped")))
-        with self._spans.statement(self.dialect.name, known.sql):
-            return known.rows(await self._by_driver(known.sql, known.arguments(parameters)))
+        known = _compile(statement, self.dialect, bool(options.get("scoped")))
+        with self._tracer.statement_span(self.dialect.name, known.sql):
+            return known.convert_rows(await self._fetch_from_driver(known.sql, known.bind_arguments(parameters)))
 
-    async def get(self, model: Any, key: str, *, execution_options: Mapping[str, Any] = NOTHING) -> Any:
+    async def get(self, model: Any, key: str, *, execution_options: Mapping[str, Any] = EMPTY_MAPPING) -> Any:
         """The row of a model with this primary key, or None."""
         table = model.__table__
         (identifier,) = table.primary_key
@@ -62,72 +64,72 @@ class Reader(ABC):
         """The connection, for what the other methods have no way to."""
 
     @abstractmethod
-    async def _by_driver(self, sql: str, arguments: Sequence[Any]) -> Found:
+    async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
         """The rows of a statement in the driver's words."""
 
 
-class PostgresqlReader(Reader):
+class PostgresqlReader(DatabaseReader):
     """Reads on a connection of asyncpg that the engine's pool has given."""
 
-    def __init__(self, engine: AsyncEngine, held: PoolProxiedConnection, spans: Spans) -> None:
-        super().__init__(engine.dialect, spans)
+    def __init__(self, engine: AsyncEngine, pool_connection: PoolProxiedConnection, tracer: Tracer) -> None:
+        super().__init__(engine.dialect, tracer)
         self._engine = engine
-        self._held = held
+        self._pool_connection = pool_connection
 
     async def connection(self) -> AsyncConnection:
-        return self._by_sqlalchemy
+        return self._sqlalchemy_connection
 
     @cached_property
-    def _by_sqlalchemy(self) -> AsyncConnection:
-        return AsyncConnection(self._engine, Connection(self._engine.sync_engine, self._held))
+    def _sqlalchemy_connection(self) -> AsyncConnection:
+        return AsyncConnection(self._engine, Connection(self._engine.sync_engine, self._pool_connection))
 
-    async def _by_driver(self, sql: str, arguments: Sequence[Any]) -> Found:
-        driver: Any = self._held.driver_connection
-        return cast(Found, await driver.fetch(sql, *arguments))
+    async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
+        driver: Any = self._pool_connection.driver_connection
+        return cast(ResultRows, await driver.fetch(sql, *arguments))
 
 
-class SqliteReader(Reader):
+class SqliteReader(DatabaseReader):
     """Reads on a connection of aiosqlite, which has a thread for it: SQLAlchemy goes there four times a statement."""
 
-    def __init__(self, connection: AsyncConnection, spans: Spans) -> None:
-        super().__init__(connection.dialect, spans)
+    def __init__(self, connection: AsyncConnection, tracer: Tracer) -> None:
+        super().__init__(connection.dialect, tracer)
         self._connection = connection
         self._driver: Any = cast(Connection, connection.sync_connection).connection.driver_connection
 
     async def connection(self) -> AsyncConnection:
         return self._connection
 
-    async def _by_driver(self, sql: str, arguments: Sequence[Any]) -> Found:
+    async def _fetch_from_driver(self, sql: str, arguments: Sequence[Any]) -> ResultRows:
         try:
-            return cast(Found, await self._driver.execute_fetchall(sql, arguments))
+            return cast(ResultRows, await self._driver.execute_fetchall(sql, arguments))
         except asyncio.CancelledError:
             await self._driver.interrupt()  # or the thread would go on
             raise
 
 
 @lru_cache(maxsize=512)
-def _made(statement: Executable, dialect: Dialect, scoped: bool) -> Made:
-    refuse_unscoped(statement, SCOPED if scoped else NOTHING)
-    return made(cast(ClauseElement, statement), dialect)
+def _compile(statement: Executable, dialect: Dialect, scoped: bool) -> CompiledStatement:
+    require_tenant_scope(statement, SCOPED_OPTION if scoped else EMPTY_MAPPING)
+    return compile_statement(cast(ClauseElement, statement), dialect)
 
 
-Session = AsyncSession | Reader
+DatabaseSession = AsyncSession | DatabaseReader
 """What an operation has of the database: mutations a session, queries a reader."""
 
 
 async def fetch(
-    session: Session,
+    session: DatabaseSession,
     statement: Executable,
-    parameters: Mapping[str, Any] = NOTHING,
+    parameters: Mapping[str, Any] = EMPTY_MAPPING,
     *,
-    execution_options: Mapping[str, Any] = NOTHING,
-) -> Found:
+    execution_options: Mapping[str, Any] = EMPTY_MAPPING,
+) -> ResultRows:
     """The rows of a statement that is made once, and executed again and again."""
-    if isinstance(session, Reader):
+    if isinstance(session, DatabaseReader):
         return await session.fetch(statement, parameters, execution_options)
     return (await session.execute(statement, parameters, execution_options=execution_options)).all()
 
 
-def dialect_of(session: Session) -> str:
+def dialect_name(session: DatabaseSession) -> str:
     """The name of the database's dialect."""
-    return (session if isinstance(session, Reader) else session.get_bind()).dialect.name
+    return (session if isinstance(session, DatabaseReader) else session.get_bind()).dialect.name

@@ -34,6 +34,6 @@ class Rowset:
 
 
 @lru_cache(maxsize=256)
-def text_of(sql: str) -> TextClause:
+def cached_text(sql: str) -> TextClause:
     """The statement of a text, which is read but once: those of readings are few, and asked all the time."""
     return text(sql)

@@ -5,5 +5,5 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Column(list[T]):
+class WireColumn(list[T]):
     """A list whose items need no conversion any more; whoever renders an answer takes it as it is."""

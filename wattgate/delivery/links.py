@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 
 UNSUBSCRIBE_PATH = "/unsubscribe"
 
-_SIGNED = 16
+_SIGNATURE_BYTES = 16
 """Octets of a signature that a link carries: 128 bits cannot be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class SignedLinks:
     """Makes links below `base`, where people reach the gateway, and knows its own again by the key."""
 
-    base: str
+    base_url: str
     key: bytes = field(repr=False)
 
-    def unsubscribe(self, application_id: str, delivery_id: str) -> str:
+    def unsubscribe_url(self, application_id: str, delivery_id: str) -> str:
         """The link that ends mail to whoever got a delivery. Nobody's address stands in it."""
-        return f"{self.base.rstrip('/')}{UNSUBSCRIBE_PATH}/{self._token(application_id, delivery_id)}"
+        return f"{self.base_url.rstrip('/')}{UNSUBSCRIBE_PATH}/{self._token(application_id, delivery_id)}"
 
-    def unsubscribed(self, token: str) -> tuple[str, str] | None:
+    def parse_unsubscribe_token(self, token: str) -> tuple[str, str] | None:
         """The application and delivery of such a link, by what stands after its path; None where it is no such link."""
         application_id, _, rest = token.partition(".")
         delivery_id = rest.partition(".")[0]
@@ -31,5 +31,5 @@ class Links:
 
     def _token(self, application_id: str, delivery_id: str) -> str:
         said = f"unsubscribe.{application_id}.{delivery_id}"
-        signature = hmac.digest(self.key, said.encode(), hashlib.sha256)[:_SIGNED]
+        signature = hmac.digest(self.key, said.encode(), hashlib.sha256)[:_SIGNATURE_BYTES]
         return f"{application_id}.{delivery_id}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"

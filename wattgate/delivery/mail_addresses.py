@@ -9,10 +9,10 @@ from email.headerregistry import Address
 
 import idna
 
-LONGEST, LONGEST_LOCAL = 254, 64
+MAX_ADDRESS_OCTETS, MAX_LOCAL_PART_OCTETS = 254, 64
 """How long an address and the part before its @ may be, in octets (RFC 5321, 4.5.3.1)."""
 
-_NAMED = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>")
+_NAME_AND_ADDRESS = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>")
 _ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u00a1-\U0010ffff-]+")
 _ENCODED_WORD = re.compile(r"=\?.*\?=", re.DOTALL)
 
@@ -34,34 +34,34 @@ class Mailbox:
         return f"{self.local}@{self.domain}"
 
     @property
-    def international(self) -> bool:
+    def is_international(self) -> bool:
         """Whether it is not ASCII even in the form of the DNS."""
         return not self.local.isascii()
 
     @property
-    def header(self) -> Address:
+    def header_address(self) -> Address:
         return Address(self.name, self.local, self.domain)
 
     def __str__(self) -> str:
-        return str(self.header)
+        return str(self.header_address)
 
 
-def mailbox(text: str) -> Mailbox:
+def parse_mailbox(text: str) -> Mailbox:
     """The mailbox of `user@example.org` or `Name <user@example.org>`; NotMailable where it is not exactly one.
 
     Names in quotes before the @, comments and numbers for a domain are refused: no user's address has them.
     """
     check_line(text, "an address")
     text = text.strip()
-    named = _NAMED.fullmatch(text)
+    named = _NAME_AND_ADDRESS.fullmatch(text)
     name, address = (named["name"].strip().strip('"'), named["address"]) if named else ("", text)
     local, at, domain = address.rpartition("@")
     if not at or not all(map(_ATOM.fullmatch, local.split("."))):
-        raise NotMailable(f"{shown(text)} is not an e-mail address")
+        raise NotMailable(f"{quote_for_log(text)} is not an e-mail address")
     local = unicodedata.normalize("NFC", local)
-    found = Mailbox(local, _domain(domain, text), name)
-    if len(local.encode()) > LONGEST_LOCAL or len(found.address.encode()) > LONGEST:
-        raise NotMailable(f"{shown(text)} is too long for an e-mail address")
+    found = Mailbox(local, _encode_domain(domain, text), name)
+    if len(local.encode()) > MAX_LOCAL_PART_OCTETS or len(found.address.encode()) > MAX_ADDRESS_OCTETS:
+        raise NotMailable(f"{quote_for_log(text)} is too long for an e-mail address")
     return found
 
 
@@ -72,30 +72,30 @@ class AllowList:
     entries: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "AllowList":
+    def from_texts(cls, texts: Iterable[str]) -> "AllowList":
         """The list of some texts. NotMailable where one is neither an address nor a domain."""
-        return cls(frozenset(map(_entry, texts)))
+        return cls(frozenset(map(_parse_entry, texts)))
 
     def allows(self, box: Mailbox) -> bool:
         """Whether a mailbox may be written to."""
         return not self.entries.isdisjoint({box.address.lower(), f"@{box.domain}".lower()})
 
 
-NOBODY = AllowList()
+EMPTY_ALLOW_LIST = AllowList()
 
 
-def _entry(text: str) -> str:
+def _parse_entry(text: str) -> str:
     if text.startswith("@"):
-        return f"@{mailbox(f'anybody{text}').domain}".lower()
-    return mailbox(text).address.lower()
+        return f"@{parse_mailbox(f'anybody{text}').domain}".lower()
+    return parse_mailbox(text).address.lower()
 
 
-def addresses_among(texts: Iterable[str]) -> list[str]:
+def extract_addresses(texts: Iterable[str]) -> list[str]:
     """The addresses among some texts, in their order, each of them once however it is written."""
     found: dict[str, str] = {}
     for text in texts:
         with suppress(NotMailable):
-            address = mailbox(text).address
+            address = parse_mailbox(text).address
             found.setdefault(address.lower(), address)
     return list(found.values())
 
@@ -113,16 +113,16 @@ def check_line(text: str, what: str) -> str:
     return text
 
 
-def shown(text: str) -> str:
+def quote_for_log(text: str) -> str:
     """A text as a sentence quotes it: not for ever, and without what would disturb a log."""
     return ascii(text if len(text) <= 80 else f"{text[:77]}...")
 
 
-def _domain(domain: str, text: str) -> str:
+def _encode_domain(domain: str, text: str) -> str:
     try:
         found = idna.encode(domain, uts46=True).decode()
     except (idna.IDNAError, UnicodeError):
-        raise NotMailable(f"{shown(text)} has no domain that can be looked up") from None
+        raise NotMailable(f"{quote_for_log(text)} has no domain that can be looked up") from None
     if "." not in found and found != "localhost":
-        raise NotMailable(f"{shown(text)} has no domain that can be looked up")
+        raise NotMailable(f"{quote_for_log(text)} has no domain that can be looked up")
     return found.lower()

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-PING = "webhook.ping"
+PING_EVENT = "webhook.ping"
 
-EVENTS: Mapping[str, str] = MappingProxyType(
+EVENT_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "alert.sent": "An alert was sent to a user.",
         "alert.read": "A user has read alerts.",
@@ -17,7 +17,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "consent.renewed": "A user's consent to the readings of a meter point was given or renewed.",
         "consent.revoked": "A user's consent to the readings of a meter point was revoked.",
         "dfs.event.moved": "A flexibility event has a new state.",
-        PING: "A test that somebody has requested. Its endpoint receives it with any patterns.",
+        PING_EVENT: "A test that somebody has requested. Its endpoint receives it with any patterns.",
     }
 )
 """What each event code means. A pattern of an endpoint must match at least one of them."""

@@ -21,18 +21,18 @@ T = TypeVar("T")
 
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,16}")
 
-MAX_PAYLOAD = 64 * 1024
+MAX_PAYLOAD_BYTES = 64 * 1024
 """Bytes of the largest message that is read; real ones have less than two thousand."""
 
-MAX_TEXT = 64
+MAX_TEXT_LENGTH = 64
 
 
-class Unreadable(ValueError):
+class MeterMessageError(ValueError):
     """A message, or a part of one, that is not what displays send; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """One value of a message, in the unit of its field: `unit` is W, kWh, m3 or pence."""
 
     classifier: str
@@ -50,9 +50,9 @@ class MeterMessage:
 
     hardware_id: str
     at: datetime
-    values: tuple[Measured, ...] = ()
-    state: NetworkState | None = None
-    unreadable: tuple[str, ...] = ()
+    values: tuple[Measurement, ...] = ()
+    network_state: NetworkState | None = None
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,15 @@ class Quantity:
     """
 
     unit: str
-    most: int
+    max_amount: int
     units: Mapping[str, Decimal]
-    zero: bool = False
+    allows_zero: bool = False
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {
         # the attribute that power comes from has 24 bits
-        "POWER": Quantity("W", 2**23, {"kW": Decimal(1000), "W": Decimal(1)}, zero=True),
+        "POWER": Quantity("W", 2**23, {"kW": Decimal(1000), "W": Decimal(1)}, allows_zero=True),
         # registers have at most eight digits before the point; old firmware tells gas in the billions
         "REGISTER": Quantity("kWh", 10**8, {"kWh": Decimal(1), "Wh": Decimal("0.001")}),
         "VOLUME": Quantity("m3", 10**8, {"m3": Decimal(1)}),
@@ -81,51 +81,53 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 )
 """The fields by whose names a resource type opts in. A zero register or price is told before the display knows it."""
 
-FAR_TOO_MUCH = 10**12
+MAX_PARSED_AMOUNT = 10**12
 """More than the largest amount in any unit: beyond it, not even arithmetic is tried."""
 
-NO_POWER = Decimal(-(2**23))
+NO_POWER_VALUE = Decimal(-(2**23))
 """The power in W that stands for none (-8388.608 kW): the least number of a signed 24-bit attribute."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ValueMapping:
     """Where a value stands in a meter's part of a local message, and what it is."""
 
-    path: tuple[str, ...]
-    unit: tuple[str, ...] | None
+    value_path: tuple[str, ...]
+    unit_path: tuple[str, ...] | None
     classifier: str
     field: str
 
 
-def _energy(classifier: str) -> tuple[Told, ...]:
+def _energy_mappings(classifier: str) -> tuple[ValueMapping, ...]:
     imported = ("energy", "import")
     return (
-        Told((*imported, "cumulative"), (*imported, "units"), classifier, "REGISTER"),
-        Told((*imported, "price", "unitrate"), None, classifier, "RATE"),
-        Told((*imported, "price", "standingcharge"), None, classifier, "STANDING"),
+        ValueMapping((*imported, "cumulative"), (*imported, "units"), classifier, "REGISTER"),
+        ValueMapping((*imported, "price", "unitrate"), None, classifier, "RATE"),
+        ValueMapping((*imported, "price", "standingcharge"), None, classifier, "STANDING"),
     )
 
 
 ELECTRICITY, EXPORT, GAS = "electricity.consumption", "electricity.export", "gas.consumption"
 
-LOCAL: Mapping[str, tuple[Told, ...]] = MappingProxyType(
+LOCAL_VALUE_MAPPINGS: Mapping[str, tuple[ValueMapping, ...]] = MappingProxyType(
     {
         "electricitymeter": (
-            Told(("power", "value"), ("power", "units"), ELECTRICITY, "POWER"),
-            *_energy(ELECTRICITY),
-            Told(("energy", "export", "cumulative"), ("energy", "export", "units"), EXPORT, "REGISTER"),
+            ValueMapping(("power", "value"), ("power", "units"), ELECTRICITY, "POWER"),
+            *_energy_mappings(ELECTRICITY),
+            ValueMapping(("energy", "export", "cumulative"), ("energy", "export", "units"), EXPORT, "REGISTER"),
         ),
         # power and export of gas, which old firmware tells, are nothing that a gas meter measures
         "gasmeter": (
-            *_energy(GAS),
-            Told(("energy", "import", "cumulativevol"), ("energy", "import", "cumulativevolunits"), GAS, "VOLUME"),
+            *_energy_mappings(GAS),
+            ValueMapping(
+                ("energy", "import", "cumulativevol"), ("energy", "import", "cumulativevolunits"), GAS, "VOLUME"
+            ),
         ),
     }
 )
 
-METERING = "0702"
-REGISTERS: Mapping[str, tuple[tuple[tuple[str, str], str], ...]] = MappingProxyType(
+METERING_CLUSTER = "0702"
+CLOUD_REGISTERS: Mapping[str, tuple[tuple[tuple[str, str], str], ...]] = MappingProxyType(
     {
         "elecMtr": ((("00", "00"), ELECTRICITY), (("00", "01"), EXPORT)),
         "gasMtr": ((("00", "00"), GAS),),
@@ -133,207 +135,215 @@ REGISTERS: Mapping[str, tuple[tuple[tuple[str, str], str], ...]] = MappingProxyT
 )
 """By meter of a cloud message: the set and attribute of each cumulative register in the metering cluster."""
 
-UNIT, MULTIPLIER, DIVISOR, DEMAND = ("03", "00"), ("03", "01"), ("03", "02"), ("04", "00")
+UNIT_ATTRIBUTE, MULTIPLIER_ATTRIBUTE, DIVISOR_ATTRIBUTE, DEMAND_ATTRIBUTE = (
+    ("03", "00"),
+    ("03", "01"),
+    ("03", "02"),
+    ("04", "00"),
+)
 CLOUD_UNITS: Mapping[int, tuple[str, str]] = MappingProxyType({0: ("REGISTER", "kWh"), 1: ("VOLUME", "m3")})
 """By the attribute UNIT: the field that a register fills, and its unit."""
 
 
-def read_message(topic: str, payload: bytes) -> MeterMessage:
+def parse_message(topic: str, payload: bytes) -> MeterMessage:
     """What a message says. Unreadable where it is none of a display, or says nothing that can be dated."""
     match topic.split("/"):
         case [*_, mac, "SENSOR", ("electricitymeter" | "gasmeter") as meter]:
-            return _local(_hardware_id(mac), meter, _object(payload))
+            return _parse_local(_parse_hardware_id(mac), meter, _parse_object(payload))
         case [*_, mac, "STATE"]:
-            return _state(_hardware_id(mac), _object(payload))
+            return _parse_state(_parse_hardware_id(mac), _parse_object(payload))
         case ["SMART", _, hardware_id]:
-            return _cloud(_hardware_id(hardware_id), _object(payload))
-    raise Unreadable("the topic is none that displays publish on")
+            return _parse_cloud(_parse_hardware_id(hardware_id), _parse_object(payload))
+    raise MeterMessageError("the topic is none that displays publish on")
 
 
-def _local(hardware_id: str, meter: Literal["electricitymeter", "gasmeter"], payload: Any) -> MeterMessage:
-    part = _at(payload, meter)
+def _parse_local(hardware_id: str, meter: Literal["electricitymeter", "gasmeter"], payload: Any) -> MeterMessage:
+    part = _get_member(payload, meter)
     if part is None:
-        raise Unreadable(f"{meter} is missing")
-    at, parts = _instant(_at(payload, meter, "timestamp")), _Parts()
-    values = [parts.read(_told, part, told) for told in LOCAL[meter]]
-    return MeterMessage(hardware_id, at, _known(values), unreadable=tuple(parts.problems))
+        raise MeterMessageError(f"{meter} is missing")
+    at, parts = _parse_timestamp(_get_member(payload, meter, "timestamp")), _PartParser()
+    values = [parts.parse(_parse_value, part, told) for told in LOCAL_VALUE_MAPPINGS[meter]]
+    return MeterMessage(hardware_id, at, _without_none(values), problems=tuple(parts.problems))
 
 
-def _told(part: Any, told: Told) -> Measured | None:
-    number = _at(part, *told.path)
+def _parse_value(part: Any, mapping: ValueMapping) -> Measurement | None:
+    number = _get_member(part, *mapping.value_path)
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int | Decimal):
-        raise Unreadable(f"{'.'.join(told.path)} is not a number")
-    unit = None if told.unit is None else _at(part, *told.unit)
-    return _measured(told.classifier, told.field, Decimal(number), unit)
+        raise MeterMessageError(f"{'.'.join(mapping.value_path)} is not a number")
+    unit = None if mapping.unit_path is None else _get_member(part, *mapping.unit_path)
+    return _to_measurement(mapping.classifier, mapping.field, Decimal(number), unit)
 
 
-def _state(hardware_id: str, payload: Any) -> MeterMessage:
-    at, parts = _instant(_at(payload, "timestamp")), _Parts()
+def _parse_state(hardware_id: str, payload: Any) -> MeterMessage:
+    at, parts = _parse_timestamp(_get_member(payload, "timestamp")), _PartParser()
     state = NetworkState(
         at=at,
-        software=parts.read(_text, payload, "software"),
-        hardware=parts.read(_text, payload, "hardware"),
-        smets_version=parts.read(_text, payload, "smetsversion"),
-        rssi=parts.read(_whole, payload, "han", "rssi"),
-        lqi=parts.read(_whole, payload, "han", "lqi"),
-        status=parts.read(_text, payload, "han", "status"),
+        software=parts.parse(_parse_text, payload, "software"),
+        hardware=parts.parse(_parse_text, payload, "hardware"),
+        smets_version=parts.parse(_parse_text, payload, "smetsversion"),
+        rssi=parts.parse(_parse_integer, payload, "han", "rssi"),
+        lqi=parts.parse(_parse_integer, payload, "han", "lqi"),
+        status=parts.parse(_parse_text, payload, "han", "status"),
     )
-    return MeterMessage(hardware_id, at, state=state, unreadable=tuple(parts.problems))
+    return MeterMessage(hardware_id, at, network_state=state, problems=tuple(parts.problems))
 
 
-def _cloud(hardware_id: str, payload: Any) -> MeterMessage:
-    at, parts = _cloud_instant(payload), _Parts()
-    values = [parts.read(_demand, payload)]
-    for meter, registers in REGISTERS.items():
-        values += [parts.read(_register, payload, meter, place, classifier) for place, classifier in registers]
+def _parse_cloud(hardware_id: str, payload: Any) -> MeterMessage:
+    at, parts = _parse_cloud_timestamp(payload), _PartParser()
+    values = [parts.parse(_parse_demand, payload)]
+    for meter, registers in CLOUD_REGISTERS.items():
+        values += [parts.parse(_parse_register, payload, meter, place, classifier) for place, classifier in registers]
     state = NetworkState(
         at=at,
-        hardware=parts.read(_text, payload, "hversion"),
-        smets_version=parts.read(_text, payload, "smetsVer"),
-        rssi=parts.read(_signed_byte, payload, "pan", "rssi"),
-        lqi=parts.read(_byte, payload, "pan", "lqi"),
-        status=parts.read(_text, payload, "pan", "status"),
+        hardware=parts.parse(_parse_text, payload, "hversion"),
+        smets_version=parts.parse(_parse_text, payload, "smetsVer"),
+        rssi=parts.parse(_parse_signed_byte, payload, "pan", "rssi"),
+        lqi=parts.parse(_parse_byte, payload, "pan", "lqi"),
+        status=parts.parse(_parse_text, payload, "pan", "status"),
     )
-    said = state if _at(payload, "pan") is not None else None
-    return MeterMessage(hardware_id, at, _known(values), said, tuple(parts.problems))
+    said = state if _get_member(payload, "pan") is not None else None
+    return MeterMessage(hardware_id, at, _without_none(values), said, tuple(parts.problems))
 
 
-def _demand(payload: Any) -> Measured | None:
+def _parse_demand(payload: Any) -> Measurement | None:
     """The power. It has 24 bits with a sign, and comes with or without the sign in further bits before them."""
-    bits = _hexadecimal(payload, "elecMtr", METERING, *DEMAND)
+    bits = _parse_hexadecimal(payload, "elecMtr", METERING_CLUSTER, *DEMAND_ATTRIBUTE)
     if bits is None:
         return None
     if bits >> 24 not in (0, 0xFF):
-        raise Unreadable("the demand has more than 24 bits")
+        raise MeterMessageError("the demand has more than 24 bits")
     low = bits & 0xFFFFFF
-    return _measured(ELECTRICITY, "POWER", Decimal(low - (1 << 24) if low >> 23 else low), "W")
+    return _to_measurement(ELECTRICITY, "POWER", Decimal(low - (1 << 24) if low >> 23 else low), "W")
 
 
-def _register(payload: Any, meter: str, place: tuple[str, str], classifier: str) -> Measured | None:
+def _parse_register(payload: Any, meter: str, attribute: tuple[str, str], classifier: str) -> Measurement | None:
     """A cumulative register, by the unit and scale that its own message names."""
-    counted = _hexadecimal(payload, meter, METERING, *place)
+    counted = _parse_hexadecimal(payload, meter, METERING_CLUSTER, *attribute)
     if counted is None or counted == (1 << 48) - 1:  # all ones: the meter has none
         return None
-    unit, multiplier, divisor = (_hexadecimal(payload, meter, METERING, *one) for one in (UNIT, MULTIPLIER, DIVISOR))
+    unit, multiplier, divisor = (
+        _parse_hexadecimal(payload, meter, METERING_CLUSTER, *one)
+        for one in (UNIT_ATTRIBUTE, MULTIPLIER_ATTRIBUTE, DIVISOR_ATTRIBUTE)
+    )
     meant = CLOUD_UNITS.get(unit) if unit is not None else None
     if meant is None or not multiplier or not divisor:
-        raise Unreadable(f"{meter} names no unit and scale for its register")
+        raise MeterMessageError(f"{meter} names no unit and scale for its register")
     field, name = meant
-    return _measured(classifier, field, Decimal(counted) * multiplier / divisor, name)
+    return _to_measurement(classifier, field, Decimal(counted) * multiplier / divisor, name)
 
 
-def _measured(classifier: str, field: str, amount: Decimal, unit: Any) -> Measured | None:
+def _to_measurement(classifier: str, field: str, amount: Decimal, unit: Any) -> Measurement | None:
     """An amount in its field's own unit, or None where it stands for no value. Unreadable where none could be it."""
     quantity = QUANTITIES[field]
     named = next(iter(quantity.units)) if unit is None else unit
     factor = quantity.units.get(named) if isinstance(named, str) else None
     if factor is None:
-        raise Unreadable(f"the unit of {field} is none of {', '.join(quantity.units)}")
-    if amount.copy_abs() > FAR_TOO_MUCH or abs(value := amount * factor) > quantity.most:
-        raise Unreadable(f"{field} is more than {quantity.most:,} {quantity.unit}")
-    if (value == 0 and not quantity.zero) or (field == "POWER" and value == NO_POWER):
+        raise MeterMessageError(f"the unit of {field} is none of {', '.join(quantity.units)}")
+    if amount.copy_abs() > MAX_PARSED_AMOUNT or abs(value := amount * factor) > quantity.max_amount:
+        raise MeterMessageError(f"{field} is more than {quantity.max_amount:,} {quantity.unit}")
+    if (value == 0 and not quantity.allows_zero) or (field == "POWER" and value == NO_POWER_VALUE):
         return None
-    return Measured(classifier, field, value, quantity.unit)
+    return Measurement(classifier, field, value, quantity.unit)
 
 
-def _known(values: list[Measured | None]) -> tuple[Measured, ...]:
+def _without_none(values: list[Measurement | None]) -> tuple[Measurement, ...]:
     return tuple(value for value in values if value is not None)
 
 
-class _Parts:
+class _PartParser:
     """Reads the parts of a message one by one: what is wrong with one leaves the others as they are."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
 
-    def read(self, how: Callable[P, T | None], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    def parse(self, parser: Callable[P, T | None], *args: P.args, **kwargs: P.kwargs) -> T | None:
         try:
-            return how(*args, **kwargs)
-        except Unreadable as problem:
+            return parser(*args, **kwargs)
+        except MeterMessageError as problem:
             self.problems.append(str(problem))
             return None
 
 
-def _object(payload: bytes) -> Any:
+def _parse_object(payload: bytes) -> Any:
     """The JSON object of a payload, with exact decimals."""
-    if len(payload) > MAX_PAYLOAD:
-        raise Unreadable(f"it has more than {MAX_PAYLOAD:,} bytes")
+    if len(payload) > MAX_PAYLOAD_BYTES:
+        raise MeterMessageError(f"it has more than {MAX_PAYLOAD_BYTES:,} bytes")
     try:
-        told = json.loads(payload, parse_float=Decimal, parse_constant=_no_number)
+        told = json.loads(payload, parse_float=Decimal, parse_constant=_reject_constant)
     except (ValueError, ArithmeticError, RecursionError):
-        raise Unreadable("it is not JSON") from None
+        raise MeterMessageError("it is not JSON") from None
     if not isinstance(told, dict):
-        raise Unreadable("it is not a JSON object")
+        raise MeterMessageError("it is not a JSON object")
     return told
 
 
-def _no_number(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _at(payload: Any, *path: str) -> Any:
+def _get_member(payload: Any, *path: str) -> Any:
     """What stands at a path of members; None where any of them is missing or null."""
     found = payload
     for position, name in enumerate(path):
         if found is None:
             return None
         if not isinstance(found, dict):
-            raise Unreadable(f"{'.'.join(path[:position])} is not an object")
+            raise MeterMessageError(f"{'.'.join(path[:position])} is not an object")
         found = found.get(name)
     return found
 
 
-def _text(payload: Any, *path: str) -> str | None:
+def _parse_text(payload: Any, *path: str) -> str | None:
     """A short text without control characters, which no database takes."""
-    text = _at(payload, *path)
+    text = _get_member(payload, *path)
     if text is None:
         return None
-    if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_TEXT:
-        raise Unreadable(f"{'.'.join(path)} is not a short text")
+    if not isinstance(text, str) or not text.isprintable() or len(text) > MAX_TEXT_LENGTH:
+        raise MeterMessageError(f"{'.'.join(path)} is not a short text")
     return text
 
 
-def _whole(payload: Any, *path: str) -> int | None:
+def _parse_integer(payload: Any, *path: str) -> int | None:
     """A small whole number."""
-    number = _at(payload, *path)
+    number = _get_member(payload, *path)
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int) or abs(number) > 1000:
-        raise Unreadable(f"{'.'.join(path)} is not a small whole number")
+        raise MeterMessageError(f"{'.'.join(path)} is not a small whole number")
     return number
 
 
-def _hexadecimal(payload: Any, *path: str) -> int | None:
+def _parse_hexadecimal(payload: Any, *path: str) -> int | None:
     """A number of at most 64 bits, without a sign."""
-    digits = _at(payload, *path)
+    digits = _get_member(payload, *path)
     if digits is None:
         return None
     if not isinstance(digits, str) or not _HEXADECIMAL.fullmatch(digits):
-        raise Unreadable(f"{'.'.join(path)} is not a hexadecimal number")
+        raise MeterMessageError(f"{'.'.join(path)} is not a hexadecimal number")
     return int(digits, 16)
 
 
-def _byte(payload: Any, *path: str) -> int | None:
-    number = _hexadecimal(payload, *path)
+def _parse_byte(payload: Any, *path: str) -> int | None:
+    number = _parse_hexadecimal(payload, *path)
     if number is not None and number > 0xFF:
-        raise Unreadable(f"{'.'.join(path)} is more than a byte")
+        raise MeterMessageError(f"{'.'.join(path)} is more than a byte")
     return number
 
 
-def _signed_byte(payload: Any, *path: str) -> int | None:
-    number = _byte(payload, *path)
+def _parse_signed_byte(payload: Any, *path: str) -> int | None:
+    number = _parse_byte(payload, *path)
     return number - 0x100 if number is not None and number > 0x7F else number
 
 
-def _hardware_id(text: str) -> str:
-    if not text or not text.isprintable() or len(text) > MAX_TEXT:
-        raise Unreadable("the topic names no hardware id")
+def _parse_hardware_id(text: str) -> str:
+    if not text or not text.isprintable() or len(text) > MAX_TEXT_LENGTH:
+        raise MeterMessageError("the topic names no hardware id")
     return text
 
 
-def _instant(text: Any) -> datetime:
+def _parse_timestamp(text: Any) -> datetime:
     """The instant of a local message. A message without one is not dated by its arrival: brokers deliver late."""
     try:
         at = datetime.fromisoformat(text)
@@ -341,14 +351,14 @@ def _instant(text: Any) -> datetime:
             return at.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise Unreadable("its timestamp is not ISO 8601 with a UTC offset")
+    raise MeterMessageError("its timestamp is not ISO 8601 with a UTC offset")
 
 
-def _cloud_instant(payload: Any) -> datetime:
+def _parse_cloud_timestamp(payload: Any) -> datetime:
     """The instant of a cloud message: seconds since 1970, as a number or else in hexadecimal."""
-    seconds = _at(payload, "gmtime")
+    seconds = _get_member(payload, "gmtime")
     if seconds is None:
-        seconds = _hexadecimal(payload, "time")
+        seconds = _parse_hexadecimal(payload, "time")
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 0 <= seconds < 1 << 32:
-        raise Unreadable("neither gmtime nor time says when it was measured")
+        raise MeterMessageError("neither gmtime nor time says when it was measured")
     return EPOCH + timedelta(seconds=seconds)

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 import msgspec
 
-from wattgate.clock import EPOCH, from_ms, iso, to_ms
-from wattgate.energy.buckets import DAY, HOUR, MINUTE
+from wattgate.clock import EPOCH, format_iso, from_ms, to_ms
+from wattgate.energy.buckets import DAY_MS, HOUR_MS, MINUTE_MS
 from wattgate.enums import ReadingQuality
 
-MAX_SCALED = 10**15 - 1
+MAX_STORED_VALUE = 10**15 - 1
 """The largest stored integer: a JSON number of up to 15 digits comes back as it was written."""
 
 MAX_DECIMALS = 9
@@ -24,7 +24,7 @@ QUALITY_CODES = {quality: code for code, quality in enumerate(QUALITIES)}
 POWER_FIELD = "POWER"
 """The field of live power, by whose name a resource type has it."""
 
-AHEAD_MS = 5 * MINUTE
+MAX_AHEAD_MS = 5 * MINUTE_MS
 """How far a reading's time may lie ahead of the gateway's clock: meters' clocks are not exact."""
 
 _DATATYPE = re.compile(r"^(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d+)\)$|^integer$", re.IGNORECASE)
@@ -50,12 +50,12 @@ class StorageDefinition(msgspec.Struct):
     interval: str | None = None
 
 
-class Refused(ValueError):
+class StorageError(ValueError):
     """A definition or a value that cannot be taken; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ReadingField:
     """One storage field of a resource, ready to check and scale values.
 
     `index` is its position over all the resource's storage definitions; `interval_ms` is None where sampling is
@@ -70,81 +70,81 @@ class Field:
     interval_ms: int | None
     start_ms: int
 
-    def scaled(self, value: Decimal) -> int:
+    def to_stored(self, value: Decimal) -> int:
         """The integer that is stored for a value. Refused where the field cannot hold it exactly."""
         if not value.is_finite():
-            raise Refused(f"{value} is not a number")
+            raise StorageError(f"{value} is not a number")
         if value < 0 and not self.negative:
-            raise Refused(f"{value} is negative; {self.name} takes no negative values")
+            raise StorageError(f"{value} is negative; {self.name} takes no negative values")
         scaled = value.scaleb(self.decimals)
-        if not -MAX_SCALED <= scaled <= MAX_SCALED:
-            raise Refused(f"{value} is too large for {self.name}")
+        if not -MAX_STORED_VALUE <= scaled <= MAX_STORED_VALUE:
+            raise StorageError(f"{value} is too large for {self.name}")
         whole = int(scaled)
         if whole != scaled:
-            raise Refused(f"{value} has more than the {self.decimals} decimal places of {self.name}")
+            raise StorageError(f"{value} has more than the {self.decimals} decimal places of {self.name}")
         return whole
 
-    def stamp(self, at: datetime, now_ms: int) -> int:
+    def to_stored_ms(self, at: datetime, now_ms: int) -> int:
         """The milliseconds since 1970 that are stored for an instant. Refused outside what may be stored."""
         ms = to_ms(at)
-        if ms > now_ms + AHEAD_MS:
-            raise Refused(f"{iso(at)} is in the future")
+        if ms > now_ms + MAX_AHEAD_MS:
+            raise StorageError(f"{format_iso(at)} is in the future")
         if ms < self.start_ms:
-            raise Refused(f"{iso(at)} is before the start of storage, {iso(from_ms(self.start_ms))}")
+            raise StorageError(f"{format_iso(at)} is before the start of storage, {format_iso(from_ms(self.start_ms))}")
         if self.interval_ms and (ms - self.start_ms) % self.interval_ms:
             grid = timedelta(milliseconds=self.interval_ms)
-            raise Refused(f"{iso(at)} is not on the sampling grid of {grid}")
+            raise StorageError(f"{format_iso(at)} is not on the sampling grid of {grid}")
         return ms
 
     @property
-    def hourly(self) -> bool:
+    def has_hourly_rollup(self) -> bool:
         """Whether the field's hours are rolled up."""
-        return hourly(self.interval_ms)
+        return has_hourly_rollup(self.interval_ms)
 
-    def expected(self, start_ms: int, stop_ms: int) -> int | None:
+    def expected_samples(self, start_ms: int, stop_ms: int) -> int | None:
         """How many samples regular sampling takes from start to before stop; None where sampling is not regular."""
         if self.interval_ms is None:
             return None
         before, until = ((self.start_ms - ms) // self.interval_ms for ms in (start_ms, stop_ms))
         return before - until
 
-    def number(self, scaled: int) -> float:
+    def from_stored(self, scaled: int) -> float:
         """The value of a stored integer, as the nearest double: prints as the decimal that was stored."""
         return float(scaled / 10**self.decimals)
 
 
-def hourly(interval_ms: int | None) -> bool:
+def has_hourly_rollup(interval_ms: int | None) -> bool:
     """Whether hours are rolled up: an hour of up to four samples is read as fast from the samples."""
-    return interval_ms is None or interval_ms * 4 < HOUR
+    return interval_ms is None or interval_ms * 4 < HOUR_MS
 
 
-def fields_of(storage: list[StorageDefinition]) -> tuple[Field, ...]:
+def parse_fields(storage: list[StorageDefinition]) -> tuple[ReadingField, ...]:
     """The fields of a resource in order. Refused where a definition cannot be understood."""
-    fields: list[Field] = []
+    fields: list[ReadingField] = []
     for definition in storage:
-        interval, start = _sampling(definition), _start(definition.start)
+        interval, start = _parse_interval(definition), _parse_start(definition.start)
         if definition.type != "timeseries":
-            raise Refused(f"storage type {definition.type!r} is not known; timeseries is")
+            raise StorageError(f"storage type {definition.type!r} is not known; timeseries is")
         for field in definition.fields:
             fields.append(
-                Field(
+                ReadingField(
                     index=len(fields),
                     name=field.field_name,
                     unit=field.unit,
-                    decimals=_decimals(field.datatype),
+                    decimals=_parse_decimals(field.datatype),
                     negative=field.negative,
                     interval_ms=interval,
                     start_ms=start,
                 )
             )
     if not fields:
-        raise Refused("a resource type stores at least one field")
+        raise StorageError("a resource type stores at least one field")
     if len({field.name for field in fields}) < len(fields):
-        raise Refused("two fields have the same name")
+        raise StorageError("two fields have the same name")
     return tuple(fields)
 
 
-def field_named(fields: tuple[Field, ...], name: str | None) -> Field | None:
+def find_field(fields: tuple[ReadingField, ...], name: str | None) -> ReadingField | None:
     """The field of that name; the first field where no name is given; None where there is none."""
     if name is None:
         return fields[0]
@@ -152,38 +152,40 @@ def field_named(fields: tuple[Field, ...], name: str | None) -> Field | None:
 
 
 @lru_cache(maxsize=64)
-def _decimals(datatype: str) -> int:
+def _parse_decimals(datatype: str) -> int:
     match = _DATATYPE.match(datatype.strip())
     if not match or int(match[1] or 0) > MAX_DECIMALS:
-        raise Refused(
+        raise StorageError(
             f"datatype {datatype!r} is not known; fixedpoint(0) to fixedpoint({MAX_DECIMALS}) and integer are"
         )
     return int(match[1] or 0)
 
 
-def _start(text: str) -> int:
+def _parse_start(text: str) -> int:
     try:
         start = datetime.fromisoformat(text)
     except ValueError:
-        raise Refused(f"start {text!r} is not an ISO 8601 timestamp") from None
+        raise StorageError(f"start {text!r} is not an ISO 8601 timestamp") from None
     if start.tzinfo is None:
-        raise Refused(f"start {text!r} has no UTC offset")
+        raise StorageError(f"start {text!r} has no UTC offset")
     if start < EPOCH:
-        raise Refused(f"start {text!r} is before 1970")
+        raise StorageError(f"start {text!r} is before 1970")
     return to_ms(start)
 
 
-def _sampling(definition: StorageDefinition) -> int | None:
+def _parse_interval(definition: StorageDefinition) -> int | None:
     """Milliseconds between samples; half an hour where sampling is regular and no interval is named."""
     if definition.sampling == "irregular":
         return None
     if definition.sampling != "regular":
-        raise Refused(f"sampling {definition.sampling!r} is not known; regular and irregular are")
+        raise StorageError(f"sampling {definition.sampling!r} is not known; regular and irregular are")
     match = _INTERVAL.match(definition.interval or "PT30M")
     if match is None:
-        raise Refused(f"interval {definition.interval!r} is not an ISO 8601 duration of days, hours, minutes, seconds")
+        raise StorageError(
+            f"interval {definition.interval!r} is not an ISO 8601 duration of days, hours, minutes, seconds"
+        )
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     interval = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
-    if not 1000 <= interval <= DAY:
-        raise Refused("a sampling interval is between one second and one day")
+    if not 1000 <= interval <= DAY_MS:
+        raise StorageError("a sampling interval is between one second and one day")
     return interval

@@ -5,22 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wattgate.energy.arrays import Flags, Floats, Integers
-from wattgate.energy.storage_fields import AHEAD_MS, MAX_SCALED, Field
+from wattgate.energy.arrays import BoolArray, FloatArray, IntArray
+from wattgate.energy.storage_fields import MAX_AHEAD_MS, MAX_STORED_VALUE, ReadingField
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StorageLimits:
     """The rules of some fields, in columns; `oldest` is the first instant (ms) that is kept of each."""
 
-    scale: Floats
-    negative: Flags
-    start: Integers
-    interval: Integers
-    oldest: Integers
+    scale: FloatArray
+    negative: BoolArray
+    start: IntArray
+    interval: IntArray
+    oldest: IntArray
 
     @classmethod
-    def of(cls, fields: Sequence[Field], oldest: Sequence[int]) -> "Limits":
+    def from_fields(cls, fields: Sequence[ReadingField], oldest: Sequence[int]) -> "StorageLimits":
         return cls(
             scale=np.array([10.0**field.decimals for field in fields]),
             negative=np.array([field.negative for field in fields], dtype=bool),
@@ -29,17 +29,17 @@ class Limits:
             oldest=np.array(oldest, dtype=np.int64),
         )
 
-    def taken(self, place: Integers, at: Integers, value: Floats, now_ms: int) -> tuple[Integers, Flags]:
+    def encode(self, field_index: IntArray, at: IntArray, value: FloatArray, now_ms: int) -> tuple[IntArray, BoolArray]:
         """The integers that are stored for values, and whether each may be: `place` is that of its field.
 
         A double is a decimal of so many places if the nearest such decimal is read as the same double. What may not be
         stored, and why, is told by `Field.stamp` and `Field.scaled`.
         """
-        scale, start = self.scale[place], self.start[place]
+        scale, start = self.scale[field_index], self.start[field_index]
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.rint(value * scale)
-            good = (np.abs(scaled) <= MAX_SCALED) & (scaled / scale == value)
-        good &= self.negative[place] | (value >= 0)
-        good &= (at <= now_ms + AHEAD_MS) & (at >= start) & (at >= self.oldest[place])
-        good &= (at - start) % self.interval[place] == 0
+            good = (np.abs(scaled) <= MAX_STORED_VALUE) & (scaled / scale == value)
+        good &= self.negative[field_index] | (value >= 0)
+        good &= (at <= now_ms + MAX_AHEAD_MS) & (at >= start) & (at >= self.oldest[field_index])
+        good &= (at - start) % self.interval[field_index] == 0
         return np.where(good, scaled, 0).astype(np.int64), good

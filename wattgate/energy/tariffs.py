@@ -10,26 +10,26 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from wattgate.clock import from_ms, iso, to_ms
-from wattgate.energy.buckets import HALF_HOUR
+from wattgate.clock import format_iso, from_ms, to_ms
+from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.enums import Period, TariffKind, Weekday
-from wattgate.errors import Path, Problem
+from wattgate.errors import Problem, ProblemPath
 
 DAY_SLOTS = 48
 WEEK_SLOTS = 7 * DAY_SLOTS
 """The half hours of a week, from Monday's midnight on."""
 
-LARGEST_RATE = Decimal(10) ** 6
-MOST_PARTS = 50
+MAX_RATE = Decimal(10) ** 6
+MAX_PARTS = 50
 """How many bands or blocks a tariff has at most."""
 
-EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
-AHEAD = timedelta(days=2 * 366)
+MIN_VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)
+MAX_AHEAD = timedelta(days=2 * 366)
 """How far ahead a tariff may be set."""
 
-_EDGE = re.compile(r"^([01]\d|2[0-3]):(00|30)$", re.ASCII)
-_CALENDAR = (Period.P1D, Period.P1W, Period.P1M, Period.P1Y)
-_TAKES = {
+_HALF_HOUR_TIME = re.compile(r"^([01]\d|2[0-3]):(00|30)$", re.ASCII)
+_BLOCK_PERIODS = (Period.P1D, Period.P1W, Period.P1M, Period.P1Y)
+_ALLOWED_PARTS = {
     TariffKind.FLAT: {"rate"},
     TariffKind.TIME_OF_USE: {"rate", "bands"},
     TariffKind.BLOCK: {"blocks", "blockPeriod"},
@@ -81,27 +81,27 @@ class TariffTerms(Protocol):
     version: int
 
 
-def week_of(bands: Sequence[TariffBand]) -> list[int | None]:
+def band_by_slot(bands: Sequence[TariffBand]) -> list[int | None]:
     """By half hour of the week, the index of the band that holds in it; None outside every band."""
     week: list[int | None] = [None] * WEEK_SLOTS
     for index, band in enumerate(bands):
-        for slot in _slots(band):
+        for slot in _band_slots(band):
             week[slot] = index
     return week
 
 
-def problems_of(tariff: TariffTerms, now: datetime) -> list[Problem]:
+def find_problems(tariff: TariffTerms, now: datetime) -> list[Problem]:
     """Everything that is wrong with a tariff, with its place in it (GraphQL names); none where it may be set."""
     return [
-        *_problems_of_terms(tariff),
-        *_problems_of_parts(tariff),
-        *_problems_of_bands(tariff),
-        *_problems_of_blocks(tariff.blocks),
-        *_problems_of_validity(tariff.valid_from, now),
+        *_term_problems(tariff),
+        *_part_problems(tariff),
+        *_bands_problems(tariff),
+        *_block_problems(tariff.blocks),
+        *_validity_problems(tariff.valid_from, now),
     ]
 
 
-def settle(tariff: TariffTerms) -> None:
+def normalize_rates(tariff: TariffTerms) -> None:
     """Bring the numbers of a tariff without problems to the form in which they are kept and read again."""
     tariff.rate = None if tariff.rate is None else round(tariff.rate, RATE_DECIMALS)
     tariff.standing_charge = round(tariff.standing_charge, RATE_DECIMALS)
@@ -113,34 +113,36 @@ def settle(tariff: TariffTerms) -> None:
         block.up_to = None if block.up_to is None else round(block.up_to, RATE_DECIMALS)
 
 
-def problem_of_rate(rate: Decimal, *path: str | int) -> Iterator[Problem]:
+def rate_problems(rate: Decimal, *path: str | int) -> Iterator[Problem]:
     """The problem, if there is one, of a number that is to be kept as a rate."""
     if not rate.is_finite():
         yield Problem(path, f"{rate} is not a number")
-    elif abs(rate) > LARGEST_RATE:
-        yield Problem(path, f"{rate} is not between -{LARGEST_RATE:,} and {LARGEST_RATE:,}")
+    elif abs(rate) > MAX_RATE:
+        yield Problem(path, f"{rate} is not between -{MAX_RATE:,} and {MAX_RATE:,}")
     elif rate != round(rate, RATE_DECIMALS):
         yield Problem(path, f"{rate} has more than {RATE_DECIMALS} decimal places")
 
 
-def problem_of_price(at: datetime, rate: Decimal, tariff: TariffTerms) -> Problem | None:
+def find_price_problem(at: datetime, rate: Decimal, tariff: TariffTerms) -> Problem | None:
     """What is wrong with a price of a dynamic tariff, if anything."""
-    for problem in problem_of_rate(rate, "rate"):
+    for problem in rate_problems(rate, "rate"):
         return problem
-    if to_ms(at) % HALF_HOUR or at != from_ms(to_ms(at)):
-        return Problem(("at",), f"{iso(at)} is not on the half hour")
-    if to_ms(at) + HALF_HOUR <= to_ms(tariff.valid_from):
-        return Problem(("at",), f"{iso(at)} is before the tariff is valid, from {iso(tariff.valid_from)} on")
+    if to_ms(at) % HALF_HOUR_MS or at != from_ms(to_ms(at)):
+        return Problem(("at",), f"{format_iso(at)} is not on the half hour")
+    if to_ms(at) + HALF_HOUR_MS <= to_ms(tariff.valid_from):
+        return Problem(
+            ("at",), f"{format_iso(at)} is before the tariff is valid, from {format_iso(tariff.valid_from)} on"
+        )
     return None
 
 
-def _problems_of_terms(tariff: TariffTerms) -> Iterator[Problem]:
+def _term_problems(tariff: TariffTerms) -> Iterator[Problem]:
     if not tariff.name.strip():
         yield Problem(("name",), "is empty")
     if tariff.rate is not None:
-        yield from problem_of_rate(tariff.rate, "rate")
-    yield from problem_of_rate(tariff.standing_charge, "standingCharge")
-    yield from problem_of_rate(tariff.vat_rate, "vatRate")
+        yield from rate_problems(tariff.rate, "rate")
+    yield from rate_problems(tariff.standing_charge, "standingCharge")
+    yield from rate_problems(tariff.vat_rate, "vatRate")
     if tariff.vat_rate.is_finite() and not 0 <= tariff.vat_rate <= 100:
         yield Problem(("vatRate",), f"{tariff.vat_rate} is not between 0 and 100 percent")
     try:
@@ -149,7 +151,7 @@ def _problems_of_terms(tariff: TariffTerms) -> Iterator[Problem]:
         yield Problem(("timeZone",), f"{tariff.time_zone!r} is not an IANA time zone")
 
 
-def _problems_of_parts(tariff: TariffTerms) -> Iterator[Problem]:
+def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
     """What a kind of tariff needs, and what it does not take."""
     given = {
         "rate": tariff.rate,
@@ -158,72 +160,72 @@ def _problems_of_parts(tariff: TariffTerms) -> Iterator[Problem]:
         "blockPeriod": tariff.block_period,
     }
     kind = tariff.kind.value
-    for name in sorted(_TAKES[tariff.kind] - {"rate"}):
+    for name in sorted(_ALLOWED_PARTS[tariff.kind] - {"rate"}):
         if not given[name]:
             yield Problem((name,), f"is missing: a {kind} tariff needs it")
     for name, value in given.items():
-        if name not in _TAKES[tariff.kind] and value not in (None, []):
+        if name not in _ALLOWED_PARTS[tariff.kind] and value not in (None, []):
             yield Problem((name,), f"does not belong to a {kind} tariff")
     if tariff.kind is TariffKind.FLAT and tariff.rate is None:
         yield Problem(("rate",), f"is missing: a {kind} tariff needs it")
-    if tariff.block_period is not None and tariff.block_period not in _CALENDAR:
+    if tariff.block_period is not None and tariff.block_period not in _BLOCK_PERIODS:
         yield Problem(("blockPeriod",), f"{tariff.block_period.value} is not a day, week, month or year")
     for name, parts in (("bands", len(tariff.bands)), ("blocks", len(tariff.blocks))):
-        if parts > MOST_PARTS:
-            yield Problem((name,), f"are more than {MOST_PARTS}")
+        if parts > MAX_PARTS:
+            yield Problem((name,), f"are more than {MAX_PARTS}")
 
 
-def _problems_of_bands(tariff: TariffTerms) -> list[Problem]:
-    bands = tariff.bands[:MOST_PARTS]
-    problems = [problem for index, band in enumerate(bands) for problem in _problems_of_band(band, "bands", index)]
+def _bands_problems(tariff: TariffTerms) -> list[Problem]:
+    bands = tariff.bands[:MAX_PARTS]
+    problems = [problem for index, band in enumerate(bands) for problem in _band_problems(band, "bands", index)]
     if problems or tariff.kind is not TariffKind.TIME_OF_USE or not bands:
         return problems
-    problems = list(_overlaps(bands))
-    gap = next((slot for slot, band in enumerate(week_of(bands)) if band is None), None)
+    problems = list(_overlap_problems(bands))
+    gap = next((slot for slot, band in enumerate(band_by_slot(bands)) if band is None), None)
     if gap is not None and tariff.rate is None:
-        problems.append(Problem(("rate",), f"is missing: no band holds on {_spoken(gap)}"))
+        problems.append(Problem(("rate",), f"is missing: no band holds on {_format_slot(gap)}"))
     if gap is None and tariff.rate is not None:
         problems.append(Problem(("rate",), "applies never: the bands cover the whole week"))
     return problems
 
 
-def _problems_of_band(band: TariffBand, *path: str | int) -> Iterator[Problem]:
+def _band_problems(band: TariffBand, *path: str | int) -> Iterator[Problem]:
     if not band.name.strip():
         yield Problem((*path, "name"), "is empty")
-    yield from problem_of_rate(band.rate, *path, "rate")
+    yield from rate_problems(band.rate, *path, "rate")
     if not band.weekdays:
         yield Problem((*path, "weekdays"), "are empty")
     if len(set(band.weekdays)) < len(band.weekdays):
         yield Problem((*path, "weekdays"), "name a day twice")
     for name in ("start", "end"):
         edge = getattr(band, name)
-        if not _EDGE.match(edge):
+        if not _HALF_HOUR_TIME.match(edge):
             yield Problem((*path, name), f"{edge!r} is not a half hour from 00:00 to 23:30")
 
 
-def _overlaps(bands: Sequence[TariffBand]) -> Iterator[Problem]:
+def _overlap_problems(bands: Sequence[TariffBand]) -> Iterator[Problem]:
     """For each band that meets an earlier one: both, and where they meet first."""
     holds: dict[int, int] = {}
     for index, band in enumerate(bands):
         met: set[int] = set()
-        for slot in sorted(_slots(band)):
+        for slot in sorted(_band_slots(band)):
             other = holds.setdefault(slot, index)
             if other != index and other not in met:
                 met.add(other)
-                message = f"{band.name!r} overlaps {bands[other].name!r} on {_spoken(slot)}"
+                message = f"{band.name!r} overlaps {bands[other].name!r} on {_format_slot(slot)}"
                 yield Problem(("bands", index), message)
 
 
-def _problems_of_blocks(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
-    for index, block in enumerate(blocks[:MOST_PARTS]):
-        place: Path = ("blocks", index)
-        yield from problem_of_rate(block.rate, *place, "rate")
+def _block_problems(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
+    for index, block in enumerate(blocks[:MAX_PARTS]):
+        place: ProblemPath = ("blocks", index)
+        yield from rate_problems(block.rate, *place, "rate")
         last = index == len(blocks) - 1
         if block.up_to is None:
             if not last:
                 yield Problem((*place, "upTo"), "only the last block has no limit")
             continue
-        yield from problem_of_rate(block.up_to, *place, "upTo")
+        yield from rate_problems(block.up_to, *place, "upTo")
         if last:
             yield Problem((*place, "upTo"), "the last block has no limit")
     limits = [Decimal(0), *(block.up_to for block in blocks if block.up_to is not None and block.up_to.is_finite())]
@@ -231,27 +233,27 @@ def _problems_of_blocks(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
         yield Problem(("blocks",), "do not ascend from 0")
 
 
-def _problems_of_validity(valid_from: datetime, now: datetime) -> Iterator[Problem]:
-    if valid_from < EARLIEST:
-        yield Problem(("validFrom",), f"{iso(valid_from)} is before {iso(EARLIEST)}")
-    if valid_from > now + AHEAD:
-        yield Problem(("validFrom",), f"{iso(valid_from)} is more than two years ahead")
+def _validity_problems(valid_from: datetime, now: datetime) -> Iterator[Problem]:
+    if valid_from < MIN_VALID_FROM:
+        yield Problem(("validFrom",), f"{format_iso(valid_from)} is before {format_iso(MIN_VALID_FROM)}")
+    if valid_from > now + MAX_AHEAD:
+        yield Problem(("validFrom",), f"{format_iso(valid_from)} is more than two years ahead")
 
 
-def _slots(band: TariffBand) -> Iterator[int]:
+def _band_slots(band: TariffBand) -> Iterator[int]:
     """The half hours of the week in which a band holds."""
-    start, end = _slot(band.start), _slot(band.end)
+    start, end = _parse_slot(band.start), _parse_slot(band.end)
     length = (end - start) % DAY_SLOTS or DAY_SLOTS
     for weekday in band.weekdays:
         first = weekday.value * DAY_SLOTS + start
         yield from ((first + n) % WEEK_SLOTS for n in range(length))
 
 
-def _slot(edge: str) -> int:
+def _parse_slot(edge: str) -> int:
     hours, minutes = edge.split(":")
     return int(hours) * 2 + int(minutes) // 30
 
 
-def _spoken(slot: int) -> str:
+def _format_slot(slot: int) -> str:
     weekday, slot = divmod(slot, DAY_SLOTS)
     return f"{Weekday(weekday).name} at {slot // 2:02d}:{slot % 2 * 30:02d}"

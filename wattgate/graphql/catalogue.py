@@ -1,9 +1,9 @@
 """Everything the gateway can do, on one page. The uniform kinds of record are declared in `entities`."""
 
 from wattgate.db import models
-from wattgate.graphql.core.entity import operations_of
+from wattgate.graphql.core.entity import build_operations
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.core.pagination import paged
+from wattgate.graphql.core.pagination import paginate
 from wattgate.graphql.entities import ENTITIES
 from wattgate.graphql.resolvers import (
     accounts,
@@ -201,46 +201,46 @@ OPERATIONS: tuple[Operation, ...] = (
     eligibility.display_at_meter_point,
     eligibility.meter_point_eligible,
     # Lists that grow, a page at a time
-    paged("account", models.Account, identity_types.Account, needs=Permission.ACCOUNT_READ, called="accounts"),
-    paged("alert", models.Alert, alert_types.Alert, needs=Permission.NOTIFICATION_READ, called="alerts"),
-    paged(
+    paginate("account", models.Account, identity_types.Account, needs=Permission.ACCOUNT_READ, noun="accounts"),
+    paginate("alert", models.Alert, alert_types.Alert, needs=Permission.NOTIFICATION_READ, noun="alerts"),
+    paginate(
         "mail_suppression",
         models.MailSuppression,
         mail_types.MailSuppression,
         needs=Permission.NOTIFICATION_SEND,
-        called="addresses that get no mail",
+        noun="addresses that get no mail",
     ),
-    paged("webhook", models.Webhook, webhook_types.Webhook, needs=Permission.WEBHOOK_READ, called="webhooks"),
-    paged(
-        "webhook_error", models.WebhookError, webhook_types.WebhookError, needs=Permission.WEBHOOK_READ, called="errors"
+    paginate("webhook", models.Webhook, webhook_types.Webhook, needs=Permission.WEBHOOK_READ, noun="webhooks"),
+    paginate(
+        "webhook_error", models.WebhookError, webhook_types.WebhookError, needs=Permission.WEBHOOK_READ, noun="errors"
     ),
-    paged(
-        "user_action", models.UserAction, prompt_types.UserAction, needs=Permission.RESPONSE_READ, called="user actions"
+    paginate(
+        "user_action", models.UserAction, prompt_types.UserAction, needs=Permission.RESPONSE_READ, noun="user actions"
     ),
-    paged(
-        "prompt_user", models.PromptUser, prompt_types.PromptUser, needs=Permission.RESPONSE_READ, called="prompt users"
+    paginate(
+        "prompt_user", models.PromptUser, prompt_types.PromptUser, needs=Permission.RESPONSE_READ, noun="prompt users"
     ),
-    paged(
+    paginate(
         "virtual_entity",
         models.VirtualEntity,
         home_types.VirtualEntity,
         needs=Permission.VIRTUAL_ENTITY_READ,
-        called="virtual entities",
+        noun="virtual entities",
     ),
-    paged("resource", models.Resource, resource_types.Resource, needs=Permission.RESOURCE_READ, called="resources"),
-    paged("device", models.Device, resource_types.Device, needs=Permission.DEVICE_READ, called="devices"),
-    paged(
+    paginate("resource", models.Resource, resource_types.Resource, needs=Permission.RESOURCE_READ, noun="resources"),
+    paginate("device", models.Device, resource_types.Device, needs=Permission.DEVICE_READ, noun="devices"),
+    paginate(
         "terms_conditions_user",
         models.TermsConditionsUser,
         content_types.TermsConditionsUser,
         needs=Permission.RESPONSE_READ,
-        called="answers to terms and conditions",
+        noun="answers to terms and conditions",
     ),
     # Look-ups by one of several keys
     lookups.find_user,
     lookups.find_device,
     # Uniform records
-    *(operation for entity in ENTITIES for operation in operations_of(entity)),
+    *(operation for entity in ENTITIES for operation in build_operations(entity)),
 )
 
 SYSTEM_OPERATIONS: tuple[Operation, ...] = (
@@ -251,40 +251,40 @@ SYSTEM_OPERATIONS: tuple[Operation, ...] = (
     trusted_documents.registered_documents,
     trusted_documents.remove_documents,
     trusted_documents.require_trusted_documents,
-    network_registry.record_in_registry,
-    catch_ups.applications_catching_up,
+    network_registry.store_registry_records,
+    catch_ups.applications_with_catch_ups,
     catch_ups.claim_catch_up,
     catch_ups.network_readings,
-    catch_ups.move_catch_up,
+    catch_ups.update_catch_up,
     webhooks.record_webhook,
     webhooks.prepare_webhook,
-    webhooks.settle_webhook,
+    webhooks.record_webhook_outcome,
     webhooks.applications_with_old_events,
-    webhooks.forget_events,
+    webhooks.purge_events,
     deliveries.due_deliveries,
     deliveries.claim_deliveries,
-    deliveries.give_back_delivery,
-    deliveries.settle_notification,
+    deliveries.release_delivery,
+    deliveries.record_notification_outcome,
     push.prepare_push,
-    push.settle_push,
+    push.record_push_outcome,
     mail.prepare_mail,
     mail.prepare_test_mail,
-    mail.settle_mail,
-    mail.settle_test_mail,
+    mail.record_mail_outcome,
+    mail.record_test_mail_outcome,
     mail.unsubscribe,
-    mail.keep_mail,
+    mail.store_kept_mail,
     mail.applications_with_mail,
     mail.kept_mails,
     mail.kept_mail,
     retention.applications_with_retention,
-    retention.forget_readings,
-    retention.keep_house,
+    retention.purge_readings,
+    retention.run_maintenance,
     alert_rules.applications_with_due_rules,
     alert_rules.due_rules,
-    alert_rules.woken_rules,
+    alert_rules.rules_for_recorded_fields,
     alert_rules.evaluate_rule,
     bulk_recording.record_reading_arrays,
     meter_messages.record_meter_messages,
-    meter_messages.hear_intake,
+    meter_messages.record_intake_heartbeat,
 )
 """What the command line, the intake and the demo do besides; it stands on no door."""

@@ -9,29 +9,29 @@ import re
 from contextlib import suppress
 from typing import Protocol
 
-from wattgate.db.ttl_cache import Lately
-from wattgate.realtime.bus.commands import Call
-from wattgate.realtime.bus.optional_commands import Away, Presence
+from wattgate.db.ttl_cache import TtlCache
+from wattgate.realtime.bus.commands import ScriptCall
+from wattgate.realtime.bus.optional_commands import BestEffortRedis, RedisUnavailable
 
-MOST = 1_000
+MAX_TEXTS = 1_000
 """How many texts a process keeps."""
 
-LARGEST = 8 * 2**20
+MAX_TOTAL_SIZE = 8 * 2**20
 """Characters of all texts that a process keeps, and bytes of those in Redis."""
 
-EACH = 256
+ENTRY_OVERHEAD_BYTES = 256
 """Bytes that a text takes in Redis beside its own."""
 
-LONGEST = 32_768
+MAX_TEXT_LENGTH = 32_768
 """Characters of the longest text that is stored."""
 
 TTL_SECONDS = 7 * 86_400
 """After so long without a request for any text Redis forgets all."""
 
-_HASH = re.compile(r"[0-9a-f]{64}")
+_SHA256_HEX = re.compile(r"[0-9a-f]{64}")
 
 # KEYS: the texts by their hashes, the hashes by when they were asked for last, how many bytes all of them take.
-GET = """
+GET_SCRIPT = """
 local text = redis.call('HGET', KEYS[1], ARGV[1])
 if text then
   local time = redis.call('TIME')
@@ -40,7 +40,7 @@ if text then
 end
 return text
 """
-PUT = """
+PUT_SCRIPT = """
 if redis.call('EXISTS', unpack(KEYS)) < 3 then redis.call('DEL', unpack(KEYS)) end
 local each = tonumber(ARGV[5])
 if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[3]) == 1 then redis.call('INCRBY', KEYS[3], #ARGV[3] + each) end
@@ -54,20 +54,20 @@ end
 for n = 1, 3 do redis.call('EXPIRE', KEYS[n], ARGV[2]) end
 return 1
 """
-KEYS = ("wattgate:{texts}:text", "wattgate:{texts}:asked", "wattgate:{texts}:bytes")
+STORE_KEYS = ("wattgate:{texts}:text", "wattgate:{texts}:asked", "wattgate:{texts}:bytes")
 
 
 def digest_of(text: str) -> str:
     """The SHA-256 of a text in UTF-8, in lower-case hexadecimal digits."""
-    return hashlib.sha256(_encoded(text)).hexdigest()
+    return hashlib.sha256(_encode_utf8(text)).hexdigest()
 
 
 def is_digest(text: str) -> bool:
     """Whether a text could be such a digest."""
-    return _HASH.fullmatch(text) is not None
+    return _SHA256_HEX.fullmatch(text) is not None
 
 
-class Texts(Protocol):
+class ApqStore(Protocol):
     """Texts that all callers share. Any of them may be forgotten: whoever names it sends it again."""
 
     async def get(self, digest: str) -> str | None:
@@ -77,43 +77,49 @@ class Texts(Protocol):
         """Keep a text; False where it is too long. ValueError where the digest is another text's."""
 
 
-class LocalTexts:
+class LocalApqStore:
     """The texts of a single process."""
 
-    def __init__(self, *, most: int = MOST, largest: int = LARGEST, longest: int = LONGEST) -> None:
-        self._kept = Lately[str, str](most=most, heaviest=largest, weigh=len)
-        self._longest = longest
+    def __init__(
+        self,
+        *,
+        max_texts: int = MAX_TEXTS,
+        max_total_size: int = MAX_TOTAL_SIZE,
+        max_text_length: int = MAX_TEXT_LENGTH,
+    ) -> None:
+        self._cache = TtlCache[str, str](max_entries=max_texts, max_weight=max_total_size, weigh=len)
+        self._max_text_length = max_text_length
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._cache)
 
     async def get(self, digest: str) -> str | None:
-        return self._kept.get(digest)
+        return self._cache.get(digest)
 
     async def put(self, digest: str, text: str) -> bool:
-        if len(text) > self._longest:
+        if len(text) > self._max_text_length:
             return False
         if digest_of(text) != digest:
             raise ValueError("the digest is not that of the text")
-        self._kept.put(digest, text)
+        self._cache.put(digest, text)
         return True
 
 
-class RedisTexts:
+class RedisApqStore:
     """Texts that all gateways share; each has those at hand that it was asked for lately."""
 
-    def __init__(self, redis: Presence, local: LocalTexts, *, largest: int = LARGEST) -> None:
+    def __init__(self, redis: BestEffortRedis, local: LocalApqStore, *, max_total_size: int = MAX_TOTAL_SIZE) -> None:
         self._redis = redis
         self._local = local
-        self._largest = largest
+        self._max_total_size = max_total_size
 
     async def get(self, digest: str) -> str | None:
         text = await self._local.get(digest)
         if text is not None or not is_digest(digest):
             return text
         try:
-            (found,) = await self._redis.run([Call(GET, KEYS, (digest.encode(), TTL_SECONDS))])
-        except Away:
+            (found,) = await self._redis.run([ScriptCall(GET_SCRIPT, STORE_KEYS, (digest.encode(), TTL_SECONDS))])
+        except RedisUnavailable:
             return None
         if found is None:
             return None
@@ -124,11 +130,15 @@ class RedisTexts:
     async def put(self, digest: str, text: str) -> bool:
         if not await self._local.put(digest, text):
             return False
-        call = Call(PUT, KEYS, (digest.encode(), TTL_SECONDS, _encoded(text), self._largest, EACH))
-        with suppress(Away):  # who names it at another gateway sends it there
+        call = ScriptCall(
+            PUT_SCRIPT,
+            STORE_KEYS,
+            (digest.encode(), TTL_SECONDS, _encode_utf8(text), self._max_total_size, ENTRY_OVERHEAD_BYTES),
+        )
+        with suppress(RedisUnavailable):  # who names it at another gateway sends it there
             await self._redis.run([call])
         return True
 
 
-def _encoded(text: str) -> bytes:
+def _encode_utf8(text: str) -> bytes:
     return text.encode(errors="surrogatepass")

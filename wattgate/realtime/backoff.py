@@ -8,9 +8,9 @@ from dataclasses import dataclass
 class Backoff:
     """How long to wait before another attempt, in seconds: a random part of what doubles with each."""
 
-    shortest: float = 1.0
-    longest: float = 60.0
+    min_seconds: float = 1.0
+    max_seconds: float = 60.0
 
-    def seconds(self, attempt: int) -> float:
+    def delay_seconds(self, attempt: int) -> float:
         """Before the attempt after so many that failed, 0 at first."""
-        return random.uniform(0, min(self.longest, self.shortest * 2 ** min(attempt, 16)))
+        return random.uniform(0, min(self.max_seconds, self.min_seconds * 2 ** min(attempt, 16)))

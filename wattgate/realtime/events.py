@@ -8,7 +8,7 @@ import msgspec
 
 from wattgate.energy.network_state import NetworkState
 from wattgate.enums import CatchUpState, DeliveryKind, ReadingQuality
-from wattgate.realtime.connections.protocol import Request
+from wattgate.realtime.connections.protocol import OperationRequest
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class Event(msgspec.Struct, frozen=True):
     position: str | None = None
 
 
-class Revoked(msgspec.Struct, frozen=True):
+class MeterPointConsentRevoked(msgspec.Struct, frozen=True):
     """The payload that ends a stream of readings: the consent for their meter point was withdrawn."""
 
     mpxn: str
@@ -37,23 +37,23 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
 
     account_id: str
     token_ids: tuple[str, ...] | None = None
-    but: str | None = None
+    except_token_id: str | None = msgspec.field(name="but", default=None)
 
 
-class Displaced(msgspec.Struct, frozen=True):
+class ConnectionsDisplaced(msgspec.Struct, frozen=True):
     """The payload on the topic of displacements: connections whose places newer ones have taken."""
 
-    seats: tuple[str, ...]
+    slot_ids: tuple[str, ...] = msgspec.field(name="seats")
 
 
 class StreamOperation(msgspec.Struct, frozen=True):
     """The payload on the topic of an event stream: a subscription that is to begin, or None: an operation to stop."""
 
     operation_id: str
-    request: Request | None
+    request: OperationRequest | None
 
 
-class OneTimeCodeMade(msgspec.Struct, frozen=True):
+class OneTimeCodeCreated(msgspec.Struct, frozen=True):
     """The payload on a topic of codes: what to send to whom. It stands nowhere else in clear."""
 
     purpose: str
@@ -64,7 +64,7 @@ class OneTimeCodeMade(msgspec.Struct, frozen=True):
     expires_at: datetime
 
 
-class LiveReading(msgspec.Struct, frozen=True, gc=False):
+class ReadingRecorded(msgspec.Struct, frozen=True, gc=False):
     """The payload on a topic of readings: one value of one field of a resource."""
 
     resource_id: str
@@ -75,7 +75,7 @@ class LiveReading(msgspec.Struct, frozen=True, gc=False):
     quality: ReadingQuality
 
 
-class CatchUpMoved(msgspec.Struct, frozen=True, gc=False):
+class CatchUpStateChanged(msgspec.Struct, frozen=True, gc=False):
     """The payload on a topic of catch-ups: one retrieval, as it stands after a change of its state."""
 
     catch_up_id: str
@@ -111,13 +111,13 @@ class AlertsRead(msgspec.Struct, frozen=True, gc=False):
     unread: int
 
 
-class DeliveryDue(msgspec.Struct, frozen=True, gc=False):
+class DeliveryQueued(msgspec.Struct, frozen=True, gc=False):
     """The payload on the topic of deliveries: something of a kind is to leave at once."""
 
     kind: DeliveryKind
 
 
-class WatchedRecorded(msgspec.Struct, frozen=True, gc=False):
+class RuleReadingRecorded(msgspec.Struct, frozen=True, gc=False):
     """The payload on the topic of watched readings: some were recorded for a field of a resource with alert rules."""
 
     application_id: str
@@ -132,7 +132,7 @@ class DeviceStateChanged(msgspec.Struct, frozen=True, gc=False):
     network_state: NetworkState
 
 
-class IntakeHeard(msgspec.Struct, frozen=True, gc=False):
+class IntakeHeartbeat(msgspec.Struct, frozen=True, gc=False):
     """The payload on a topic of intakes: a sign of life of a connection on which messages of devices come in."""
 
     name: str
@@ -147,13 +147,13 @@ class TariffChanged(msgspec.Struct, frozen=True, gc=False):
     tariff_id: str
 
 
-class HomeChanged(msgspec.Struct, frozen=True, gc=False):
+class VirtualEntityChanged(msgspec.Struct, frozen=True, gc=False):
     """The payload on a topic of homes: the record of a virtual entity has changed."""
 
     ve_id: str
 
 
-class DfsEventMoved(msgspec.Struct, frozen=True, gc=False):
+class DfsEventStateChanged(msgspec.Struct, frozen=True, gc=False):
     """The payload on a topic of demand flexibility events: one of them, as it stands after a change of its state."""
 
     dfs_event_id: str

@@ -11,7 +11,7 @@ def dfs_events(application_id: str) -> str:
     return f"dfs-events:{application_id}"
 
 
-def codes(user_id: str) -> str:
+def one_time_codes(user_id: str) -> str:
     """Every one-time code made for a user, for what sends it to them. No caller may watch it."""
     return f"codes:{user_id}"
 
@@ -36,7 +36,7 @@ def tariffs(resource_id: str) -> str:
     return f"tariffs:{resource_id}"
 
 
-def homes(ve_id: str) -> str:
+def virtual_entities(ve_id: str) -> str:
     """Every change of a virtual entity's own record. Watched with Permission.VIRTUAL_ENTITY_READ on it."""
     return f"homes:{ve_id}"
 
@@ -56,7 +56,7 @@ def queued_catch_ups() -> str:
     return "queued-catch-ups"
 
 
-def watched_readings() -> str:
+def rule_readings() -> str:
     """Every field of a resource with rules that was recorded, for what evaluates them. No caller may watch it."""
     return "watched-readings"
 

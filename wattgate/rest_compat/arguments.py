@@ -9,13 +9,13 @@ from graphql import GraphQLArgument, GraphQLBoolean, GraphQLFloat, GraphQLInputT
 
 from wattgate.errors import BadInput
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.rest_compat.legacy_request import Exchange
+from wattgate.rest_compat.legacy_request import LegacyRequest
 
-INPUT = "input"
+INPUT_ARGUMENT = "input"
 """The argument that is a REST body as a whole; without one, the members of the body are the arguments."""
 
 
-def body_of(raw: bytes) -> Any:
+def parse_json_body(raw: bytes) -> Any:
     """The JSON value of a body; an empty object where there is none."""
     if not raw.strip():
         return {}
@@ -25,7 +25,7 @@ def body_of(raw: bytes) -> Any:
         raise BadInput(f"the body is not JSON: {error}") from None
 
 
-def form_of(raw: bytes) -> dict[str, str]:
+def parse_form_body(raw: bytes) -> dict[str, str]:
     """The members of a form (application/x-www-form-urlencoded). BadInput where one is given twice."""
     try:
         pairs = parse_qsl(raw.decode(), errors="strict", max_num_fields=100)
@@ -37,18 +37,20 @@ def form_of(raw: bytes) -> dict[str, str]:
     return members
 
 
-def arguments_of(exchange: Exchange, definitions: Mapping[str, GraphQLArgument]) -> RawArguments:
+def request_arguments(exchange: LegacyRequest, definitions: Mapping[str, GraphQLArgument]) -> RawArguments:
     """Return the arguments of a request in the usual form: query, body and path; the path takes precedence."""
     if not isinstance(exchange.body, dict):
         raise BadInput("the body is not a JSON object")
-    body = {INPUT: exchange.body} if INPUT in definitions else exchange.body
+    body = {INPUT_ARGUMENT: exchange.body} if INPUT_ARGUMENT in definitions else exchange.body
     query = {
-        name: _from_text(text, definitions[name].type) for name, text in exchange.query.items() if name in definitions
+        name: _parse_query_value(text, definitions[name].type)
+        for name, text in exchange.query.items()
+        if name in definitions
     }
     return RawArguments({**query, **body, **exchange.path})
 
 
-def _from_text(text: str, type_: GraphQLInputType) -> Any:
+def _parse_query_value(text: str, type_: GraphQLInputType) -> Any:
     """A query parameter's value: numbers and booleans are read from their text, the rest stays text."""
     named: Any = get_named_type(type_)
     if named is GraphQLBoolean:

@@ -12,7 +12,7 @@ EPOCH = 1_795_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Documented:
+class EndpointExamples:
     """Examples of a place's query parameters, body and answer; None where the operation's types describe them.
 
     Of a `free` place the members are the client's own, so that an example says nothing of their types.
@@ -20,12 +20,12 @@ class Documented:
 
     query: Mapping[str, str] | None = None
     body: Any = None
-    answer: Any = None
+    response: Any = None
     media: str = "application/json"
-    free: bool = False
+    is_free_form: bool = False
 
 
-def enveloped(data: Any, **query: str) -> dict[str, Any]:
+def envelope_example(data: Any, **query: str) -> dict[str, Any]:
     """The legacy frame around the data of a resource."""
     return {
         "status": "OK",
@@ -40,7 +40,7 @@ def enveloped(data: Any, **query: str) -> dict[str, Any]:
 
 
 _TOKEN = {"tokenId": UUID, "userId": UUID, "accountId": UUID, "createdAt": TIME, "expiresAt": TIME}
-_OF_CLIENT = {"authenticationFramework": "oauth", "grant_type": "refresh_token"}
+_OAUTH_CLIENT = {"authenticationFramework": "oauth", "grant_type": "refresh_token"}
 _REDIRECT = "https://client.example/back"
 _AUTHORISATION = {
     "applicationId": UUID,
@@ -53,7 +53,7 @@ _AUTHORISATION = {
     "scope": "read",
     "state": "a text of the client's",
 }
-_EXCHANGE = {
+_TOKEN_EXCHANGE = {
     "client_id": UUID,
     "client_secret": "the client's secret",
     "grant_type": "authorization_code",
@@ -61,7 +61,7 @@ _EXCHANGE = {
     "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
     "redirect_uri": _REDIRECT,
 }
-_GRANTED = {
+_GRANTED_TOKENS = {
     "token_type": "bearer",
     "access_token": "the access token",
     "expires_in": 604800,
@@ -69,7 +69,7 @@ _GRANTED = {
     "refresh_type": "the refresh token",
     "scope": "read",
 }
-_READINGS = {"from": "2026-11-01T00:00:00", "to": "2026-11-01T23:59:59", "period": "PT30M", "function": "sum"}
+_READINGS_QUERY = {"from": "2026-11-01T00:00:00", "to": "2026-11-01T23:59:59", "period": "PT30M", "function": "sum"}
 _HOME = {
     "veId": UUID,
     "veTypeId": UUID,
@@ -132,14 +132,14 @@ _NOTIFICATION = {
     "alertData": None,
 }
 _TEMPLATE = {"name": "High use", "htmlTemplate": "<p>Dear {{name}}</p>", "description": "", "active": True}
-_POINTS = {"meterPoints": [{"mpxn": MPXN}]}
-_RENEWED = {
+_METER_POINTS = {"meterPoints": [{"mpxn": MPXN}]}
+_RENEWALS = {
     "valid": True,
     "meterPointVerificationRenewals": [
         {"mpxn": MPXN, "valid": True, "meterPointVerificationRenewalId": UUID, "isValidUntil": TIME}
     ],
 }
-_REVOKED = {
+_REVOCATIONS = {
     "valid": True,
     "meterPointRevocations": [{"mpxn": MPXN, "meterPointVerificationRevocationId": UUID}],
 }
@@ -208,96 +208,102 @@ _TARIFF_CHANGE = {
     "effectiveDate": "2025-10-01 00:00:00",
     "plan": [{"planDetail": [{"rate": 24.5}, {"standing": 53.8}]}],
 }
-_SPAN = {"from": "2026-11-01T00:00:00", "to": "2026-11-01T23:59:59", "offset": "0", "field": "ENERGY"}
+_RAW_READINGS_QUERY = {"from": "2026-11-01T00:00:00", "to": "2026-11-01T23:59:59", "offset": "0", "field": "ENERGY"}
 _ARROW = "application/vnd.apache.arrow.stream"
 
-_STATUS = "/user/verification/status"
-EXAMPLES: Mapping[str, Documented] = MappingProxyType(
+_STATUS_PATH = "/user/verification/status"
+EXAMPLES: Mapping[str, EndpointExamples] = MappingProxyType(
     {
-        "DELETE /account/{accountId}": Documented(
-            answer={"valid": True, "accountId": UUID, "userId": UUID, "status": "inactive"}
+        "DELETE /account/{accountId}": EndpointExamples(
+            response={"valid": True, "accountId": UUID, "userId": UUID, "status": "inactive"}
         ),
-        "DELETE /user/{userId}": Documented(answer={"valid": True}),
-        "GET /auth/token": Documented(answer=[_TOKEN, {**_TOKEN, **_OF_CLIENT}]),
-        "POST /auth/oauth": Documented(body=_AUTHORISATION),
-        "POST /auth/oauth/access": Documented(
-            body=_EXCHANGE, answer=_GRANTED, media="application/x-www-form-urlencoded"
+        "DELETE /user/{userId}": EndpointExamples(response={"valid": True}),
+        "GET /auth/token": EndpointExamples(response=[_TOKEN, {**_TOKEN, **_OAUTH_CLIENT}]),
+        "POST /auth/oauth": EndpointExamples(body=_AUTHORISATION),
+        "POST /auth/oauth/access": EndpointExamples(
+            body=_TOKEN_EXCHANGE, response=_GRANTED_TOKENS, media="application/x-www-form-urlencoded"
         ),
-        "POST /accountprofile": Documented(
+        "POST /accountprofile": EndpointExamples(
             body={"profileName": "Settings", "dark": True},
-            answer={"status": "OK", "profileName": "Settings", "devUserId": UUID},
+            response={"status": "OK", "profileName": "Settings", "devUserId": UUID},
         ),
-        "GET /accountprofile/{profileName}": Documented(answer={"profileName": "Settings", "dark": True}, free=True),
-        "GET /accountsession": Documented(answer={"page": "today"}, free=True),
-        "PUT /accountsession": Documented(body={"page": "today"}, answer={"page": "today"}, free=True),
-        "GET /virtualentity": Documented(answer=[_HOME]),
-        "GET /virtualentity/{veId}": Documented(answer=_HOME),
-        "DELETE /virtualentity/{veId}": Documented(answer=_HOME),
-        "GET /virtualentity/{veId}/attribute": Documented(answer=_ATTRIBUTE),
-        "POST /virtualentity/{veId}/attribute": Documented(body={}, answer=_ATTRIBUTE),
-        "DELETE /virtualentity/{veId}/attribute": Documented(
-            body={"removeAttributes": None}, answer={"status": "OK", **_ATTRIBUTE}
+        "GET /accountprofile/{profileName}": EndpointExamples(
+            response={"profileName": "Settings", "dark": True}, is_free_form=True
         ),
-        "POST /resource": Documented(
-            answer={"status": "OK", "valid": True, "resourceId": UUID, "resourceApplicationAccess": [UUID]}
+        "GET /accountsession": EndpointExamples(response={"page": "today"}, is_free_form=True),
+        "PUT /accountsession": EndpointExamples(body={"page": "today"}, response={"page": "today"}, is_free_form=True),
+        "GET /virtualentity": EndpointExamples(response=[_HOME]),
+        "GET /virtualentity/{veId}": EndpointExamples(response=_HOME),
+        "DELETE /virtualentity/{veId}": EndpointExamples(response=_HOME),
+        "GET /virtualentity/{veId}/attribute": EndpointExamples(response=_ATTRIBUTE),
+        "POST /virtualentity/{veId}/attribute": EndpointExamples(body={}, response=_ATTRIBUTE),
+        "DELETE /virtualentity/{veId}/attribute": EndpointExamples(
+            body={"removeAttributes": None}, response={"status": "OK", **_ATTRIBUTE}
         ),
-        "GET /resource/{resourceId}/readings": Documented(
-            query={**_READINGS, "offset": "0", "nulls": "1"}, answer=enveloped([[EPOCH, 0.25]], **_READINGS)
+        "POST /resource": EndpointExamples(
+            response={"status": "OK", "valid": True, "resourceId": UUID, "resourceApplicationAccess": [UUID]}
         ),
-        "POST /resource/{resourceId}/readings": Documented(
-            body={"readings": [{"at": TIME, "value": 0.25}], "field": "ENERGY"}, answer={"status": "OK", "recorded": 1}
+        "GET /resource/{resourceId}/readings": EndpointExamples(
+            query={**_READINGS_QUERY, "offset": "0", "nulls": "1"},
+            response=envelope_example([[EPOCH, 0.25]], **_READINGS_QUERY),
         ),
-        "GET /resource/{resourceId}/current": Documented(answer=enveloped([[EPOCH, 640]])),
-        "GET /resource/{resourceId}/first-time": Documented(answer=enveloped({"firstTs": EPOCH})),
-        "GET /resource/{resourceId}/last-time": Documented(answer=enveloped({"lastTs": EPOCH})),
-        "GET /resource/{resourceId}/tariff": Documented(answer=enveloped([_TARIFF])),
-        "POST /alert": Documented(body=_ALERT, answer={"ns_alert_id": UUID, "status": "OK"}),
-        "GET /alert/{alertId}": Documented(answer={"ns_alert_id": UUID, **_ALERT, "createdAt": TIME}),
-        "GET /alert/user": Documented(answer=[{"ns_alert_id": UUID, **_ALERT, "createdAt": TIME}]),
-        "GET /notification/{notificationId}": Documented(answer=_NOTIFICATION),
-        "GET /notification/{notificationId}/log": Documented(answer=[_LOG]),
-        "POST /template": Documented(
+        "POST /resource/{resourceId}/readings": EndpointExamples(
+            body={"readings": [{"at": TIME, "value": 0.25}], "field": "ENERGY"},
+            response={"status": "OK", "recorded": 1},
+        ),
+        "GET /resource/{resourceId}/current": EndpointExamples(response=envelope_example([[EPOCH, 640]])),
+        "GET /resource/{resourceId}/first-time": EndpointExamples(response=envelope_example({"firstTs": EPOCH})),
+        "GET /resource/{resourceId}/last-time": EndpointExamples(response=envelope_example({"lastTs": EPOCH})),
+        "GET /resource/{resourceId}/tariff": EndpointExamples(response=envelope_example([_TARIFF])),
+        "POST /alert": EndpointExamples(body=_ALERT, response={"ns_alert_id": UUID, "status": "OK"}),
+        "GET /alert/{alertId}": EndpointExamples(response={"ns_alert_id": UUID, **_ALERT, "createdAt": TIME}),
+        "GET /alert/user": EndpointExamples(response=[{"ns_alert_id": UUID, **_ALERT, "createdAt": TIME}]),
+        "GET /notification/{notificationId}": EndpointExamples(response=_NOTIFICATION),
+        "GET /notification/{notificationId}/log": EndpointExamples(response=[_LOG]),
+        "POST /template": EndpointExamples(
             body={"alertTypeId": UUID, "channelType": "email", "cultureCode": "en-GB", **_TEMPLATE}
         ),
-        "GET /template/{alertTypeId}/{channelType}/{cultureCode}": Documented(query={}),
-        "POST /template/{alertTypeId}/{channelType}/{cultureCode}": Documented(body=_TEMPLATE),
-        f"GET {_STATUS}": Documented(
-            answer={
+        "GET /template/{alertTypeId}/{channelType}/{cultureCode}": EndpointExamples(query={}),
+        "POST /template/{alertTypeId}/{channelType}/{cultureCode}": EndpointExamples(body=_TEMPLATE),
+        f"GET {_STATUS_PATH}": EndpointExamples(
+            response={
                 "meterPointVerification": [{"isVerified": True, "isValidUntil": TIME, "mpxnKey": "mpan", "mpxn": MPXN}]
             }
         ),
-        f"POST {_STATUS}/mpxns/renewal": Documented(body=_POINTS, answer=_RENEWED),
-        f"POST {_STATUS}/mpxns/revocation": Documented(body=_POINTS, answer=_REVOKED),
-        f"POST {_STATUS}/mpxn/{{mpxn}}/renewal": Documented(body={"isValidUntil": TIME}, answer=_RENEWED),
-        f"POST {_STATUS}/mpxn/{{mpxn}}/revocation": Documented(body={"isValidUntil": "now"}, answer=_REVOKED),
-        f"GET {_STATUS}/mpxn/{{mpxn}}/renewal": Documented(
-            query={}, answer=_history("meterPointRenewals", "renewedBy", "meterPointVerificationRenewalId")
+        f"POST {_STATUS_PATH}/mpxns/renewal": EndpointExamples(body=_METER_POINTS, response=_RENEWALS),
+        f"POST {_STATUS_PATH}/mpxns/revocation": EndpointExamples(body=_METER_POINTS, response=_REVOCATIONS),
+        f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": EndpointExamples(body={"isValidUntil": TIME}, response=_RENEWALS),
+        f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": EndpointExamples(
+            body={"isValidUntil": "now"}, response=_REVOCATIONS
         ),
-        f"GET {_STATUS}/mpxn/{{mpxn}}/revocation": Documented(
-            query={}, answer=_history("meterPointRevocations", "revokedBy", "meterPointVerificationRevocationId")
+        f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": EndpointExamples(
+            query={}, response=_history("meterPointRenewals", "renewedBy", "meterPointVerificationRenewalId")
         ),
-        "GET /device": Documented(answer=[_DEVICE]),
-        "POST /device": Documented(answer={"status": "OK", "valid": True, "deviceId": UUID}),
-        "GET /device/{deviceId}": Documented(answer=_DEVICE),
-        "GET /device/resource/{resourceId}": Documented(answer=_DEVICE),
-        "GET /discover/{hardwareId}": Documented(answer=_DEVICE),
-        "GET /device/{deviceId}/status": Documented(answer=_DEVICE_STATUS),
-        "GET /device/status": Documented(query={"tags": "AABBCCDDEEFF"}, answer=_DEVICE_STATUS),
-        "GET /device/meter-point/{meterPointNumber}/inventory": Documented(answer=_INVENTORY),
-        "GET /device/smart-meter/{eui}/inventory": Documented(answer=_INVENTORY),
-        "GET /device/meter-point/{meterPointNumber}/resources": Documented(
-            answer={
+        f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": EndpointExamples(
+            query={}, response=_history("meterPointRevocations", "revokedBy", "meterPointVerificationRevocationId")
+        ),
+        "GET /device": EndpointExamples(response=[_DEVICE]),
+        "POST /device": EndpointExamples(response={"status": "OK", "valid": True, "deviceId": UUID}),
+        "GET /device/{deviceId}": EndpointExamples(response=_DEVICE),
+        "GET /device/resource/{resourceId}": EndpointExamples(response=_DEVICE),
+        "GET /discover/{hardwareId}": EndpointExamples(response=_DEVICE),
+        "GET /device/{deviceId}/status": EndpointExamples(response=_DEVICE_STATUS),
+        "GET /device/status": EndpointExamples(query={"tags": "AABBCCDDEEFF"}, response=_DEVICE_STATUS),
+        "GET /device/meter-point/{meterPointNumber}/inventory": EndpointExamples(response=_INVENTORY),
+        "GET /device/smart-meter/{eui}/inventory": EndpointExamples(response=_INVENTORY),
+        "GET /device/meter-point/{meterPointNumber}/resources": EndpointExamples(
+            response={
                 "valid": True,
                 "mpxn": MPXN,
                 "resources": [{"resourceId": UUID, "resourceTypeId": UUID, "classifier": "electricity.consumption"}],
             }
         ),
-        "GET /resource/{resourceId}/tariff-list": Documented(answer=enveloped([_TARIFF_CHANGE])),
-        "GET /resource/{resourceId}/meterread": Documented(answer=enveloped([[EPOCH, 12345.6]])),
-        "GET /resource/{resourceId}/catchup": Documented(answer=enveloped(_CATCH_UP)),
-        f"GET /resource/{{resourceId}}/readings {_ARROW}": Documented(query=_SPAN),
-        f"GET /resource/{{resourceId}}/platformbinary {_ARROW}": Documented(query=_SPAN),
-        f"GET /resource/{{resourceId}}/glowbinary {_ARROW}": Documented(query=_SPAN),
+        "GET /resource/{resourceId}/tariff-list": EndpointExamples(response=envelope_example([_TARIFF_CHANGE])),
+        "GET /resource/{resourceId}/meterread": EndpointExamples(response=envelope_example([[EPOCH, 12345.6]])),
+        "GET /resource/{resourceId}/catchup": EndpointExamples(response=envelope_example(_CATCH_UP)),
+        f"GET /resource/{{resourceId}}/readings {_ARROW}": EndpointExamples(query=_RAW_READINGS_QUERY),
+        f"GET /resource/{{resourceId}}/platformbinary {_ARROW}": EndpointExamples(query=_RAW_READINGS_QUERY),
+        f"GET /resource/{{resourceId}}/glowbinary {_ARROW}": EndpointExamples(query=_RAW_READINGS_QUERY),
     }
 )
 """By method and path, as `SHAPES`."""

@@ -10,7 +10,7 @@ from wattgate.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class LegacyRequest:
     """What a client sent: path parameters, query parameters (the last of each name), the JSON body, and when."""
 
     path: Mapping[str, str]
@@ -19,7 +19,7 @@ class Exchange:
     now: datetime
 
     @property
-    def members(self) -> Mapping[str, Any]:
+    def body_members(self) -> Mapping[str, Any]:
         """The body, which must be a JSON object. BadInput where it is not."""
         if not isinstance(self.body, dict):
             raise BadInput("the body is not a JSON object")
@@ -27,22 +27,22 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class Answer:
+class RestResult:
     """What an operation gave: its result, and what the included edges lead to, by name.
 
     Where the result is a list, `edges` and `told` hold one entry for each of its rows.
     """
 
-    exchange: Exchange
+    request: LegacyRequest
     result: Any
     edges: Mapping[str, list[Any]]
     render: Callable[[Any], Any]
 
     @cached_property
-    def told(self) -> Any:
+    def rendered(self) -> Any:
         """The result as JSON values."""
         return self.render(self.result)
 
 
-Again = Callable[..., Awaitable[Any]]
+RerunOperation = Callable[..., Awaitable[Any]]
 """Runs the operation once more for the same caller, with some arguments (Python names) replaced: its new result."""

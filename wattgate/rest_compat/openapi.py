@@ -25,22 +25,22 @@ from strawberry.types.base import StrawberryList, StrawberryObjectDefinition, St
 from strawberry.types.enum import StrawberryEnumDefinition
 
 from wattgate import __version__
-from wattgate.enums import camel
+from wattgate.enums import to_camel_case
 from wattgate.errors import GatewayError
 from wattgate.graphql.core.fields import edge_of
-from wattgate.graphql.core.operation import JSON, Operation, Rest
+from wattgate.graphql.core.operation import JSON, Operation, RestRoute
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
-from wattgate.graphql.execution.descriptions import described
+from wattgate.graphql.execution.descriptions import description_for
 from wattgate.graphql.execution.schema import Schema
-from wattgate.principal import Permission, Scheme
-from wattgate.rest_compat.arguments import INPUT
-from wattgate.rest_compat.examples import EXAMPLES, Documented
-from wattgate.rest_compat.formats import SHAPES
-from wattgate.rest_compat.row_renderer import name_of
+from wattgate.principal import AuthScheme, Permission
+from wattgate.rest_compat.arguments import INPUT_ARGUMENT
+from wattgate.rest_compat.examples import EXAMPLES, EndpointExamples
+from wattgate.rest_compat.formats import LEGACY_FORMATS
+from wattgate.rest_compat.row_renderer import wire_name
 
 Json = dict[str, Any]
 
-SCALARS: Mapping[str, Json] = {
+SCALAR_SCHEMAS: Mapping[str, Json] = {
     "String": {"type": "string"},
     "ID": {"type": "string"},
     "Int": {"type": "integer"},
@@ -51,7 +51,7 @@ SCALARS: Mapping[str, Json] = {
     "TimeZone": {"type": "string"},
     "JSON": {},
 }
-LEAVES: Mapping[Any, Json] = {
+PYTHON_TYPE_SCHEMAS: Mapping[Any, Json] = {
     str: {"type": "string"},
     int: {"type": "integer"},
     float: {"type": "number"},
@@ -59,17 +59,17 @@ LEAVES: Mapping[Any, Json] = {
     datetime: {"type": "string", "format": "date-time"},
     Decimal: {"type": "number"},
 }
-SCHEMES: Json = {
+SECURITY_SCHEMES: Json = {
     "basic": {"type": "http", "scheme": "basic", "description": "An application's credential, or an account's."},
     "token": {"type": "apiKey", "in": "header", "name": "token", "description": "A token of POST /auth."},
 }
-APPLICATION: Json = {
+APPLICATION_HEADER: Json = {
     "name": "applicationId",
     "in": "header",
     "description": "The application, where the body does not name it.",
     "schema": {"type": "string"},
 }
-LEGACY_QUERY: Mapping[str, str] = {
+LEGACY_QUERY_DESCRIPTIONS: Mapping[str, str] = {
     "from": "The first instant: wall-clock time at the offset, without a zone.",
     "to": "The last instant, inclusive: the bucket that begins there is still answered.",
     "period": "PT1M, PT30M, PT1H, P1D, P1W, P1M or P1Y.",
@@ -79,7 +79,7 @@ LEGACY_QUERY: Mapping[str, str] = {
 }
 """The query parameters of the legacy interface whose names mean something of their own."""
 
-REFUSALS: Json = {
+ERROR_RESPONSES: Json = {
     str(status): {
         "description": ", ".join(sorted(kind.code for kind in GatewayError.__subclasses__() if kind.status == status)),
         "content": {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},
@@ -91,17 +91,17 @@ REFUSALS: Json = {
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
-def document(operations: Iterable[Operation], schema: Schema, base_path: str) -> Json:
+def build_openapi_document(operations: Iterable[Operation], schema: Schema, base_path: str) -> Json:
     """The OpenAPI document, as JSON values."""
-    components: Json = {"Error": _error()}
+    components: Json = {"Error": _error_schema()}
     paths: Json = {}
     for operation in operations:
         for rest in operation.rest:
             item = paths.setdefault(rest.path, {}).setdefault(rest.method.lower(), {})
-            if rest.media != JSON and item:  # a further media type of a place that is there already
-                item["responses"][str(rest.status)]["content"][rest.media] = _binary()
+            if rest.media_type != JSON and item:  # a further media type of a place that is there already
+                item["responses"][str(rest.status)]["content"][rest.media_type] = _binary_content()
             else:
-                item.update(_place(operation, rest, schema, components))
+                item.update(_path_operation(operation, rest, schema, components))
     return {
         "openapi": "3.1.0",
         "info": {
@@ -114,61 +114,66 @@ def document(operations: Iterable[Operation], schema: Schema, base_path: str) ->
         "paths": dict(sorted(paths.items())),
         "components": {
             "schemas": dict(sorted(components.items())),
-            "responses": REFUSALS,
-            "securitySchemes": SCHEMES,
+            "responses": ERROR_RESPONSES,
+            "securitySchemes": SECURITY_SCHEMES,
         },
     }
 
 
-def _place(operation: Operation, rest: Rest, schema: Schema, components: Json) -> Json:
+def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, components: Json) -> Json:
     arguments = ArgumentBinder(schema, operation).arguments
-    shown = EXAMPLES.get(rest.place, Documented())
+    shown = EXAMPLES.get(rest.route_key, EndpointExamples())
     made: Json = {
         "operationId": f"{rest.method.lower()}{''.join(part.title() for part in re.findall(r'[A-Za-z]+', rest.path))}",
         "summary": _summary(operation, rest),
-        "description": f"{operation.description}\n\nGraphQL: `{operation.kind.value.lower()} {camel(operation.name)}`",
+        "description": f"{operation.description}\n\n"
+        f"GraphQL: `{operation.kind.value.lower()} {to_camel_case(operation.name)}`",
         "tags": [rest.path.split("/")[1]],
         "parameters": [
             *_path_parameters(rest),
             *_query_parameters(rest, arguments, shown, components),
-            *([APPLICATION] if operation.needs is Permission.ANYONE else []),
+            *([APPLICATION_HEADER] if operation.needs is Permission.ANYONE else []),
         ],
         "responses": {
-            str(rest.status): _answer(operation, rest, shown, components),
-            **{status: {"$ref": f"#/components/responses/{status}"} for status in REFUSALS},
+            str(rest.status): _success_response(operation, rest, shown, components),
+            **{status: {"$ref": f"#/components/responses/{status}"} for status in ERROR_RESPONSES},
         },
         "security": _security(operation, rest),
     }
-    body = _body(rest, arguments, shown, components)
+    body = _request_body(rest, arguments, shown, components)
     if body is not None:
-        required = bool(body["schema"].get("required")) or INPUT in arguments
-        streams = {media: _binary() for media in SHAPES[rest.place].streams} if rest.place in SHAPES else {}
+        required = bool(body["schema"].get("required")) or INPUT_ARGUMENT in arguments
+        streams = (
+            {media: _binary_content() for media in LEGACY_FORMATS[rest.route_key].body_readers}
+            if rest.route_key in LEGACY_FORMATS
+            else {}
+        )
         content = {shown.media: body, **streams}
         made["requestBody"] = {"required": required and shown.body is None, "content": content}
     return made
 
 
-def _summary(operation: Operation, rest: Rest) -> str:
+def _summary(operation: Operation, rest: RestRoute) -> str:
     """What the operation does; of a place for one edge of a record, what that edge is."""
     if len(rest.edges) == 1 and not rest.path.endswith("}"):
-        for field in operation.shape.__strawberry_definition__.fields:
-            if name_of(field) in rest.edges and len(operation.rest) > 1:
+        for field in operation.result_type.__strawberry_definition__.fields:
+            if wire_name(field) in rest.edges and len(operation.rest) > 1:
                 return str(field.description)
     return operation.description.partition("\n")[0]
 
 
-def _path_parameters(rest: Rest) -> Iterator[Json]:
+def _path_parameters(rest: RestRoute) -> Iterator[Json]:
     for name in _PARAMETER.findall(rest.path):
-        meaning = described(name, None) or ""
+        meaning = description_for(name, None) or ""
         yield {"name": name, "in": "path", "required": True, "description": meaning, "schema": {"type": "string"}}
 
 
 def _query_parameters(
-    rest: Rest, arguments: Mapping[str, GraphQLArgument], shown: Documented, components: Json
+    rest: RestRoute, arguments: Mapping[str, GraphQLArgument], examples: EndpointExamples, components: Json
 ) -> Iterator[Json]:
-    if shown.query is not None:
-        for name, example in shown.query.items():
-            meaning = described(name, LEGACY_QUERY.get(name)) or ""
+    if examples.query is not None:
+        for name, example in examples.query.items():
+            meaning = description_for(name, LEGACY_QUERY_DESCRIPTIONS.get(name)) or ""
             schema = {"type": "string"}
             yield {"name": name, "in": "query", "description": meaning, "schema": schema, "example": example}
     elif rest.method == "GET":
@@ -179,54 +184,56 @@ def _query_parameters(
                     "in": "query",
                     "required": is_required_argument(argument),
                     "description": argument.description or "",
-                    "schema": _input(argument.type, components),
+                    "schema": _input_schema(argument.type, components),
                 }
 
 
-def _body(rest: Rest, arguments: Mapping[str, GraphQLArgument], shown: Documented, components: Json) -> Json | None:
-    if shown.body is not None:
-        return _example(shown.body, shown)
+def _request_body(
+    rest: RestRoute, arguments: Mapping[str, GraphQLArgument], examples: EndpointExamples, components: Json
+) -> Json | None:
+    if examples.body is not None:
+        return _example_content(examples.body, examples)
     if rest.method == "GET":
         return None
-    if INPUT in arguments:
-        return {"schema": _input(arguments[INPUT].type, components)}
+    if INPUT_ARGUMENT in arguments:
+        return {"schema": _input_schema(arguments[INPUT_ARGUMENT].type, components)}
     members = {name: argument for name, argument in arguments.items() if f"{{{name}}}" not in rest.path}
     if not members:
         return None
     return {
         "schema": {
             "type": "object",
-            "properties": {name: _input(argument.type, components) for name, argument in members.items()},
+            "properties": {name: _input_schema(argument.type, components) for name, argument in members.items()},
             "required": [name for name, argument in members.items() if is_required_argument(argument)],
         }
     }
 
 
-def _answer(operation: Operation, rest: Rest, shown: Documented, components: Json) -> Json:
+def _success_response(operation: Operation, rest: RestRoute, examples: EndpointExamples, components: Json) -> Json:
     headers = {"x-graphql-operation": {"description": "The GraphQL field.", "schema": {"type": "string"}}}
-    if rest.media != JSON:
-        return {"description": "OK", "headers": headers, "content": {rest.media: _binary()}}
-    if shown.answer is not None:
-        content: Json = _example(shown.answer, shown)
-    elif rest.acknowledges:
-        example = {"status": "OK", **dict.fromkeys(rest.acknowledges, "b0f1b774-a586-4f72-9edd-27ead8aa7a8d")}
+    if rest.media_type != JSON:
+        return {"description": "OK", "headers": headers, "content": {rest.media_type: _binary_content()}}
+    if examples.response is not None:
+        content: Json = _example_content(examples.response, examples)
+    elif rest.acknowledged_fields:
+        example = {"status": "OK", **dict.fromkeys(rest.acknowledged_fields, "b0f1b774-a586-4f72-9edd-27ead8aa7a8d")}
         content = {"schema": schema_of_example(example), "example": example}
     else:
-        one = _output(operation.shape, components, rest.edges)
-        content = {"schema": {"type": "array", "items": one} if operation.many else one}
+        one = _output_schema(operation.result_type, components, rest.edges)
+        content = {"schema": {"type": "array", "items": one} if operation.returns_list else one}
     return {"description": "OK", "headers": headers, "content": {JSON: content}}
 
 
-def _input(type_: GraphQLInputType, components: Json) -> Json:
+def _input_schema(type_: GraphQLInputType, components: Json) -> Json:
     """The JSON Schema of a GraphQL input type; objects and enums become components."""
     if isinstance(type_, GraphQLNonNull):
-        return _bare(type_.of_type, components)
-    return {"anyOf": [_bare(type_, components), {"type": "null"}]}
+        return _non_null_schema(type_.of_type, components)
+    return {"anyOf": [_non_null_schema(type_, components), {"type": "null"}]}
 
 
-def _bare(type_: Any, components: Json) -> Json:
+def _non_null_schema(type_: Any, components: Json) -> Json:
     if isinstance(type_, GraphQLList):
-        return {"type": "array", "items": _input(type_.of_type, components)}
+        return {"type": "array", "items": _input_schema(type_.of_type, components)}
     if isinstance(type_, GraphQLEnumType):
         components[type_.name] = {"type": "string", "enum": list(type_.values), "description": type_.description or ""}
         return _reference(type_.name)
@@ -235,46 +242,51 @@ def _bare(type_: Any, components: Json) -> Json:
             made: Json = {"type": "object", "description": type_.description or ""}
             components[type_.name] = made
             made["properties"] = {
-                name: {**_input(field.type, components), "description": field.description or ""}
+                name: {**_input_schema(field.type, components), "description": field.description or ""}
                 for name, field in type_.fields.items()
             }
             made["required"] = [name for name, field in type_.fields.items() if is_required_input_field(field)]
         return _reference(type_.name)
-    return dict(SCALARS[type_.name])
+    return dict(SCALAR_SCHEMAS[type_.name])
 
 
-def _output(shape: Any, components: Json, edges: tuple[str, ...] = ()) -> Json:
+def _output_schema(type_: Any, components: Json, edges: tuple[str, ...] = ()) -> Json:
     """The JSON Schema of a Strawberry type as REST renders it: its plain fields, and the edges that are included."""
-    definition: StrawberryObjectDefinition = shape.__strawberry_definition__
+    definition: StrawberryObjectDefinition = type_.__strawberry_definition__
     name = definition.name if not edges else f"{definition.name}With{''.join(edge.title() for edge in edges)}"
     if name not in components:
         made: Json = {"type": "object", "description": definition.description or ""}
         components[name] = made
-        fields = [one for one in definition.fields if edge_of(one) is None or name_of(one) in edges]
+        fields = [one for one in definition.fields if edge_of(one) is None or wire_name(one) in edges]
         made["properties"] = {
-            name_of(one): {**_leaf(one.type, components), "description": described(name_of(one), one.description) or ""}
+            wire_name(one): {
+                **_output_field_schema(one.type, components),
+                "description": description_for(wire_name(one), one.description) or "",
+            }
             for one in fields
         }
-        made["required"] = [name_of(one) for one in fields]
+        made["required"] = [wire_name(one) for one in fields]
     return _reference(name)
 
 
-def _leaf(type_: Any, components: Json) -> Json:
+def _output_field_schema(type_: Any, components: Json) -> Json:
     if isinstance(type_, StrawberryOptional):
-        return {"anyOf": [_leaf(type_.of_type, components), {"type": "null"}]}
+        return {"anyOf": [_output_field_schema(type_.of_type, components), {"type": "null"}]}
     if isinstance(type_, StrawberryList):
-        return {"type": "array", "items": _leaf(type_.of_type, components)}
+        return {"type": "array", "items": _output_field_schema(type_.of_type, components)}
     if isinstance(type_, StrawberryEnumDefinition):
         return {"type": "string", "enum": [value.value for value in type_.values]}
     if isinstance(type_, type) and issubclass(type_, Enum):
         return {"type": "string", "enum": [value.value for value in type_]}
     if hasattr(type_, "__strawberry_definition__"):
-        return _output(type_, components)
-    return dict(LEAVES.get(type_, SCALARS["String"] if getattr(type_, "__name__", "") == "ID" else {}))
+        return _output_schema(type_, components)
+    return dict(
+        PYTHON_TYPE_SCHEMAS.get(type_, SCALAR_SCHEMAS["String"] if getattr(type_, "__name__", "") == "ID" else {})
+    )
 
 
-def _example(example: Any, shown: Documented) -> Json:
-    return {"schema": {"type": "object"} if shown.free else schema_of_example(example), "example": example}
+def _example_content(example: Any, examples: EndpointExamples) -> Json:
+    return {"schema": {"type": "object"} if examples.is_free_form else schema_of_example(example), "example": example}
 
 
 def schema_of_example(example: Any) -> Json:
@@ -294,7 +306,7 @@ def schema_of_example(example: Any) -> Json:
             return {"type": "object", "properties": {name: schema_of_example(one) for name, one in example.items()}}
 
 
-def _error() -> Json:
+def _error_schema() -> Json:
     problem = {
         "type": "object",
         "properties": {
@@ -319,14 +331,14 @@ def _error() -> Json:
     }
 
 
-def _security(operation: Operation, rest: Rest) -> list[Json]:
+def _security(operation: Operation, rest: RestRoute) -> list[Json]:
     if operation.needs is Permission.ANYONE:
         return []
-    schemes = [rest.scheme] if rest.scheme else [Scheme.BASIC, Scheme.TOKEN]
+    schemes = [rest.scheme] if rest.scheme else [AuthScheme.BASIC, AuthScheme.TOKEN]
     return [{scheme.value: []} for scheme in schemes]
 
 
-def _binary() -> Json:
+def _binary_content() -> Json:
     return {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}
 
 

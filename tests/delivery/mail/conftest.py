@@ -9,7 +9,7 @@ from tests.support.outbox import Post
 from tests.support.smtp import MailServer, mail_server
 from tests.support.timed import NOW
 from wattgate.db.models import Account, KeptMail, MailSuppression, Template
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.principal import Permission
 
 
@@ -30,7 +30,7 @@ async def there() -> AsyncIterator[MailServer]:
         yield made
 
 
-@operation(Kind.MUTATION, returns=None, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def address_of(call: Call, *, email: str) -> None:
     """Give every account an address, forget which ones get no mail, and put no template to use."""
     await call.rows.update(Account, email=email)

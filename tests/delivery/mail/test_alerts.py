@@ -11,12 +11,12 @@ from starlette.applications import Starlette
 from tests.delivery.mail.conftest import address_of
 from tests.support.outbox import Post
 from tests.support.smtp import MailServer
-from wattgate.app.server.unsubscribe_page import unsubscribing
+from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
-from wattgate.app.workers.deliveries import Deliveries
-from wattgate.app.workers.delivery_handlers import carriers, links
+from wattgate.app.workers.deliveries import DeliveryWorker
+from wattgate.app.workers.delivery_handlers import create_delivery_handlers, create_links
 from wattgate.db.models import KeptMail, MailSuppression
-from wattgate.delivery.channels.mail import read
+from wattgate.delivery.channels.mail import parse_mail
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState, SuppressionCause
 from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.resolvers import mail
@@ -49,18 +49,18 @@ async def write_template(post: Post, html: str) -> None:
 
 def visitor(post: Post, given: Settings) -> httpx.AsyncClient:
     """Somebody who follows the links in mails."""
-    known = links(given)
+    known = create_links(given)
     assert known is not None
-    served = Starlette(routes=[unsubscribing(post.runner, known)])
+    served = Starlette(routes=[unsubscribe_route(post.runner, known)])
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=served))
 
 
 async def work(post: Post, given: Settings) -> int:
     """Deliver what is due; how much it was."""
-    known = carriers(given, post.runner)
+    known = create_delivery_handlers(given, post.runner)
     by_mail = {kind: known[kind] for kind in (DeliveryKind.EMAIL, DeliveryKind.TEST_MAIL)}
-    worker: Deliveries = post.worker_with(by_mail)
-    count = await worker.work_once()
+    worker: DeliveryWorker = post.worker_with(by_mail)
+    count = await worker.deliver_due()
     for carrier in by_mail.values():
         if carrier.close is not None:
             await carrier.close()
@@ -177,17 +177,17 @@ async def test_without_a_template_that_does_a_mail_says_what_kind_of_alert_it_is
 
 
 async def test_without_a_server_mail_is_kept_in_development_and_waits_otherwise(post: Post) -> None:
-    assert DeliveryKind.EMAIL not in carriers(settings(), post.runner)
+    assert DeliveryKind.EMAIL not in create_delivery_handlers(settings(), post.runner)
     given = settings(environment="development")
     alert_id = await post.send(Channel.EMAIL)
     assert await work(post, given) == 1
     assert (await post.notification(alert_id)).state is NotificationState.SENT
     (kept,) = await post.rows(KeptMail)
-    assert (kept.recipient, read(kept.content)["To"]) == ("user@example.org", "user@example.org")
+    assert (kept.recipient, parse_mail(kept.content)["To"]) == ("user@example.org", "user@example.org")
 
 
 async def test_of_very_many_kept_mails_the_oldest_go(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mail, "KEPT", 2)
+    monkeypatch.setattr(mail, "MAX_KEPT_MAILS", 2)
     ids = []
     for _ in range(4):
         ids.append(await post.send(Channel.EMAIL))

@@ -9,7 +9,7 @@ from tests.delivery.webhooks.test_deliveries import register
 from tests.support.outbox import Post
 from tests.support.sinks import sink
 from tests.support.smtp import MailServer
-from wattgate.app.workers.delivery_handlers import carriers
+from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.clock import utc_now
 from wattgate.enums import NotificationState
 from wattgate.graphql.types.alerts import Alert, Channel
@@ -23,8 +23,8 @@ async def test_an_alert_arrives_as_mail_push_and_webhook(post: Post, there: Mail
         issued = await register(post, endpoint.url, "alert.notification.*")
         alert_id = await post.send(Channel.EMAIL, Channel.PUSH, Channel.INBOX, data={"name": "Ada"})
         given = settings(there, push_url=provider.url, callout_networks=["127.0.0.0/8"], callout_http=True)
-        parts = carriers(given, post.runner, post.clock)
-        await post.worker_with(parts).work_once()
+        parts = create_delivery_handlers(given, post.runner, post.clock)
+        await post.worker_with(parts).deliver_due()
         for carrier in parts.values():
             if carrier.close is not None:
                 await carrier.close()

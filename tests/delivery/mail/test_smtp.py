@@ -10,18 +10,32 @@ import pytest
 import trustme
 
 from tests.support.smtp import PASSWORD, USERNAME, MailServer, mail_server
-from wattgate.delivery.channels.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.delivery.channels.mail import Letterhead
-from wattgate.delivery.channels.smtp import MAILS_OF_A_CONNECTION, SUPPRESS, Security, SmtpChannel, SmtpServer, refusal
-from wattgate.delivery.links import Links
-from wattgate.delivery.mail_addresses import mailbox
+from wattgate.delivery.channels.channel import (
+    MessageContent,
+    OutboundMessage,
+    Outcome,
+    PermanentFailure,
+    Sent,
+    TemporaryFailure,
+)
+from wattgate.delivery.channels.mail import SenderProfile
+from wattgate.delivery.channels.smtp import (
+    MAX_MAILS_PER_CONNECTION,
+    SUPPRESS_ADDRESS,
+    Security,
+    SmtpChannel,
+    SmtpServer,
+    rejection_outcome,
+)
+from wattgate.delivery.links import SignedLinks
+from wattgate.delivery.mail_addresses import parse_mailbox
 
-LINKS = Links("https://energy.example/", b"k" * 32)
-SENDER = Letterhead(mailbox("Energy <alerts@energy.example>"), LINKS)
-CONTENT = Content("Your budget", "80 % of it is used.\n.\n..end\n", "<p>80 % of it is used.</p>\n")
+LINKS = SignedLinks("https://energy.example/", b"k" * 32)
+SENDER = SenderProfile(parse_mailbox("Energy <alerts@energy.example>"), LINKS)
+CONTENT = MessageContent("Your budget", "80 % of it is used.\n.\n..end\n", "<p>80 % of it is used.</p>\n")
 
 
-def outgoing(number: int = 1, **more: Any) -> Outgoing:
+def outgoing(number: int = 1, **more: Any) -> OutboundMessage:
     given: dict[str, Any] = {
         "delivery_id": f"delivery-{number}",
         "application_id": "a",
@@ -30,14 +44,14 @@ def outgoing(number: int = 1, **more: Any) -> Outgoing:
         "addresses": ("user@example.org",),
         "content": CONTENT,
     }
-    return Outgoing(**{**given, **more})
+    return OutboundMessage(**{**given, **more})
 
 
 def channel(there: MailServer, **more: Any) -> SmtpChannel:
     return SmtpChannel(SmtpServer("127.0.0.1", there.port), SENDER, **{"time_limit": 20.0, **more})
 
 
-async def send(by: SmtpChannel, *mails: Outgoing) -> list[Outcome]:
+async def send(by: SmtpChannel, *mails: OutboundMessage) -> list[Outcome]:
     """Send them one after the other, and close the channel."""
     found = [await by.send(one) for one in mails or (outgoing(),)]
     await by.close()
@@ -77,7 +91,7 @@ async def test_a_mail_arrives_with_a_text_and_html() -> None:
         assert message["Message-ID"] == "<delivery-1@energy.example>"
         link = message["List-Unsubscribe"].strip("<>")
         assert link.startswith("https://energy.example/unsubscribe/")
-        assert LINKS.unsubscribed(link.rpartition("/")[2]) == ("a", "delivery-1")
+        assert LINKS.parse_unsubscribe_token(link.rpartition("/")[2]) == ("a", "delivery-1")
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
 
@@ -101,7 +115,7 @@ async def test_mails_at_the_same_time_share_a_few_connections() -> None:
 
 async def test_a_connection_takes_only_so_many_mails() -> None:
     async with mail_server() as there:
-        found = await send(channel(there), *[outgoing(n) for n in range(MAILS_OF_A_CONNECTION + 1)])
+        found = await send(channel(there), *[outgoing(n) for n in range(MAX_MAILS_PER_CONNECTION + 1)])
         assert all(isinstance(one, Sent) for one in found)
         assert there.connections == 2
 
@@ -124,7 +138,7 @@ async def test_over_tls_the_gateway_logs_in(authority: trustme.CA, security: Sec
     tls = {"tls": context} if security is Security.TLS else {"starttls": context}
     async with mail_server(**tls, auth=True) as there:
         url = f"{security.value}://{USERNAME}:{quote(PASSWORD, safe='')}@localhost:{there.port}"
-        by = SmtpChannel(SmtpServer.at(url), SENDER, trust=trusting(authority))
+        by = SmtpChannel(SmtpServer.from_url(url), SENDER, tls_context=trusting(authority))
         await by.check()
         assert isinstance((await send(by))[0], Sent)
         assert there.taken[0].tls
@@ -138,8 +152,8 @@ async def test_a_server_that_cannot_prove_its_name_gets_nothing(authority: trust
     async with mail_server(tls=context if at_once else None, starttls=None if at_once else context) as there:
         server = SmtpServer("localhost", there.port, security)
         for trust in (trusting(authority), ssl.create_default_context()):
-            (found,) = await send(SmtpChannel(server, SENDER, trust=trust))
-            assert isinstance(found, Retry)
+            (found,) = await send(SmtpChannel(server, SENDER, tls_context=trust))
+            assert isinstance(found, TemporaryFailure)
             assert "certificate" in found.reason.lower()
         assert there.taken == []
 
@@ -148,29 +162,29 @@ async def test_a_server_that_offers_no_tls_gets_nothing_where_tls_is_asked_for()
     async with mail_server() as there:
         server = SmtpServer("localhost", there.port, Security.STARTTLS, USERNAME, PASSWORD)
         (found,) = await send(SmtpChannel(server, SENDER))
-        assert isinstance(found, Retry)
+        assert isinstance(found, TemporaryFailure)
         assert there.taken == []
 
 
 async def test_a_wrong_password_is_a_matter_of_the_gateway_and_no_mail_is_lost(authority: trustme.CA) -> None:
     async with mail_server(starttls=of_server(authority), auth=True) as there:
         server = SmtpServer("localhost", there.port, Security.STARTTLS, USERNAME, "wrong")
-        (found,) = await send(SmtpChannel(server, SENDER, trust=trusting(authority)))
-        assert isinstance(found, Retry)
+        (found,) = await send(SmtpChannel(server, SENDER, tls_context=trusting(authority)))
+        assert isinstance(found, TemporaryFailure)
         assert found.reason.startswith("535 ")
 
 
 async def test_so_is_a_sender_whom_the_server_does_not_know() -> None:
     async with mail_server() as there:
         there.say("MAIL", "550 5.7.1 you may not send from here")
-        assert await send(channel(there)) == [Retry("550 5.7.1 you may not send from here")]
+        assert await send(channel(there)) == [TemporaryFailure("550 5.7.1 you may not send from here")]
 
 
 async def test_an_address_that_nobody_has_is_refused_and_the_connection_goes_on() -> None:
     async with mail_server() as there:
         there.say("RCPT", "550 5.1.1 no such user here")
         assert await send(channel(there), outgoing(1), outgoing(2)) == [
-            Refused("address.refused", "550 5.1.1 no such user here", {SUPPRESS: True}),
+            PermanentFailure("address.refused", "550 5.1.1 no such user here", {SUPPRESS_ADDRESS: True}),
             Sent("2.0.0 queued as 1"),
         ]
         assert there.connections == 1
@@ -180,7 +194,7 @@ async def test_a_greylisting_server_is_tried_again() -> None:
     async with mail_server() as there:
         there.say("RCPT", "451 4.7.1 greylisted, come back later")
         assert await send(channel(there), outgoing(), outgoing()) == [
-            Retry("451 4.7.1 greylisted, come back later"),
+            TemporaryFailure("451 4.7.1 greylisted, come back later"),
             Sent("2.0.0 queued as 1"),
         ]
 
@@ -189,8 +203,8 @@ async def test_a_mail_that_is_refused_says_nothing_of_its_address() -> None:
     async with mail_server() as there:
         there.say("DATA", "554 5.7.1 this looks like spam", "452 4.3.1 no room")
         assert await send(channel(there), outgoing(), outgoing()) == [
-            Refused("message.refused", "554 5.7.1 this looks like spam"),
-            Retry("452 4.3.1 no room"),
+            PermanentFailure("message.refused", "554 5.7.1 this looks like spam"),
+            TemporaryFailure("452 4.3.1 no room"),
         ]
 
 
@@ -210,10 +224,10 @@ async def test_a_mail_that_is_refused_says_nothing_of_its_address() -> None:
     ],
 )
 def test_only_an_address_that_nobody_has_is_at_fault(code: int, message: str, of_address: bool, gone: bool) -> None:
-    found = refusal(code, message, of_address=of_address)
-    assert isinstance(found, Refused)
-    assert (found.code, dict(found.facts)) == (
-        ("address.refused", {SUPPRESS: True}) if gone else ("message.refused", {})
+    found = rejection_outcome(code, message, is_address_rejection=of_address)
+    assert isinstance(found, PermanentFailure)
+    assert (found.code, dict(found.details)) == (
+        ("address.refused", {SUPPRESS_ADDRESS: True}) if gone else ("message.refused", {})
     )
 
 
@@ -232,7 +246,7 @@ async def test_a_server_that_hangs_is_left_after_a_while(command: str) -> None:
     async with mail_server() as there:
         there.say(command, hang)
         by = channel(there, connections=1, time_limit=0.5)
-        assert await send(by) == [Retry("the mail server did not take it within 0.5 seconds")]
+        assert await send(by) == [TemporaryFailure("the mail server did not take it within 0.5 seconds")]
         assert isinstance((await send(by))[0], Sent)
 
 
@@ -241,7 +255,7 @@ async def test_those_who_wait_for_a_connection_do_so_within_the_limit_too() -> N
         there.say("DATA", hang, hang)
         by = channel(there, connections=1, time_limit=0.5)
         found = await asyncio.gather(*[by.send(outgoing(n)) for n in range(2)])
-        assert [type(one) for one in found] == [Retry, Retry]
+        assert [type(one) for one in found] == [TemporaryFailure, TemporaryFailure]
 
 
 async def test_a_server_that_hangs_before_its_greeting_is_left_too() -> None:
@@ -252,7 +266,7 @@ async def test_a_server_that_hangs_before_its_greeting_is_left_too() -> None:
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     async with server:
         there = SmtpServer("127.0.0.1", server.sockets[0].getsockname()[1])
-        assert isinstance((await send(SmtpChannel(there, SENDER, time_limit=0.3)))[0], Retry)
+        assert isinstance((await send(SmtpChannel(there, SENDER, timeout_seconds=0.3)))[0], TemporaryFailure)
 
 
 @pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
@@ -260,7 +274,7 @@ async def test_a_server_that_drops_the_connection_is_tried_again(command: str) -
     async with mail_server() as there:
         there.say(command, drop)
         first, second = await send(channel(there), outgoing(), outgoing())
-        assert isinstance(first, Retry)
+        assert isinstance(first, TemporaryFailure)
         assert isinstance(second, Sent)
 
 
@@ -268,7 +282,7 @@ async def test_a_mail_that_arrives_twice_has_one_message_id() -> None:
     async with mail_server() as there:
         there.say("DATA", drop)
         first, second = await send(channel(there), outgoing(), outgoing(attempt=2))
-        assert (type(first), type(second)) == (Retry, Sent)
+        assert (type(first), type(second)) == (TemporaryFailure, Sent)
         assert [one.message["Message-ID"] for one in there.taken] == ["<delivery-1@energy.example>"] * 2
 
 
@@ -276,7 +290,7 @@ async def test_no_server_is_no_loss() -> None:
     async with mail_server() as there:
         by = channel(there)
     (found,) = await send(by)
-    assert isinstance(found, Retry)
+    assert isinstance(found, TemporaryFailure)
 
 
 async def test_an_address_that_is_not_ascii_goes_to_servers_that_take_it() -> None:
@@ -287,7 +301,7 @@ async def test_an_address_that_is_not_ascii_goes_to_servers_that_take_it() -> No
         assert there.taken[0].message["To"] == "jürgen@xn--bcher-kva.example"
     async with mail_server(smtputf8=False) as there:
         found, after = await send(channel(there), mail, outgoing())
-        assert isinstance(found, Refused)
+        assert isinstance(found, PermanentFailure)
         assert (found.code, type(after), there.connections) == ("address.not_supported", Sent, 1)
 
 
@@ -295,7 +309,7 @@ async def test_an_address_that_is_not_ascii_goes_to_servers_that_take_it() -> No
 async def test_what_is_no_address_goes_to_no_server(address: str) -> None:
     async with mail_server() as there:
         (found,) = await send(channel(there), outgoing(addresses=(address,)))
-        assert isinstance(found, Refused)
+        assert isinstance(found, PermanentFailure)
         assert (found.code, there.connections) == ("message.not_mailable", 0)
 
 
@@ -310,8 +324,8 @@ async def test_what_is_no_address_goes_to_no_server(address: str) -> None:
     ],
 )
 def test_a_server_is_named_by_a_url(url: str, server: SmtpServer) -> None:
-    assert SmtpServer.at(url) == server
-    assert "secret" not in repr(SmtpServer.at(url))
+    assert SmtpServer.from_url(url) == server
+    assert "secret" not in repr(SmtpServer.from_url(url))
 
 
 @pytest.mark.parametrize(
@@ -328,4 +342,4 @@ def test_a_server_is_named_by_a_url(url: str, server: SmtpServer) -> None:
 )
 def test_what_names_no_server_is_refused(url: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (several sentences)
-        SmtpServer.at(url)
+        SmtpServer.from_url(url)

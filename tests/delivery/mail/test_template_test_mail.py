@@ -9,10 +9,10 @@ from tests.delivery.mail.test_alerts import REFUSED, settings, work
 from tests.support.house import House
 from tests.support.outbox import Post
 from tests.support.smtp import MailServer
-from wattgate.app.workers.delivery_handlers import carriers
+from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 from wattgate.db.models import KeptMail, MailSuppression
-from wattgate.delivery.channels.mail import read
-from wattgate.delivery.mail_addresses import AllowList, NotMailable, mailbox
+from wattgate.delivery.channels.mail import parse_mail
+from wattgate.delivery.mail_addresses import AllowList, NotMailable, parse_mailbox
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.errors import BadInput, Unavailable
 from wattgate.graphql.resolvers import template_test_mail
@@ -61,7 +61,7 @@ async def test_without_a_mail_server_a_test_mail_is_kept_as_it_would_have_been_s
     await try_out(post)
     assert await work(post, settings(environment="development")) == 1
     (kept,) = await post.rows(KeptMail)
-    assert (kept.recipient, read(kept.content)["Subject"]) == (TESTER, "[TEST] Budget of Ada Lovelace")
+    assert (kept.recipient, parse_mail(kept.content)["Subject"]) == (TESTER, "[TEST] Budget of Ada Lovelace")
 
 
 async def test_a_server_that_is_away_is_asked_again_for_some_minutes_and_its_answer_is_told(
@@ -127,7 +127,7 @@ async def test_what_would_not_be_sent_is_not_tried_out(post: Post, input: dict[s
 
 
 async def test_not_very_many_wait(post: Post) -> None:
-    for _ in range(template_test_mail.MAX_WAITING):
+    for _ in range(template_test_mail.MAX_WAITING_MAILS):
         await try_out(post)
     with pytest.raises(Unavailable, match="20 test mails wait already"):
         await try_out(post)
@@ -135,20 +135,20 @@ async def test_not_very_many_wait(post: Post) -> None:
 
 async def test_they_wait_where_there_is_neither_a_mail_server_nor_an_outbox_to_look_at(post: Post) -> None:
     others = {DeliveryKind.PUSH, DeliveryKind.WEBHOOK}
-    assert set(carriers(settings(environment="production"), post.runner)) == others
-    assert set(carriers(settings(environment="development"), post.runner)) == set(DeliveryKind)
+    assert set(create_delivery_handlers(settings(environment="production"), post.runner)) == others
+    assert set(create_delivery_handlers(settings(environment="development"), post.runner)) == set(DeliveryKind)
 
 
 @pytest.mark.parametrize("text", ["", "@", "energy.example", "a@b@c", "@energy example"])
 def test_an_allow_list_holds_addresses_and_domains_alone(text: str) -> None:
     with pytest.raises(NotMailable):
-        AllowList.of([text])
+        AllowList.from_texts([text])
 
 
 def test_an_allow_list_knows_an_address_however_it_is_written() -> None:
-    known = AllowList.of(["Zoë@Energy.example", "@BÜCHER.example"])
+    known = AllowList.from_texts(["Zoë@Energy.example", "@BÜCHER.example"])
     for text in ("zoë@energy.EXAMPLE", "Zoë <Zoë@energy.example>", "any@bücher.example", "any@xn--bcher-kva.example"):
-        assert known.allows(mailbox(text)), text
+        assert known.allows(parse_mailbox(text)), text
 
 
 async def test_who_may_not_write_templates_sends_none(served: House) -> None:

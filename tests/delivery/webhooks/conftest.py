@@ -26,7 +26,7 @@ async def clear(post: Post) -> None:
     for endpoint in await post.rows(models.WebhookEndpoint):
         await post.run(webhook_endpoints.delete_webhook_endpoint, endpoint_id=endpoint.endpoint_id)
     await post.clear()
-    await post.run(webhooks.forget_events)
+    await post.run(webhooks.purge_events)
 
 
 @pytest.fixture

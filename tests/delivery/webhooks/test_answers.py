@@ -4,8 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wattgate.delivery.channels.webhook import failed_attempt, retry_after
-from wattgate.delivery.circuit_breaker import FAILURES, LONGEST, Health, begun, failed, is_given_up, waits_until
+from wattgate.delivery.channels.webhook import failed_attempt_json, parse_retry_after
+from wattgate.delivery.circuit_breaker import (
+    FAILURE_THRESHOLD,
+    MAX_PAUSE,
+    EndpointHealth,
+    on_attempt_failed,
+    on_attempt_started,
+    open_until,
+    should_disable,
+)
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -29,15 +37,15 @@ MINUTE = timedelta(minutes=1)
     ],
 )
 def test_what_an_answer_asks_to_wait_is_read_in_both_its_forms(written: str, seconds: float | None) -> None:
-    assert retry_after({"retry-after": written}, NOW) == seconds
+    assert parse_retry_after({"retry-after": written}, NOW) == seconds
 
 
 def test_an_answer_that_asks_nothing_asks_nothing() -> None:
-    assert retry_after({}, NOW) is None
+    assert parse_retry_after({}, NOW) is None
 
 
 def test_a_fault_of_the_gateway_has_the_shape_of_other_failures() -> None:
-    told = failed_attempt(3, "2026-06-01T12:00:00.000Z", {}, "an unexpected error has occurred")
+    told = failed_attempt_json(3, "2026-06-01T12:00:00.000Z", {}, "an unexpected error has occurred")
     assert told == {
         "attempt": 3,
         "attemptAt": "2026-06-01T12:00:00.000Z",
@@ -51,35 +59,40 @@ def test_a_fault_of_the_gateway_has_the_shape_of_other_failures() -> None:
 
 
 def test_the_pauses_grow_from_a_minute_to_an_hour() -> None:
-    health, pauses = Health(), []
-    for _ in range(FAILURES + 10):
-        health = failed(health, NOW, throttled=False, asked=None)
+    health, pauses = EndpointHealth(), []
+    for _ in range(FAILURE_THRESHOLD + 10):
+        health = on_attempt_failed(health, NOW, throttled=False, retry_after_seconds=None)
         pauses.append((health.paused_until or NOW) - NOW)
-    assert pauses[: FAILURES - 1] == [timedelta(0)] * (FAILURES - 1)
-    assert pauses[FAILURES - 1 : FAILURES + 6] == [MINUTE * n for n in (1, 2, 4, 8, 16, 32, 60)]
-    assert pauses[-1] == LONGEST
+    assert pauses[: FAILURE_THRESHOLD - 1] == [timedelta(0)] * (FAILURE_THRESHOLD - 1)
+    assert pauses[FAILURE_THRESHOLD - 1 : FAILURE_THRESHOLD + 6] == [MINUTE * n for n in (1, 2, 4, 8, 16, 32, 60)]
+    assert pauses[-1] == MAX_PAUSE
 
 
 @pytest.mark.parametrize(
     ("asked", "pause"), [(None, MINUTE), (5.0, timedelta(seconds=5)), (0.0, timedelta(0)), (1e9, timedelta(days=1))]
 )
 def test_who_asks_to_be_left_alone_is_for_a_day_at_most(asked: float | None, pause: timedelta) -> None:
-    health = failed(Health(), NOW, throttled=True, asked=asked)
+    health = on_attempt_failed(EndpointHealth(), NOW, throttled=True, retry_after_seconds=asked)
     assert (health.paused_until or NOW) - NOW == pause
 
 
 def test_after_a_pause_one_goes_ahead_and_the_others_wait() -> None:
-    paused = Health(FAILURES, NOW, NOW + MINUTE)
-    assert waits_until(paused, NOW) == NOW + MINUTE
+    paused = EndpointHealth(FAILURE_THRESHOLD, NOW, NOW + MINUTE)
+    assert open_until(paused, NOW) == NOW + MINUTE
     later = NOW + MINUTE
-    assert waits_until(paused, later) is None
-    assert waits_until(begun(paused, later), later) is not None
-    assert begun(Health(), later) == Health()
+    assert open_until(paused, later) is None
+    assert open_until(on_attempt_started(paused, later), later) is not None
+    assert on_attempt_started(EndpointHealth(), later) == EndpointHealth()
 
 
 def test_five_days_are_counted_from_the_first_failure() -> None:
-    health = failed(failed(Health(), NOW, throttled=False, asked=None), NOW + MINUTE, throttled=False, asked=None)
+    health = on_attempt_failed(
+        on_attempt_failed(EndpointHealth(), NOW, throttled=False, retry_after_seconds=None),
+        NOW + MINUTE,
+        throttled=False,
+        retry_after_seconds=None,
+    )
     assert health.failing_since == NOW
-    assert not is_given_up(health, NOW + timedelta(days=5) - MINUTE)
-    assert is_given_up(health, NOW + timedelta(days=5))
-    assert not is_given_up(Health(), NOW + timedelta(days=50))
+    assert not should_disable(health, NOW + timedelta(days=5) - MINUTE)
+    assert should_disable(health, NOW + timedelta(days=5))
+    assert not should_disable(EndpointHealth(), NOW + timedelta(days=50))

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from wattgate.delivery.http import signature
-from wattgate.delivery.schedule import WEBHOOK
-from wattgate.delivery.webhook_event_codes import EVENTS
-from wattgate.enums import camel
+from wattgate.delivery.schedule import WEBHOOK_SCHEDULE
+from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS
+from wattgate.enums import to_camel_case
 from wattgate.graphql.catalogue import OPERATIONS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -37,7 +37,7 @@ def cases() -> list[Case]:
     now = datetime.now(UTC)
 
     def sent(at: datetime, *secrets: str) -> dict[str, str]:
-        return signature.headers("msg_1", at, BODY, secrets)
+        return signature.signature_headers("msg_1", at, BODY, secrets)
 
     return [
         (SECRET, sent(now, SECRET), BODY, True),
@@ -75,19 +75,19 @@ def test_the_function_in_javascript_takes_what_is_ours_and_nothing_else(tmp_path
 
 def test_every_event_is_told_and_no_other() -> None:
     table = REFERENCE.split("## Events")[1].split("\n## ")[0]
-    assert dict(re.findall(r"^\| `([a-z.]+)` \| (.*) \|$", table, re.MULTILINE)) == dict(EVENTS)
+    assert dict(re.findall(r"^\| `([a-z.]+)` \| (.*) \|$", table, re.MULTILINE)) == dict(EVENT_DESCRIPTIONS)
 
 
 def test_the_table_of_attempts_is_the_schedule() -> None:
     units = {"second": 1, "minute": 60, "hour": 3600}
     rows = re.findall(r"^\| (\d+) \| (\d+) (second|minute|hour)s \|$", REFERENCE, re.MULTILINE)
-    assert [timedelta(seconds=int(count) * units[unit]) for _, count, unit in rows] == list(WEBHOOK.pauses)
-    assert [int(attempt) for attempt, *_ in rows] == list(range(2, WEBHOOK.attempts + 1))
+    assert [timedelta(seconds=int(count) * units[unit]) for _, count, unit in rows] == list(WEBHOOK_SCHEDULE.pauses)
+    assert [int(attempt) for attempt, *_ in rows] == list(range(2, WEBHOOK_SCHEDULE.max_attempts + 1))
 
 
 @pytest.mark.parametrize("name", re.findall(r"`([a-z]+Webhook[A-Za-z]*|webhook[A-Z][A-Za-z]*s?)`", GUIDE + REFERENCE))
 def test_every_operation_that_the_page_names_is_there(name: str) -> None:
-    known = {camel(one.name) for one in OPERATIONS}
+    known = {to_camel_case(one.name) for one in OPERATIONS}
     assert name in known or name in ("webhookId",)
 
 

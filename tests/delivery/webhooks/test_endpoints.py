@@ -11,11 +11,11 @@ from tests.support.house import House, settle
 from tests.support.schema import bring_up
 from tests.support.servers import Databases, serving
 from tests.support.sinks import Sink
-from wattgate.app.server.factory import assemble, create_app
+from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
-from wattgate.delivery.channels.webhook import wants
-from wattgate.delivery.http.signature import key_of
-from wattgate.delivery.webhook_event_codes import EVENTS
+from wattgate.delivery.channels.webhook import matches_any
+from wattgate.delivery.http.signature import decode_secret
+from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS
 
 NEW = {"url": "https://hooks.invalid/events?app=1", "events": ["alert.*", "consent.revoked"]}
 PLACE = "/webhook/endpoint"
@@ -51,7 +51,7 @@ async def test_a_secret_is_told_when_it_is_made_and_never_again(served: House) -
     headers = served.one.headers["application"]
     issued = await added(served)
     one = f"{PLACE}/{issued['endpoint']['endpointId']}"
-    assert len(key_of(issued["secret"])) == 32
+    assert len(decode_secret(issued["secret"])) == 32
     rotated = (await served.call("POST", f"{one}/secret", headers)).json()
     assert rotated["secret"] != issued["secret"]
     assert rotated["endpoint"]["secretExpiresAt"] is not None
@@ -129,8 +129,8 @@ async def test_an_application_has_so_many_endpoints_and_no_more(served: House) -
 @pytest.mark.parametrize(
     ("pattern", "wanted"),
     [
-        ("*", set(EVENTS)),
-        ("alert.*", {code for code in EVENTS if code.startswith("alert.")}),
+        ("*", set(EVENT_DESCRIPTIONS)),
+        ("alert.*", {code for code in EVENT_DESCRIPTIONS if code.startswith("alert.")}),
         ("alert.sent", {"alert.sent"}),
         ("alert.notification.*.sent", {f"alert.notification.{one}.sent" for one in ("email", "push", "inbox")}),
         ("*.revoked", {"consent.revoked"}),
@@ -139,7 +139,7 @@ async def test_an_application_has_so_many_endpoints_and_no_more(served: House) -
     ],
 )
 def test_a_pattern_stands_for_events(pattern: str, wanted: set[str]) -> None:
-    assert {code for code in EVENTS if wants([pattern], code)} == wanted
+    assert {code for code in EVENT_DESCRIPTIONS if matches_any([pattern], code)} == wanted
 
 
 async def complete(http: httpx.AsyncClient, webhook_id: str) -> dict[str, Any]:
@@ -159,7 +159,7 @@ async def test_a_served_gateway_delivers_by_itself_to_networks_that_its_settings
         settings = Settings(
             _env_file=None, database_url=url, callout_networks=["127.0.0.0/8"], callout_http=True, drain_seconds=0
         )
-        gateway = assemble(settings)
+        gateway = build_gateway(settings)
         await bring_up(gateway.database)
         tenant = await settle(gateway, "served")
         async with (

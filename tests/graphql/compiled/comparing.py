@@ -15,10 +15,10 @@ from graphql.type.directives import GraphQLDisableErrorPropagationDirective
 from strawberry.execution import optimized_is_awaitable
 
 from tests.graphql.compiled.documents import Request
-from wattgate.graphql.execution.compiled.engine import OFF_SECONDS, Engine
-from wattgate.graphql.execution.documents import Document, Invalid
+from wattgate.graphql.execution.compiled.engine import PLAN_DISABLED_SECONDS, ExecutionEngine
+from wattgate.graphql.execution.documents import Document, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.schema import MAX_TOLD, tell, tell_all
+from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, normalize_error, normalize_errors
 
 OTHER_ERRORS = "errors of no data"
 """A difference that may be: it is none where graphql-core finds these errors too, when it cancels nothing."""
@@ -55,7 +55,7 @@ def answer(data: Any, errors: Sequence[GraphQLError] | None, calls: Sequence[str
 async def by_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> Answer:
     """The answer of graphql-core alone."""
     result = await _by_graphql_core(schema, document, request, context)
-    return answer(result.data, tell_all(result.errors or ()), getattr(context.runner, "calls", ()))
+    return answer(result.data, normalize_errors(result.errors or ()), getattr(context.runner, "calls", ()))
 
 
 async def _by_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> ExecutionResult:
@@ -71,28 +71,28 @@ async def _by_graphql_core(schema: Any, document: DocumentNode, request: Request
     return cast(ExecutionResult, await result if inspect.isawaitable(result) else result)
 
 
-class Watched(Engine):
+class Watched(ExecutionEngine):
     """An engine that compiles every document at once and never gives a plan up.
 
     `left` is how often graphql-core had to execute something, `fault` what a plan failed with the last time.
     """
 
     def __init__(self, schema: Any) -> None:
-        super().__init__(schema, compile_at=1, clock=count(step=10 * OFF_SECONDS).__next__)
+        super().__init__(schema, compile_at=1, clock=count(step=10 * PLAN_DISABLED_SECONDS).__next__)
         self.left = 0
         self.fault: Exception | None = None
 
     async def _run(self, *asked: Any) -> Any:
         self.fault = None
         try:
-            return await super()._run(*asked)
+            return await super()._run_plan(*asked)
         except Exception as error:
             self.fault = error
             raise
 
     async def _by_graphql_core(self, *asked: Any) -> Any:
         self.left += 1
-        return await super()._by_graphql_core(*asked)
+        return await super()._execute_with_graphql_core(*asked)
 
 
 async def by_engine(engine: Watched, document: Document, request: Request, context: Any) -> tuple[Answer, How]:
@@ -100,12 +100,12 @@ async def by_engine(engine: Watched, document: Document, request: Request, conte
     given, left = deepcopy(request.variables), engine.left
     calls = getattr(context.runner, "calls", ())
     try:
-        variables = engine.variables(document, given)
-    except Invalid as invalid:
-        return answer(None, tell_all(invalid.errors), calls), How.REJECTED
+        variables = engine.coerce_variables(document, given)
+    except InvalidRequest as invalid:
+        return answer(None, normalize_errors(invalid.errors), calls), How.REJECTED
     executed = await engine.execute(context, document, variables, given)
     how = How.COMPILED if engine.left == left else How.FELL_BACK
-    if engine.compiled(document, variables) is None:
+    if engine.get_or_compile(document, variables) is None:
         how = How.REFUSED
     elif how is How.COMPILED and executed.errors:
         how = How.TOLD
@@ -121,7 +121,7 @@ async def possible_errors(schema: Any, document: Document, request: Request, con
     definitions = tuple(operation if one is document.operation else one for one in document.node.definitions)
     result = await _by_graphql_core(schema, replace(document.node, definitions=definitions), request, context)
     for error in result.errors or ():
-        tell(error)
+        normalize_error(error)
     return set(answer(None, result.errors).errors)
 
 
@@ -134,7 +134,7 @@ def difference(expected: Answer, found: Answer, *, mutation: bool) -> str | None
     if expected.data != found.data:
         return "data"
     same = Counter(expected.errors) == Counter(found.errors)
-    if len(expected.errors) > MAX_TOLD:  # which ones are told of so many hangs on their order
+    if len(expected.errors) > MAX_REPORTED_ERRORS:  # which ones are told of so many hangs on their order
         same = len(expected.errors) == len(found.errors)
     if expected.nothing and not mutation:
         return None if same else OTHER_ERRORS

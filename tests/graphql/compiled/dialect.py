@@ -29,11 +29,17 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
-from wattgate.graphql.core.edge import Edge
-from wattgate.graphql.core.field_source import Reach
-from wattgate.graphql.core.operation import Kind, Operation
+from wattgate.graphql.core.edge import EdgeField
+from wattgate.graphql.core.field_source import FieldSource
+from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.execution.compiled import engine, selection_tree
-from wattgate.graphql.execution.compiled.arguments import NO_VARIABLES, NOTHING, Arguments, Bind, names_variable
+from wattgate.graphql.execution.compiled.arguments import (
+    NO_ARGUMENTS,
+    NO_VARIABLES,
+    Arguments,
+    BindArguments,
+    contains_variable,
+)
 from wattgate.graphql.execution.documents import Document
 from wattgate.principal import Permission
 
@@ -45,7 +51,7 @@ TALLY: Counter[str] = Counter()
 """How many executions were compiled, fell back, or were not compiled."""
 
 
-def reach_of(kind: GraphQLObjectType, one: GraphQLField) -> Edge:
+def resolver_source_of(kind: GraphQLObjectType, one: GraphQLField) -> EdgeField:
     """Any field is an edge."""
 
     async def told(call: "Call", source: Any, arguments: Mapping[str, Any]) -> Any:
@@ -70,20 +76,20 @@ def reach_of(kind: GraphQLObjectType, one: GraphQLField) -> Edge:
                 found.append(error)
         return found
 
-    return Edge(load, Permission.ANYONE)
+    return EdgeField(load, Permission.ANYONE)
 
 
-class Shaper(selection_tree.Shaper):
+class OperationTreeBuilder(selection_tree.SelectionTreeBuilder):
     """Makes operations of the root's fields."""
 
-    def root(self) -> selection_tree.Selected:
-        found = super().root()
-        slots = (replace(one, reach=_operation(one.reach)) for one in found.slots)
-        return replace(found, slots=tuple(slots))
+    def build(self) -> selection_tree.ObjectSelection:
+        found = super().build()
+        slots = (replace(one, source=_operation(one.source)) for one in found.fields)
+        return replace(found, fields=tuple(slots))
 
 
-def _operation(reach: Reach) -> Reach:
-    if not isinstance(reach, Edge):
+def _operation(reach: FieldSource) -> FieldSource:
+    if not isinstance(reach, EdgeField):
         return reach
     load = reach.load
 
@@ -93,19 +99,19 @@ def _operation(reach: Reach) -> Reach:
             raise found
         return found
 
-    return Operation("root", Kind.QUERY, resolve, None, Permission.ANYONE, "")
+    return Operation("root", OperationKind.QUERY, resolve, None, Permission.ANYONE, "")
 
 
-class Binder:
+class CoercingArgumentBinder:
     """Binds arguments as graphql-core coerces them, without converting them."""
 
     def __init__(self, *_declared: Any) -> None:
         pass
 
-    def bind(self, one: GraphQLField, node: FieldNode) -> Arguments | Bind:
+    def bind(self, one: GraphQLField, node: FieldNode) -> Arguments | BindArguments:
         if not one.args:
-            return NOTHING
-        if any(names_variable(given.value) for given in node.arguments or ()):
+            return NO_ARGUMENTS
+        if any(contains_variable(given.value) for given in node.arguments or ()):
             return lambda variables: get_argument_values(one, node, variables)
         return get_argument_values(one, node, NO_VARIABLES)
 
@@ -117,36 +123,36 @@ class Call:
     schema: GraphQLSchema
     root: Any
     context: Any
-    answers: dict[str, Any] = field(default_factory=dict)
+    operation_results: dict[str, Any] = field(default_factory=dict)
 
-    async def answer(self, key: str, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+    async def run_operation(self, key: str, operation: Operation, arguments: Mapping[str, Any]) -> Any:
         try:
-            self.answers[key] = await operation.resolver(self, **arguments)
+            self.operation_results[key] = await operation.resolver(self, **arguments)
         except Exception as error:
-            self.answers[key] = error
+            self.operation_results[key] = error
             raise
-        return self.answers[key]
+        return self.operation_results[key]
 
     def resolve(self, resolve: Callable[..., Any], source: Any, info: Any, **arguments: Any) -> Any:
         """As a middleware of graphql-core: what a root field has given is not asked for again."""
-        if info.path.prev is None and info.path.key in self.answers:
-            return self.answers[info.path.key]
+        if info.path.prev is None and info.path.key in self.operation_results:
+            return self.operation_results[info.path.key]
         return resolve(source, info, **arguments)
 
-    async def load_all(self, edge: Edge, arguments: Mapping[str, Any], parents: Sequence[Any]) -> list[Any]:
+    async def load_all(self, edge: EdgeField, arguments: Mapping[str, Any], parents: Sequence[Any]) -> list[Any]:
         return await edge.load(self, parents, **arguments)
 
 
-class Engine(engine.Engine):
+class Engine(engine.ExecutionEngine):
     """Falls back to graphql-core's own `execute`."""
 
-    async def _by_graphql_core(self, call: Any, document: Document, given: Any) -> engine.Executed:
+    async def _by_graphql_core(self, call: Any, document: Document, given: Any) -> engine.ExecutionOutcome:
         asked = (self._graphql, document.node, call.root, call.context, given, document.name)
         result: Any = EXECUTE(*asked, middleware=[call])
         if inspect.isawaitable(result):
             result = await result
         TALLY["fell back"] += 1
-        return engine.Executed(result.data, result.errors or ())
+        return engine.ExecutionOutcome(result.data, result.errors or ())
 
 
 def _begun(schema: GraphQLSchema, document: DocumentNode, *more: Any, **named: Any) -> Any:
@@ -229,7 +235,7 @@ async def _executed(schema: GraphQLSchema, document: Document, variables: Any, g
         _schema=schema, hides=False, config=None, schema_converter=SimpleNamespace(scalar_registry={})
     )
     runs = Engine(strange, compile_at=1)
-    if runs.compiled(document, variables) is None:
+    if runs.get_or_compile(document, variables) is None:
         TALLY["not compiled"] += 1
     before = TALLY.total()
     executed = await runs.execute(call, document, variables, given)  # type: ignore[arg-type]
@@ -239,10 +245,10 @@ async def _executed(schema: GraphQLSchema, document: Document, variables: Any, g
 
 
 PATCHES: tuple[tuple[Any, str, Any], ...] = (
-    (selection_tree, "reach_of", reach_of),
-    (engine, "Binder", Binder),
-    (engine, "Shaper", Shaper),
-    (engine, "tell_all", list),  # errors are told as they are
+    (selection_tree, "field_source_of", resolver_source_of),
+    (engine, "FieldArgumentBinder", CoercingArgumentBinder),
+    (engine, "SelectionTreeBuilder", OperationTreeBuilder),
+    (engine, "normalize_errors", list),  # errors are told as they are
 )
 """What is otherwise in plans of schemas that are not ours."""
 

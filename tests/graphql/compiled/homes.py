@@ -11,9 +11,9 @@ from typing import Any
 from tests.support.house import Tenant, settle
 from tests.support.metering import add_device, metered
 from tests.support.schema import bring_up
-from wattgate.app.server.factory import Gateway, assemble
+from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
-from wattgate.graphql.core.context import Context
+from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.core.runner import Runner
 from wattgate.principal import Principal, Role
 
@@ -79,11 +79,11 @@ class Homes:
         whole = Principal(Role.APPLICATION, application_id=self.one.application_id)
         return [self.one.system, self.one.account, self.other.account, whole, Principal(Role.ANONYMOUS)]
 
-    def context(self, number: int) -> Context:
+    def context(self, number: int) -> GraphQLContext:
         """The context of a request; most come from those who see much."""
         callers = self.callers
         caller = callers[number % 9] if number % 9 < len(callers) else self.one.system
-        return Context(InTurn(self.gateway.runner), caller)  # type: ignore[arg-type]
+        return GraphQLContext(InTurn(self.gateway.runner), caller)  # type: ignore[arg-type]
 
     def known(self, type_: str, name: str) -> list[Any]:
         """Values of arguments: identifiers of records that are there, that are another tenant's, and that are none."""
@@ -99,7 +99,7 @@ class Homes:
 @asynccontextmanager
 async def homes_on(database_url: str) -> AsyncIterator[Homes]:
     """A tenant with three homes, one of which has a meter point whose consent is withdrawn, and another tenant."""
-    gateway = assemble(
+    gateway = build_gateway(
         Settings(_env_file=None, database_url=database_url, environment="development"), clock=lambda: NOW
     )
     try:

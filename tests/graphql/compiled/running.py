@@ -20,8 +20,8 @@ from tests.graphql.compiled.comparing import (
 )
 from tests.graphql.compiled.documents import Request
 from wattgate.graphql.execution.document_limits import DocumentLimits
-from wattgate.graphql.execution.documents import Documents
-from wattgate.graphql.execution.schema import MAX_TOLD
+from wattgate.graphql.execution.documents import DocumentCache
+from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS
 
 GRAPHQL_CORE_LEAVES = [
     pytest.mark.filterwarnings(f"ignore:{where}(Executor|GraphQLCoreConverter)\\.:{kind}")
@@ -77,16 +77,16 @@ async def compare(schema: Any, requests: Iterable[Request], context: Callable[[i
 
     `context` makes equal contexts for equal numbers.
     """
-    engine, documents, report = Watched(schema), Documents(schema, NO_LIMITS), Report()
+    engine, documents, report = Watched(schema), DocumentCache(schema, NO_LIMITS), Report()
     for number, request in enumerate(requests):
-        document = documents.find(request.text, request.operation)
+        document = documents.get(request.text, request.operation)
         for asked in _asked(number, request):
             expected = await by_graphql_core(schema, document.node, asked, context(number))
             found, how = await by_engine(engine, document, asked, context(number))
             what = difference(expected, found, mutation=asked.mutation)
             if what is OTHER_ERRORS and found.errors:
                 possible = await possible_errors(schema, document, asked, context(number))
-                what = None if possible.issuperset(found.errors[:MAX_TOLD]) else what
+                what = None if possible.issuperset(found.errors[:MAX_REPORTED_ERRORS]) else what
             report.add(expected, found, what, how, asked, f"{place}, document {number}")
     return report
 

@@ -32,8 +32,8 @@ from tests.graphql.compiled.types import (
     Thing,
     Tile,
 )
-from wattgate.graphql.core.fields import field_of
-from wattgate.graphql.core.operation import Kind, Operation, operation
+from wattgate.graphql.core.fields import build_root_field
+from wattgate.graphql.core.operation import Operation, OperationKind, operation
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.execution.schema import Schema
 from wattgate.principal import Permission
@@ -80,11 +80,13 @@ Declare = Callable[[Callable[..., Any]], Operation]
 
 
 def _query(returns: Any) -> Declare:
-    return lambda resolver: operation(Kind.QUERY, returns=returns, needs=Permission.ANYONE)(answers(resolver))
+    return lambda resolver: operation(OperationKind.QUERY, returns=returns, needs=Permission.ANYONE)(answers(resolver))
 
 
 def _mutation(returns: Any) -> Declare:
-    return lambda resolver: operation(Kind.MUTATION, returns=returns, needs=Permission.ANYONE)(changes(resolver))
+    return lambda resolver: operation(OperationKind.MUTATION, returns=returns, needs=Permission.ANYONE)(
+        changes(resolver)
+    )
 
 
 @_query(list[Named])
@@ -182,7 +184,7 @@ async def limit(world: Any, *, where: Filter | None = strawberry.UNSET) -> Any: 
 
 
 def _subscription(returns: Any) -> Declare:
-    return operation(Kind.SUBSCRIPTION, returns=returns, needs=Permission.ANYONE)
+    return operation(OperationKind.SUBSCRIPTION, returns=returns, needs=Permission.ANYONE)
 
 
 @_subscription(Meter)
@@ -216,11 +218,14 @@ OPERATIONS: tuple[Operation, ...] = (
 @cache
 def schema() -> Schema:
     """The schema, built once."""
-    roots = {kind: create_type(kind.value, [field_of(one) for one in OPERATIONS if one.kind is kind]) for kind in Kind}
+    roots = {
+        kind: create_type(kind.value, [build_root_field(one) for one in OPERATIONS if one.kind is kind])
+        for kind in OperationKind
+    }
     return Schema(
-        query=roots[Kind.QUERY],
-        mutation=roots[Kind.MUTATION],
-        subscription=roots[Kind.SUBSCRIPTION],
+        query=roots[OperationKind.QUERY],
+        mutation=roots[OperationKind.MUTATION],
+        subscription=roots[OperationKind.SUBSCRIPTION],
         types=[Meter, Panel, Room, Slab, Hot, Icy],
         config=StrawberryConfig(scalar_map=ALL_SCALARS),
     )

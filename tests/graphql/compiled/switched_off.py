@@ -18,14 +18,14 @@ from typing import Any
 
 from graphql import OperationType, Undefined
 
-from wattgate.graphql.core.context import Context
+from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.compiled import arguments, codegen, engine, values
 
 CHOSEN = "WATTGATE_TEST_SWITCHED_OFF"
 
 
 def _fast(name: str, condition: str) -> Callable[[], None]:
-    return lambda: codegen.FAST.update({name: condition})
+    return lambda: codegen.NEEDS_COERCION.update({name: condition})
 
 
 def _edited(pattern: str, replacement: str) -> Callable[[], None]:
@@ -44,25 +44,25 @@ def _set(where: Any, name: str, value: Any) -> Callable[[], None]:
 async def _unchecked_members(levels: Any, name: Any, c: Any, v: Any, rows: Any) -> list[Any]:
     names = [name(row) for row in rows]
     groups = {one: [row for known, row in zip(names, rows, strict=True) if known == one] for one in names}
-    made = await values.together(*[levels[one](c, v, some) for one, some in groups.items()])
+    made = await values.gather_or_cancel(*[levels[one](c, v, some) for one, some in groups.items()])
     following = {one: iter(results) for one, results in zip(groups, made, strict=True)}
     return [next(following[one]) for one in names]
 
 
 def _any_row(self: Any, value: Any) -> None:
-    if values.nothing(value):
-        raise values.Fault("no object")
+    if values.is_null_or_error(value):
+        raise values.FallbackRequired("no object")
 
 
 def _any_value(self: Any, value: Any) -> None:
     if self._kind.is_type_of is not None and self._kind.is_type_of(value, self._told) is not True:
-        raise values.Fault("another object")
+        raise values.FallbackRequired("another object")
 
 
 def _whatever_comes(coerce: Any) -> Any:
     def coerced(value: Any) -> Any:
-        if values.nothing(value):
-            raise values.Fault("no leaf")
+        if values.is_null_or_error(value):
+            raise values.FallbackRequired("no leaf")
         return coerce(value)
 
     return coerced
@@ -97,7 +97,7 @@ async def _cancelled(self: Any, plan: Any, call: Any, document: Any, variables: 
 
     if document.kind is OperationType.MUTATION:
         return await _RUN(self, plan, call, document, variables, done)
-    await values.together(*[complete(key, root) for key, root in plan.roots.items()])
+    await values.gather_or_cancel(*[complete(key, root) for key, root in plan.roots.items()])
     return {key: done[key] for key in plan.roots}
 
 
@@ -106,9 +106,13 @@ def _null_at_its_place(plan: Any, call: Any, error: Any) -> Any:
     return told and told._replace(data=dict.fromkeys(plan.slots))
 
 
-_CLASSES, _COMPILED, _GO_ON = values.Classes.__init__, engine.Engine.compiled, engine.Engine._go_on
-_RUN, _EXPECTED = engine.Engine._run, engine._expected
-_NOTHING = values.nothing
+_CLASSES, _COMPILED, _GO_ON = (
+    values.KnownClasses.__init__,
+    engine.ExecutionEngine.get_or_compile,
+    engine.ExecutionEngine._resume_with_graphql_core,
+)
+_RUN, _EXPECTED = engine.ExecutionEngine._run_plan, engine._rejection_outcome
+_NOTHING = values.is_null_or_error
 
 SWITCHES: dict[str, Callable[[], None]] = {
     "class of String": _fast("String", "{0} is None"),
@@ -122,21 +126,21 @@ SWITCHES: dict[str, Callable[[], None]] = {
     "null, undefined, error, awaitable": _set(values, "nothing", lambda value: value is None),
     "undefined alone": _set(values, "nothing", lambda value: value is not Undefined and _NOTHING(value)),
     "a leaf that is told as null": _set(codegen, "plain", _whatever_comes),
-    "class of objects": _set(values.Classes, "check", lambda self, value: None),
-    "class of objects, but for null": _set(values.Classes, "check", _any_row),
-    "class of objects, null alone": _set(values.Classes, "check", _any_value),
-    "is_type_of that looks at the value": _set(values.Classes, "__init__", _remembered_for_good),
+    "class of objects": _set(values.KnownClasses, "check", lambda self, value: None),
+    "class of objects, but for null": _set(values.KnownClasses, "check", _any_row),
+    "class of objects, null alone": _set(values.KnownClasses, "check", _any_value),
+    "is_type_of that looks at the value": _set(values.KnownClasses, "__init__", _remembered_for_good),
     "member that cannot stand there, in line": _edited(r"raise Fault\(\w+\)", "pass"),
     "member that cannot stand there, of a level": _set(codegen, "mixed", _unchecked_members),
     "lists": _set(codegen, "as_list", lambda value: value),
     "length of what an edge gave": _set(codegen, "aligned", lambda found, parents: found),
     "arguments that may be changed": _set(arguments, "FOR_GOOD", (object,)),
     "variables that may be left out": _set(arguments, "NonNullTypeNode", object),
-    "plans by conditions": _set(engine.Engine, "compiled", _one_plan),
-    "operations run once": _set(Context, "answer", _again),
-    "what is complete stays": _set(engine.Engine, "_go_on", _from_the_start),
-    "mutations wait for each other": _set(engine.Engine, "_run", _at_once),
-    "queries end beside one that fails": _set(engine.Engine, "_run", _cancelled),
+    "plans by conditions": _set(engine.ExecutionEngine, "compiled", _one_plan),
+    "operations run once": _set(GraphQLContext, "answer", _again),
+    "what is complete stays": _set(engine.ExecutionEngine, "_go_on", _from_the_start),
+    "mutations wait for each other": _set(engine.ExecutionEngine, "_run", _at_once),
+    "queries end beside one that fails": _set(engine.ExecutionEngine, "_run", _cancelled),
     "an error of a non-null root": _set(engine, "_expected", _null_at_its_place),
 }
 """What is switched off, by what it looks at."""

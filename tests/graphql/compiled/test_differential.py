@@ -16,7 +16,7 @@ from tests.graphql.compiled.running import GRAPHQL_CORE_LEAVES, Report, compare
 from tests.graphql.compiled.scale import RATES, scale
 from tests.graphql.compiled.schema import schema
 from tests.graphql.compiled.world import World
-from wattgate.graphql.core.context import Context
+from wattgate.graphql.core.context import GraphQLContext
 from wattgate.principal import Principal, Role
 
 pytestmark = GRAPHQL_CORE_LEAVES
@@ -27,8 +27,8 @@ Tell = Callable[[Report], None]
 async def _compared(seed: int, rate: float, count: int, *, mutations: float) -> Report:
     made = schema()
 
-    def context(number: int) -> Context:
-        return Context(World(made, seed * 1_000_003 + number, rate), Principal(Role.SYSTEM))  # type: ignore[arg-type]
+    def context(number: int) -> GraphQLContext:
+        return GraphQLContext(World(made, seed * 1_000_003 + number, rate), Principal(Role.SYSTEM))  # type: ignore[arg-type]
 
     some = islice(requests(made._schema, Random(f"{seed} {rate} {mutations}"), mutations=mutations), count)
     return await compare(made, some, context, place=f"seed {seed}, rate {rate}")

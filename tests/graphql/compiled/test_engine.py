@@ -15,15 +15,21 @@ from tests.graphql.compiled.types import LimitsRow
 from tests.graphql.compiled.values import FAULTS
 from tests.graphql.compiled.world import World
 from wattgate.errors import NotFound
-from wattgate.graphql.core.context import Context
-from wattgate.graphql.execution.compiled.engine import FALLBACKS, MAX_FAILURES, MAX_PLANS, OFF_SECONDS, Engine
-from wattgate.graphql.execution.compiled.selection_tree import MAX_SLOTS
-from wattgate.graphql.execution.documents import Documents
-from wattgate.graphql.execution.schema import MAX_TOLD
+from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.execution.compiled.engine import (
+    MAX_CONCURRENT_FALLBACKS,
+    MAX_PLAN_FAILURES,
+    MAX_PLANS_PER_DOCUMENT,
+    PLAN_DISABLED_SECONDS,
+    ExecutionEngine,
+)
+from wattgate.graphql.execution.compiled.selection_tree import MAX_FIELDS
+from wattgate.graphql.execution.documents import DocumentCache
+from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS
 from wattgate.principal import Principal, Role
 
 SCHEMA = schema()
-DOCUMENTS = Documents(SCHEMA, NO_LIMITS)
+DOCUMENTS = DocumentCache(SCHEMA, NO_LIMITS)
 SEED = 4
 ALL = {"nowhere": FAULTS["null"]}
 """No fault, but lists of two and nothing null."""
@@ -33,13 +39,13 @@ def world(**broken: Callable[[], Any]) -> World:
     return World(SCHEMA, SEED, broken={**ALL, **{name.replace("__", "."): one for name, one in broken.items()}})
 
 
-def context(of: Any) -> Context:
-    return Context(of, Principal(Role.SYSTEM))
+def context(of: Any) -> GraphQLContext:
+    return GraphQLContext(of, Principal(Role.SYSTEM))
 
 
-async def run(engine: Engine, text: str, of: Any, **variables: Any) -> Any:
-    document = DOCUMENTS.find(text)
-    return await engine.execute(context(of), document, engine.variables(document, variables), variables)
+async def run(engine: ExecutionEngine, text: str, of: Any, **variables: Any) -> Any:
+    document = DOCUMENTS.get(text)
+    return await engine.execute(context(of), document, engine.coerce_variables(document, variables), variables)
 
 
 async def test_an_operation_runs_once_where_another_one_fails() -> None:
@@ -63,9 +69,9 @@ async def test_what_a_mutation_told_stays_where_a_later_one_fails() -> None:
 
 
 async def test_very_many_errors_are_told_in_part_whatever_fields_they_are_of() -> None:
-    text = " ".join(f"a{number}: limits {{ some }}" for number in range(MAX_TOLD + 7))
+    text = " ".join(f"a{number}: limits {{ some }}" for number in range(MAX_REPORTED_ERRORS + 7))
     told = await run(Watched(SCHEMA), f"{{ {text} panel {{ kin {{ path }} }} }}", world(Limits__some=lambda: "x"))
-    assert len(told.errors) == MAX_TOLD + 1
+    assert len(told.errors) == MAX_REPORTED_ERRORS + 1
     assert told.errors[-1].message == "7 more errors are not told"
 
 
@@ -121,22 +127,22 @@ async def test_what_is_selected_follows_the_variables_of_each_request() -> None:
 
 
 async def test_a_document_has_so_many_plans_and_no_more() -> None:
-    names = [f"v{n}" for n in range(MAX_PLANS.bit_length())]
+    names = [f"v{n}" for n in range(MAX_PLANS_PER_DOCUMENT.bit_length())]
     given = ", ".join(f"${name}: Boolean!" for name in names)
     text = f"query ({given}) {{ panel {{ __typename {' '.join(f'{n}: path @include(if: ${n})' for n in names)} }} }}"
     engine = Watched(SCHEMA)
     for number in range(2 ** len(names)):
         told = await run(engine, text, world(), **{name: bool(number >> n & 1) for n, name in enumerate(names)})
         assert len(told.data["panel"]) == 1 + number.bit_count()
-    assert len(DOCUMENTS.find(text).plans) == MAX_PLANS
-    assert engine.left == 2 ** len(names) - MAX_PLANS
+    assert len(DOCUMENTS.get(text).plans) == MAX_PLANS_PER_DOCUMENT
+    assert engine.left == 2 ** len(names) - MAX_PLANS_PER_DOCUMENT
 
 
 async def test_a_document_that_selects_very_much_is_left_to_graphql_core() -> None:
     engine = Watched(SCHEMA)
-    text = "{ panel { " + " ".join(f"a{n}: path" for n in range(MAX_SLOTS)) + " } }"
+    text = "{ panel { " + " ".join(f"a{n}: path" for n in range(MAX_FIELDS)) + " } }"
     told = await run(engine, text, world())
-    assert len(told.data["panel"]) == MAX_SLOTS
+    assert len(told.data["panel"]) == MAX_FIELDS
     assert engine.left == 1
 
 
@@ -145,13 +151,13 @@ async def test_a_plan_that_always_fails_is_given_up_for_a_while() -> None:
     engine = Watched(SCHEMA)
     engine._clock = lambda: now
     text = "{ panel { path } pace(pace: SLOW) }"
-    for _ in range(MAX_FAILURES):
+    for _ in range(MAX_PLAN_FAILURES):
         await run(engine, text, world(Query__panel=lambda: 7))
         assert engine.fault is not None
     engine.fault = None
     await run(engine, text, world(Query__panel=lambda: 7))
     assert engine.fault is None  # it was not tried
-    now += OFF_SECONDS
+    now += PLAN_DISABLED_SECONDS
     left = engine.left
     assert not (await run(engine, text, world())).errors
     assert engine.left == left
@@ -161,7 +167,7 @@ async def test_a_plan_that_fails_now_and_then_is_not_given_up() -> None:
     engine = Watched(SCHEMA)
     engine._clock = lambda: 0.0
     text = "{ meters { path } pace(pace: SLOW) }"
-    for _ in range(MAX_FAILURES):
+    for _ in range(MAX_PLAN_FAILURES):
         await run(engine, text, world(Query__meters=lambda: 7))
         left = engine.left
         await run(engine, text, world())
@@ -183,18 +189,20 @@ async def test_graphql_core_executes_only_so_many_documents_at_once() -> None:
             finally:
                 under_way -= 1
 
-    engine = Engine(SCHEMA, compile_at=1000)
+    engine = ExecutionEngine(SCHEMA, compile_at=1000)
     text = "{ panel { path } }"
-    told = await asyncio.gather(*[run(engine, text, Slow(SCHEMA, SEED, broken=ALL)) for _ in range(4 * FALLBACKS)])
+    told = await asyncio.gather(
+        *[run(engine, text, Slow(SCHEMA, SEED, broken=ALL)) for _ in range(4 * MAX_CONCURRENT_FALLBACKS)]
+    )
     assert all(one.data for one in told)
-    assert most == FALLBACKS
+    assert most == MAX_CONCURRENT_FALLBACKS
 
 
 async def test_a_document_is_compiled_at_its_second_use() -> None:
-    engine, text = Engine(SCHEMA), "{ panel { path unit } }"
+    engine, text = ExecutionEngine(SCHEMA), "{ panel { path unit } }"
     for used in (False, True, True):
         await run(engine, text, world())
-        assert bool(DOCUMENTS.find(text).plans) is used
+        assert bool(DOCUMENTS.get(text).plans) is used
 
 
 async def test_the_error_of_the_only_operation_needs_no_graphql_core() -> None:

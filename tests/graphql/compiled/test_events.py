@@ -14,19 +14,19 @@ from tests.graphql.compiled.running import GRAPHQL_CORE_LEAVES, NO_LIMITS
 from tests.graphql.compiled.scale import RATES, scale
 from tests.graphql.compiled.schema import schema
 from tests.graphql.compiled.world import World
-from wattgate.graphql.core.context import Context
-from wattgate.graphql.execution.compiled.engine import Engine, Plan
-from wattgate.graphql.execution.documents import Document, Documents, Invalid
+from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.execution.compiled.engine import ExecutionEngine, Plan
+from wattgate.graphql.execution.documents import Document, DocumentCache, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.transport.selection import at_once, by_graphql_core, selection_of
+from wattgate.graphql.transport.selection import build_immediate, build_selection, execute_with_graphql_core
 from wattgate.principal import Principal, Role
-from wattgate.realtime.subscriptions.subscription import NotAtOnce, Selection
+from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selection
 
 pytestmark = GRAPHQL_CORE_LEAVES
 SCALE = scale()
 SCHEMA = schema()
-ENGINE = Engine(SCHEMA, compile_at=1)
-DOCUMENTS = Documents(SCHEMA, NO_LIMITS)
+ENGINE = ExecutionEngine(SCHEMA, compile_at=1)
+DOCUMENTS = DocumentCache(SCHEMA, NO_LIMITS)
 
 
 def _world(seed: int, rate: float) -> World:
@@ -36,26 +36,26 @@ def _world(seed: int, rate: float) -> World:
 def _plan(document: Document, request: Request) -> Plan | None:
     """The plan of a subscription; None where it does not begin, because values are wrong."""
     try:
-        variables = ENGINE.variables(document, request.variables)
-        plan = ENGINE.compiled(document, variables)
+        variables = ENGINE.coerce_variables(document, request.variables)
+        plan = ENGINE.get_or_compile(document, variables)
         if plan is None:
             return None
-        (slot,) = plan.slots.values()
+        (slot,) = plan.fields.values()
         assert slot.field is not None
         get_argument_values(slot.field, slot.nodes[0].node, variables)
-    except (Invalid, GraphQLError):
+    except (InvalidRequest, GraphQLError):
         return None
     return plan
 
 
 def _payload(plan: Plan, seed: int, rate: float) -> Any:
     """What happened, of the type that the document's only field tells."""
-    (slot,) = plan.slots.values()
+    (slot,) = plan.fields.values()
     assert slot.field is not None
     return _world(seed, rate).values.of(slot.field.type, Random(seed), "event", "Subscription")
 
 
-def _executor(document: Document, request: Request, context: Context) -> Executor:
+def _executor(document: Document, request: Request, context: GraphQLContext) -> Executor:
     built = Executor.build(
         SCHEMA._schema,
         document.node,
@@ -69,21 +69,21 @@ def _executor(document: Document, request: Request, context: Context) -> Executo
 
 def _selection(document: Document, plan: Plan, request: Request, world: World) -> Selection:
     """How a connection has a payload told."""
-    variables = ENGINE.variables(document, request.variables)
+    variables = ENGINE.coerce_variables(document, request.variables)
     ((key, root),) = plan.roots.items()
-    context = Context(world, Principal(Role.SYSTEM))  # type: ignore[arg-type]
-    immediate = at_once(plan, key, variables)
+    context = GraphQLContext(world, Principal(Role.SYSTEM))  # type: ignore[arg-type]
+    immediate = build_immediate(plan, key, variables)
     planned = None if immediate else lambda payload: root(context, variables, payload)
-    return selection_of(key, immediate, planned, lambda: _executor(document, request, context))
+    return build_selection(key, immediate, planned, lambda: _executor(document, request, context))
 
 
 async def _told(selection: Selection, payload: Any) -> bytes:
-    if selection.at_once is not None:
+    if selection.execute_sync is not None:
         try:
-            return selection.at_once(payload)
-        except NotAtOnce:
+            return selection.execute_sync(payload)
+        except RequiresAsync:
             pass
-    return await selection.in_time(payload)
+    return await selection.execute_async(payload)
 
 
 def _in_order(told: bytes) -> Any:
@@ -97,15 +97,15 @@ async def test_an_event_is_told_as_graphql_core_tells_it(seed: int, rate: float)
     some = requests(SCHEMA._schema, Random(f"events {seed} {rate}"), subscriptions=True)
     planned = 0
     for number, request in enumerate(islice(some, SCALE.events)):
-        document = DOCUMENTS.find(request.text, request.operation)
+        document = DOCUMENTS.get(request.text, request.operation)
         plan = _plan(document, request)
         if plan is None:
             continue
         one, other = (_payload(plan, number, rate) for _ in range(2))
-        context = Context(_world(number, rate), Principal(Role.SYSTEM))  # type: ignore[arg-type]
+        context = GraphQLContext(_world(number, rate), Principal(Role.SYSTEM))  # type: ignore[arg-type]
         selection = _selection(document, plan, request, _world(number, rate))
         try:
-            expected = await by_graphql_core(_executor(document, request, context), one)
+            expected = await execute_with_graphql_core(_executor(document, request, context), one)
         except (
             TypeError
         ):  # of columns and the scalar JSON nothing is checked, and not all that is wrong has a form there
@@ -124,7 +124,7 @@ async def test_what_orjson_does_not_take_is_told_all_the_same(value: Any, text: 
     world = World(SCHEMA, 4, broken=broken)
     payload = world.values.row(SCHEMA._schema.type_map["Limits"], Random(4), "event")  # type: ignore[arg-type]
     request = Request(f"subscription {{ limitsSeen {text} }}", None, {})
-    document = DOCUMENTS.find(request.text)
+    document = DOCUMENTS.get(request.text)
     plan = _plan(document, request)
     assert plan is not None
     told = json.loads(await _told(_selection(document, plan, request, world), payload) + b"}")

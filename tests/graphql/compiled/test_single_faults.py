@@ -13,14 +13,14 @@ from tests.graphql.compiled.schema import schema
 from tests.graphql.compiled.types import LimitsRow, ProbeRow
 from tests.graphql.compiled.values import FAULTS, Fault
 from tests.graphql.compiled.world import World
-from wattgate.graphql.core.context import Context
-from wattgate.graphql.execution.documents import Documents
+from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.execution.documents import DocumentCache
 from wattgate.principal import Principal, Role
 
 pytestmark = GRAPHQL_CORE_LEAVES
 SCHEMA = schema()
 ENGINE = Watched(SCHEMA)
-DOCUMENTS = Documents(SCHEMA, NO_LIMITS)
+DOCUMENTS = DocumentCache(SCHEMA, NO_LIMITS)
 SEED = 4
 
 LEAVES = ["whole", "real", "flag", "text", "key", "colour", "pace", "at", "day", "serial", "price", "extra", "some"]
@@ -107,12 +107,12 @@ PLACES = {
 
 
 def _context(broken: Mapping[str, Fault]) -> Any:
-    return Context(World(SCHEMA, SEED, broken=broken), Principal(Role.SYSTEM))  # type: ignore[arg-type]
+    return GraphQLContext(World(SCHEMA, SEED, broken=broken), Principal(Role.SYSTEM))  # type: ignore[arg-type]
 
 
 async def _difference(text: str, broken: Mapping[str, Fault]) -> tuple[str | None, How, Any]:
     request = Request(text, None, {}, mutation=text.startswith("mutation"))
-    document = DOCUMENTS.find(text)
+    document = DOCUMENTS.get(text)
     expected = await by_graphql_core(SCHEMA, document.node, request, _context(broken))
     found, how = await by_engine(ENGINE, document, request, _context(broken))
     return difference(expected, found, mutation=request.mutation), how, (expected, found)

@@ -19,7 +19,7 @@ from graphql import (
 )
 
 from tests.graphql.compiled.types import ROWS, Colour, LimitsRow, MeterRow, ProbeRow, Raised, Speed
-from wattgate.db.wire_column import Column
+from wattgate.db.wire_column import WireColumn
 from wattgate.errors import Forbidden, NotFound
 from wattgate.graphql.core.fields import edge_of
 
@@ -174,7 +174,7 @@ class Values:
         count = 2 if self._broken else rng.choice((0, 1, 2, 2, 3))
         made = [self.of(type_, rng, f"{path}[{index}]", place) for index in range(count)]
         items = [one.error if isinstance(one, Raised) else one for one in made]
-        return Column(items) if path.endswith("column") else items
+        return WireColumn(items) if path.endswith("column") else items
 
     def row(self, type_: GraphQLObjectType, rng: Random, path: str) -> Any:
         """A row of the object type with all that is no edge."""

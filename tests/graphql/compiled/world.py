@@ -13,9 +13,9 @@ from graphql import GraphQLObjectType
 
 from tests.graphql.compiled.types import Counter, Raised
 from tests.graphql.compiled.values import Fault, Values
-from wattgate.enums import camel
+from wattgate.enums import to_camel_case
 from wattgate.errors import Conflict
-from wattgate.graphql.core.edge import Edge
+from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import Operation
 from wattgate.principal import Principal
@@ -43,7 +43,7 @@ class World:
         return await operation.resolver(self, **arguments)
 
     async def load(
-        self, edge: Edge, _principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
+        self, edge: EdgeField, _principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
     ) -> list[Any]:
         """What the gateway's runner does of an edge: call its loader, for somebody."""
         assert parents, f"{edge.load.__name__} was asked about nobody"
@@ -59,7 +59,7 @@ class World:
             return self._counter
         root = self._schema.query_type
         assert root is not None
-        return _out(self.values.of(root.fields[camel(name)].type, rng, path, f"Query.{name}"))
+        return _out(self.values.of(root.fields[to_camel_case(name)].type, rng, path, f"Query.{name}"))
 
     async def each(self, name: str, parents: list[Any], arguments: dict[str, Any]) -> list[Any]:
         """What an edge leads to from each parent. A wrong one is wrong for one parent, or fails as a whole."""

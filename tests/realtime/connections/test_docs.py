@@ -16,8 +16,8 @@ from tests.realtime.connections.conftest import OpenHouse
 from tests.support.live import LiveHouse
 from tests.support.socket import Socket, socket
 from wattgate.realtime.connections import limits
-from wattgate.realtime.connections.limits import Limits
-from wattgate.realtime.connections.protocol import MEANINGS, TABLE, Close, Do
+from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, TABLE, Action, CloseCode
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "realtime.md").read_text()
 UNITS = {"_per_second": "{:g} a second", "_seconds": "{:g} s", "_bytes": "{:,} bytes", "": "{:,}"}
@@ -38,12 +38,14 @@ def states() -> str:
     )
 
 
-def effect(of: Do | Close) -> str:
-    return f"close with {of.value}" if isinstance(of, Close) else of.value
+def effect(of: Action | CloseCode) -> str:
+    return f"close with {of.value}" if isinstance(of, CloseCode) else of.value
 
 
 def codes() -> str:
-    return table(["code", "meaning", "what to do"], *([str(code.value), *MEANINGS[code]] for code in Close))
+    return table(
+        ["code", "meaning", "what to do"], *([str(code.value), *CLOSE_CODE_MEANINGS[code]] for code in CloseCode)
+    )
 
 
 def bounds() -> str:
@@ -54,12 +56,12 @@ def bounds() -> str:
         for above, below in pairwise(body)
         if isinstance(above, ast.AnnAssign) and isinstance(above.target, ast.Name) and isinstance(below, ast.Expr)
     }
-    return table(["limit", "what it limits"], *([value(one.name), said[one.name]] for one in fields(Limits)))
+    return table(["limit", "what it limits"], *([value(one.name), said[one.name]] for one in fields(ConnectionLimits)))
 
 
 def value(name: str) -> str:
     unit = next(unit for ending, unit in UNITS.items() if name.endswith(ending))
-    return unit.format(getattr(Limits(), name))
+    return unit.format(getattr(ConnectionLimits(), name))
 
 
 @pytest.mark.parametrize("made", [states, codes, bounds])

@@ -11,11 +11,11 @@ from tests.realtime.connections.test_slow_readers import FILLING, READINGS
 from tests.realtime.test_server_sent_events import ASKED, Stream, stream
 from tests.support.live import LiveHouse, Settled, live_house
 from wattgate.realtime.connections.event_stream import HEARTBEAT_SECONDS
-from wattgate.realtime.connections.limits import Limits
+from wattgate.realtime.connections.limits import ConnectionLimits
 
 SHORT = READINGS.replace(FILLING, "")
 ALERTS = "subscription { alerts { alertId } }"
-LIMITS = Limits(held_messages=10)
+LIMITS = ConnectionLimits(max_backlog_messages=10)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ async def test_a_stream_that_is_not_taken_for_long_ends(house: LiveHouse) -> Non
     async with stream(house, **asking(READINGS, account(house), resource_id)) as one:
         await house.until(lambda: house.listening(resource_id) == 1)
         count = await fill(house, resource_id)
-        house.pass_time(LIMITS.slow_seconds + 0.25)
+        house.pass_time(LIMITS.slow_reader_seconds + 0.25)
         await house.quiet()  # nothing is left of it here, though the client has not noticed
         taken = [json.loads(line[6:]) for line in (await rest(one)).split("\n") if line.startswith("data: {")]
         assert len(taken) < count
@@ -109,10 +109,10 @@ async def test_a_stream_for_which_too_much_is_held_ends(house: LiveHouse) -> Non
     resource_id = await house.one.add_resource()
     query = f"subscription {{ alerts {{ alertId {' '.join(f'a{n}: alertId' for n in range(48))} }} }}"
     async with stream(house, **asking(query, account(house), resource_id)) as one:
-        await house.until(lambda: house.gateway.live.groups.count == 1)
+        await house.until(lambda: house.gateway.realtime.groups.count == 1)
         (slow,) = house.sessions
         sent = 0
-        while house.gateway.live.groups.count:  # it is held, then more than ten, and then it is over
+        while house.gateway.realtime.groups.count:  # it is held, then more than ten, and then it is over
             await house.alert(f"alert {sent}")
             sent += 1
             await asyncio.sleep(0 if slow._held is None else 0.001)

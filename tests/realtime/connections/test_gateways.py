@@ -13,14 +13,14 @@ from tests.support.live import NEVER, READINGS, LiveHouse, Settled, live_house
 from tests.support.redis_server import redis_server
 from tests.support.socket import socket
 from wattgate.clock import to_ms
-from wattgate.realtime.connections.connection_limits import LEASE_SECONDS, Seat
-from wattgate.realtime.connections.limits import Limits
+from wattgate.realtime.connections.connection_limits import SLOT_LEASE_SECONDS, ConnectionSlot
+from wattgate.realtime.connections.limits import ConnectionLimits
 
 
 @pytest.fixture
 async def gateways(open_gateway: OpenHouse) -> AsyncIterator[tuple[LiveHouse, LiveHouse]]:
     """Two gateways, with two seats for each account."""
-    limits = Limits(account_connections=2, ping_seconds=NEVER)
+    limits = ConnectionLimits(max_account_connections=2, ping_seconds=NEVER)
     async with open_gateway(limits=limits) as one, open_gateway(limits=limits) as other:
         yield one, other
 
@@ -64,10 +64,10 @@ async def test_the_seats_of_a_gateway_that_died_are_free_after_their_lease(
     here, dead = gateways
     bench, now = f"account:{here.one.account_id}", to_ms(here.hands.utc())
     async with here.socket() as first:
-        await dead.gateway.sockets._seats.take([Seat(bench, 2, "dead:1", now + 1_000)])
+        await dead.gateway.connections._slots.acquire([ConnectionSlot(bench, 2, "dead:1", now + 1_000)])
         for _ in range(2):
-            here.pass_time(LEASE_SECONDS * 0.6)
-            await here.gateway.sockets._keep_seats()
+            here.pass_time(SLOT_LEASE_SECONDS * 0.6)
+            await here.gateway.connections._renew_slots()
         async with here.socket() as second:
             await there(first, second)
             async with here.socket() as third:  # the first has kept its seat all the time, and is the oldest
@@ -77,7 +77,7 @@ async def test_the_seats_of_a_gateway_that_died_are_free_after_their_lease(
 
 async def test_while_redis_is_away_nobody_gives_way(settled: Settled, tmp_path: Path) -> None:
     async with redis_server(tmp_path) as server, AsyncExitStack() as stack:
-        limits = Limits(account_connections=1)
+        limits = ConnectionLimits(max_account_connections=1)
         house = await stack.enter_async_context(live_house(settled, redis_url=server.url, limits=limits))
         first = await stack.enter_async_context(house.socket())
         await server.kill()
@@ -94,7 +94,7 @@ async def test_an_event_stream_is_steered_by_requests_to_another_gateway(
     token = reserved.text
     caller = {"token": here.one.headers["account"]["token"]}
     async with stream(elsewhere, "GET", headers={TOKEN: token, **ASKED, **caller}) as one:
-        await elsewhere.until(lambda: elsewhere.gateway.sockets.count == 1)
+        await elsewhere.until(lambda: elsewhere.gateway.connections.count == 1)
         for operation_id in ("a", "b", "a"):  # one that runs is not begun again
             assert (await begin(here, token, operation_id, READINGS, ids=[resource_id])).status_code == 202
         await elsewhere.until(lambda: elsewhere.listening(resource_id) == 2)
@@ -132,6 +132,6 @@ async def test_a_drain_of_one_gateway_leaves_the_others_connections_alone(
 ) -> None:
     here, elsewhere = gateways
     async with here.socket() as one, elsewhere.socket() as other, socket(here.url) as third:
-        await here.gateway.sockets.drain(0)
+        await here.gateway.connections.drain(0)
         assert (await one.closed())[0] == (await third.closed())[0] == 4503
         await there(other)

@@ -14,9 +14,9 @@ from tests.support.live import NEVER, READINGS, LiveHouse, Settled
 from tests.support.socket import Socket, socket
 from wattgate.graphql.resolvers import tokens
 from wattgate.graphql.services.login import TOKEN_LIFETIME
-from wattgate.realtime.connections.limits import Limits
+from wattgate.realtime.connections.limits import ConnectionLimits
 
-CALM = Limits(ping_seconds=NEVER)
+CALM = ConnectionLimits(ping_seconds=NEVER)
 EXPIRED = {"type": "ping", "payload": {"expired": True, "graceSeconds": 25}}
 
 
@@ -162,30 +162,30 @@ async def test_a_password_does_not_expire(live: LiveHouse) -> None:
 async def test_a_token_whose_end_nobody_has_told_is_found_in_the_database(
     open_house: OpenHouse, settled: Settled
 ) -> None:
-    async with open_house(limits=Limits(recheck_seconds=0.05)) as house:
+    async with open_house(limits=ConnectionLimits(credential_recheck_seconds=0.05)) as house:
         lost = await house.one.add_token()
         async with house.socket(token=lost) as one, house.socket() as other:
             elsewhere = settled.one.gateway  # whose bus is no other's
-            caller = await elsewhere.authenticator.principal({"token": lost})
+            caller = await elsewhere.authenticator.authenticate({"token": lost})
             await elsewhere.runner.run(tokens.delete_token, caller, {})
             assert await one.closed() == (4403, "the credentials were revoked")
             await there(other)
 
 
 async def test_of_an_accounts_connections_the_oldest_gives_way(open_house: OpenHouse) -> None:
-    async with open_house(limits=Limits(account_connections=2)) as house:
+    async with open_house(limits=ConnectionLimits(max_account_connections=2)) as house:
         user, administrator = house.one.headers["account"], house.one.headers["administrator"]
         async with connected(house, user, administrator, user) as (first, stranger, second):
             async with connected(house, user) as (third,):
                 assert await first.closed() == (4509, "newer connections took its place")
                 await there(stranger, second, third)
-            await house.until(lambda: house.gateway.sockets.count == 2)
+            await house.until(lambda: house.gateway.connections.count == 2)
             async with connected(house, user) as (fourth,):  # the third has left its seat
                 await there(stranger, second, fourth)
 
 
 async def test_of_an_applications_connections_the_oldest_gives_way(open_house: OpenHouse) -> None:
-    async with open_house(limits=Limits(application_connections=3)) as house:
+    async with open_house(limits=ConnectionLimits(max_application_connections=3)) as house:
         one, other = house.one.headers, house.other.headers
         callers = one["account"], other["account"], one["application"], one["administrator"]
         async with connected(house, *callers) as (first, stranger, second, third):
@@ -195,7 +195,7 @@ async def test_of_an_applications_connections_the_oldest_gives_way(open_house: O
 
 
 async def test_event_streams_have_seats_as_sockets_do(open_house: OpenHouse) -> None:
-    async with open_house(limits=Limits(account_connections=1)) as house:
+    async with open_house(limits=ConnectionLimits(max_account_connections=1)) as house:
         resource_id, caller = await house.one.add_resource(), house.one.headers["account"]
         headers = {**caller, "Accept": "text/event-stream"}
         body = {"query": READINGS, "variables": {"ids": [resource_id]}}
@@ -208,22 +208,22 @@ async def test_event_streams_have_seats_as_sockets_do(open_house: OpenHouse) -> 
 
 
 async def test_credentials_without_an_account_have_a_seat_of_their_application_alone(open_house: OpenHouse) -> None:
-    async with open_house(limits=Limits(account_connections=1)) as house:
+    async with open_house(limits=ConnectionLimits(max_account_connections=1)) as house:
         async with connected(house, *[house.one.headers["application"]] * 3) as sockets:
             await there(*sockets)
 
 
 async def test_a_drain_closes_everybody_with_4503_and_returns_when_they_are_gone(open_house: OpenHouse) -> None:
     async with open_house() as house, connected(house, *[{}] * 5) as sockets, socket(house.url) as silent:
-        await house.gateway.sockets.drain(0.2)
-        assert house.gateway.sockets.count == 0
+        await house.gateway.connections.drain(0.2)
+        assert house.gateway.connections.count == 0
         for one in (*sockets, silent):
             assert await one.closed() == (4503, "the gateway goes away")
 
 
 async def test_whoever_comes_during_a_drain_is_sent_away_as_well(open_house: OpenHouse) -> None:
     async with open_house() as house, house.socket() as one:
-        draining = asyncio.create_task(house.gateway.sockets.drain(0.5))
+        draining = asyncio.create_task(house.gateway.connections.drain(0.5))
         async with house.socket() as other:
             assert (await other.closed())[0] == 4503
         assert (await one.closed())[0] == 4503
@@ -261,7 +261,7 @@ async def mute(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.St
 
 
 async def test_nothing_is_left_of_connections_that_have_gone(open_house: OpenHouse) -> None:
-    async with open_house(limits=Limits(account_connections=500)) as house:
+    async with open_house(limits=ConnectionLimits(max_account_connections=500)) as house:
         resource_ids = [await house.one.add_resource() for _ in range(3)]
         before = house.traces()
         for _ in range(4):

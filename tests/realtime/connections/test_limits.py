@@ -6,8 +6,8 @@ from websockets.exceptions import InvalidStatus
 from tests.realtime.connections.conftest import OpenHouse
 from tests.support.live import NEVER, LiveHouse
 from tests.support.socket import socket
-from wattgate.realtime.connections.limits import Limits
-from wattgate.realtime.connections.protocol import MEANINGS, Close
+from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, CloseCode
 
 
 async def test_whoever_does_not_say_who_it_is_in_time_is_closed_with_4408(open_house: OpenHouse) -> None:
@@ -23,7 +23,7 @@ async def test_whoever_does_not_say_who_it_is_in_time_is_closed_with_4408(open_h
 
 
 async def test_whoever_sends_too_many_messages_is_closed_with_4510(open_house: OpenHouse) -> None:
-    limits = Limits(messages=5, messages_per_second=0.001, ping_seconds=NEVER)
+    limits = ConnectionLimits(max_message_burst=5, max_messages_per_second=0.001, ping_seconds=NEVER)
     async with open_house(limits=limits) as house, house.socket() as one, house.socket() as other:
         for _ in range(4):
             await one.heard()
@@ -31,7 +31,7 @@ async def test_whoever_sends_too_many_messages_is_closed_with_4510(open_house: O
         for _ in range(2):
             await one.heard()
         await one.say(type="ping")
-        assert await one.closed() == (4510, MEANINGS[Close.TOO_MANY_MESSAGES][0])
+        assert await one.closed() == (4510, CLOSE_CODE_MEANINGS[CloseCode.TOO_MANY_MESSAGES][0])
         house.pass_time(1_000_000)
         for _ in range(5):  # no more are earned than may come at once
             await other.heard()

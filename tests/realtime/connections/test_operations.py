@@ -9,8 +9,8 @@ import pytest
 from tests.realtime.connections.conftest import OpenHouse
 from tests.support.live import READINGS, RESUMING, LiveHouse
 from tests.support.socket import Socket
-from wattgate.metrics import MESSAGES_SENT, MESSAGES_SENT_BYTES, TALLY_SECONDS, Tally
-from wattgate.realtime.connections.limits import Limits
+from wattgate.metrics import BATCH_SECONDS, MESSAGES_SENT, MESSAGES_SENT_BYTES, BatchedCounter
+from wattgate.realtime.connections.limits import ConnectionLimits
 
 TYPENAME = "{ __typename }"
 
@@ -175,7 +175,7 @@ async def test_an_id_that_is_in_use_closes_the_socket_with_4409(live: LiveHouse,
 
 
 async def test_a_connection_has_no_more_than_its_number_of_operations(open_house: OpenHouse) -> None:
-    async with open_house(limits=Limits(operations=2)) as house, house.socket() as one:
+    async with open_house(limits=ConnectionLimits(max_operations=2)) as house, house.socket() as one:
         resource_id = await house.one.add_resource()
         for operation_id in "abc":
             await one.subscribe(READINGS, operation_id, ids=[resource_id])
@@ -210,7 +210,7 @@ async def test_subscriptions_that_leave_parts_out_by_variables_are_told_each_wha
 
 
 async def test_what_is_told_is_counted_a_moment_later(open_house: OpenHouse) -> None:
-    def counted(tally: Tally) -> float:
+    def counted(tally: BatchedCounter) -> float:
         (found,) = tally.counter.collect()
         return found.samples[0].value
 
@@ -220,7 +220,7 @@ async def test_what_is_told_is_counted_a_moment_later(open_house: OpenHouse) -> 
             for each in (one, other):
                 await each.subscribe(READINGS, ids=[resource_id])
             await house.until(lambda: house.listening(resource_id) == 2)
-            await asyncio.sleep(TALLY_SECONDS + 0.1)  # what others were told is counted
+            await asyncio.sleep(BATCH_SECONDS + 0.1)  # what others were told is counted
             messages, size = counted(MESSAGES_SENT), counted(MESSAGES_SENT_BYTES)
             await house.tell(resource_id, 1, 2)
             payloads = [await each.payload() for each in (one, other) for _ in range(2)]

@@ -11,10 +11,10 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame
 from websockets.streams import StreamReader
 
-from wattgate.realtime.batches import Batches
+from wattgate.realtime.batches import RequestBatcher
 from wattgate.realtime.connections import frames
 from wattgate.realtime.connections.direct_wire import DirectWire
-from wattgate.realtime.timer_wheel import SLOT_SECONDS, Wheel
+from wattgate.realtime.timer_wheel import SLOT_SECONDS, TimerWheel
 
 RELIED_ON = {
     "connection_made": "f533ec93747c",
@@ -67,17 +67,17 @@ class Hand:
     """Something with deadlines: the next ones, and when it was visited."""
 
     def __init__(self, *deadlines: float) -> None:
-        self.slot: int | None = None
+        self.timer_slot: int | None = None
         self.deadlines = list(deadlines)
         self.visits: list[float] = []
 
-    def visit(self, now: float) -> float | None:
+    def on_timer(self, now: float) -> float | None:
         self.visits.append(now)
         return self.deadlines.pop(0) if self.deadlines else None
 
 
 class Broken(Hand):
-    def visit(self, now: float) -> float | None:
+    def on_timer(self, now: float) -> float | None:
         raise ValueError("a fault")
 
 
@@ -86,32 +86,32 @@ class Turned:
 
     def __init__(self) -> None:
         self.now = 1_000.0
-        self.wheel = Wheel(lambda: self.now)
+        self.wheel = TimerWheel(lambda: self.now)
 
     def to(self, now: float) -> None:
         self.now = now
-        self.wheel.turn()
+        self.wheel.advance()
 
 
 def test_nobody_is_visited_early_or_more_than_a_slot_late() -> None:
     turned = Turned()
     hands = {1_000 + tenth / 10: Hand() for tenth in range(1, 60)}
     for deadline, hand in hands.items():
-        turned.wheel.place(hand, deadline)
-    assert turned.wheel.placed == len(hands)
+        turned.wheel.schedule(hand, deadline)
+    assert turned.wheel.scheduled_count == len(hands)
     for step in range(1, 800):
         turned.to(1_000 + step / 100)
     for deadline, hand in hands.items():
         (visit,) = hand.visits
         assert deadline <= visit <= deadline + SLOT_SECONDS + 0.01
-    assert turned.wheel.placed == 0
+    assert turned.wheel.scheduled_count == 0
 
 
 def test_the_earliest_of_several_deadlines_counts_and_the_visit_says_the_next() -> None:
     turned, hand = Turned(), Hand(1_010.0)
     for deadline in (1_008.0, 1_004.0, 1_006.0):
-        turned.wheel.place(hand, deadline)
-    assert turned.wheel.placed == 1
+        turned.wheel.schedule(hand, deadline)
+    assert turned.wheel.scheduled_count == 1
     for now in range(1_001, 1_020):
         turned.to(now + 0.5)
     assert hand.visits == [1_004.5, 1_010.5]
@@ -119,21 +119,21 @@ def test_the_earliest_of_several_deadlines_counts_and_the_visit_says_the_next() 
 
 def test_one_that_was_removed_is_not_visited_and_may_be_removed_again() -> None:
     turned, hand = Turned(), Hand()
-    turned.wheel.place(hand, 1_001)
-    turned.wheel.remove(hand)
-    turned.wheel.remove(hand)
+    turned.wheel.schedule(hand, 1_001)
+    turned.wheel.cancel(hand)
+    turned.wheel.cancel(hand)
     turned.to(1_010)
     assert hand.visits == []
-    assert turned.wheel.placed == 0
+    assert turned.wheel.scheduled_count == 0
 
 
 def test_a_wheel_that_was_held_up_visits_each_once(caplog: pytest.LogCaptureFixture) -> None:
     turned, hand, late = Turned(), Hand(), Hand()
-    turned.wheel.place(Broken(), 1_000.5)
-    turned.wheel.place(hand, 1_001)
+    turned.wheel.schedule(Broken(), 1_000.5)
+    turned.wheel.schedule(hand, 1_001)
     turned.to(1_000_000)
     assert hand.visits == [1_000_000]
-    turned.wheel.place(late, 5)  # a deadline that is past already
+    turned.wheel.schedule(late, 5)  # a deadline that is past already
     turned.to(1_000_000.5)
     assert late.visits == [1_000_000.5]
     assert "a deadline ended by a fault" in caplog.text  # of the one that did not keep the others from being visited
@@ -148,10 +148,10 @@ async def test_what_is_asked_while_an_answer_is_under_way_is_asked_together() ->
         await go_on.wait()
         return [2 * number for number in numbers]
 
-    batches = Batches(double)
-    asked = [asyncio.create_task(batches.ask([0]))]
+    batches = RequestBatcher(double)
+    asked = [asyncio.create_task(batches.submit([0]))]
     await asyncio.sleep(0.01)
-    asked += [asyncio.create_task(batches.ask([number, number + 1])) for number in range(1, 4)]
+    asked += [asyncio.create_task(batches.submit([number, number + 1])) for number in range(1, 4)]
     asked[1].cancel()
     await asyncio.sleep(0.01)
     go_on.set()
@@ -166,7 +166,7 @@ async def test_an_error_is_that_of_all_who_asked_together_and_of_nobody_after_th
             raise ValueError("odd")
         return numbers
 
-    batches = Batches(refuse_odd)
-    together = await asyncio.gather(batches.ask([2]), batches.ask([1]), return_exceptions=True)
+    batches = RequestBatcher(refuse_odd)
+    together = await asyncio.gather(batches.submit([2]), batches.submit([1]), return_exceptions=True)
     assert [type(one) for one in together] == [ValueError, ValueError]
-    assert await batches.ask([4]) == [4]
+    assert await batches.submit([4]) == [4]

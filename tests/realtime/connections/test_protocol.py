@@ -8,15 +8,15 @@ from websockets.exceptions import ConnectionClosed
 from tests.support.live import LiveHouse
 from tests.support.socket import Socket, socket
 from wattgate.realtime.connections.protocol import (
-    MEANINGS,
+    CLOSE_CODE_MEANINGS,
     TABLE,
-    Close,
+    Action,
+    CloseCode,
     Complete,
     ConnectionInit,
-    Do,
+    ConnectionState,
     Ping,
     Pong,
-    State,
     Subscribe,
 )
 
@@ -33,36 +33,38 @@ ACKNOWLEDGEMENT = {"type": "connection_ack"}
 INIT = MESSAGES[ConnectionInit]
 MALFORMED = "no message"
 
-BEFORE: dict[State, list[Any]] = {
-    State.NEW: [],
-    State.AUTHENTICATING: [INIT],
-    State.CLOSED: [MALFORMED],
+BEFORE: dict[ConnectionState, list[Any]] = {
+    ConnectionState.NEW: [],
+    ConnectionState.AUTHENTICATING: [INIT],
+    ConnectionState.CLOSED: [MALFORMED],
 }
 """What brings a connection into a state, if the next message comes together with it."""
 
 CELLS = [pytest.param(state, kind, id=f"{state.value}-{kind.__name__}") for state, row in TABLE.items() for kind in row]
 
 
-async def follows(one: Socket, state: State, effect: Do | Close) -> None:
+async def follows(one: Socket, state: ConnectionState, effect: Action | CloseCode) -> None:
     """Look at what comes of a message: it is followed by the effect, and by nothing else."""
-    if isinstance(effect, Close) or effect is Do.IGNORE:  # what is ignored comes after a message that was malformed
+    if (
+        isinstance(effect, CloseCode) or effect is Action.IGNORE
+    ):  # what is ignored comes after a message that was malformed
         assert await one.rest() == []
         code, reason = await one.closed()
-        assert code == (Close.BAD_REQUEST if effect is Do.IGNORE else effect)
-        assert effect is Do.IGNORE or reason == MEANINGS[effect][0]
+        assert code == (CloseCode.BAD_REQUEST if effect is Action.IGNORE else effect)
+        assert effect is Action.IGNORE or reason == CLOSE_CODE_MEANINGS[effect][0]
         return
-    answers: dict[Do, list[dict[str, Any]]] = {
-        Do.AUTHENTICATE: [ACKNOWLEDGEMENT],
-        Do.START: [
+    answers: dict[Action, list[dict[str, Any]]] = {
+        Action.AUTHENTICATE: [ACKNOWLEDGEMENT],
+        Action.START: [
             {"type": "next", "id": "1", "payload": {"data": {"__typename": "Query"}}},
             {"type": "complete", "id": "1"},
         ],
-        Do.STOP: [],
-        Do.PONG: [PONG],
-        Do.HEAR: [],
+        Action.STOP: [],
+        Action.PONG: [PONG],
+        Action.MARK_ALIVE: [],
     }
     expected = answers[effect]
-    if state is State.AUTHENTICATING:
+    if state is ConnectionState.AUTHENTICATING:
         expected = [*expected, ACKNOWLEDGEMENT]
     assert [_without_cost(await one.hear()) for _ in expected] == expected
     assert await one.heard() == []
@@ -78,23 +80,23 @@ def _without_cost(message: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("state", "kind"), CELLS)
 async def test_each_message_in_each_state_has_the_effect_of_the_table(
-    live: LiveHouse, state: State, kind: type
+    live: LiveHouse, state: ConnectionState, kind: type
 ) -> None:
     async with socket(live.url, headers=live.one.headers["account"]) as one:
-        if state is State.READY:
+        if state is ConnectionState.READY:
             await one.init()
         one.say_at_once(*BEFORE.get(state, []), MESSAGES[kind])
         await follows(one, state, TABLE[state][kind])
 
 
 def test_the_table_has_a_cell_for_each_message_in_each_state() -> None:
-    assert set(TABLE) == set(State)
+    assert set(TABLE) == set(ConnectionState)
     for row in TABLE.values():
         assert set(row) == set(MESSAGES)
 
 
 def test_each_close_code_has_a_meaning() -> None:
-    assert set(MEANINGS) == set(Close)
+    assert set(CLOSE_CODE_MEANINGS) == set(CloseCode)
 
 
 SUBSCRIBE = '{"type": "subscribe", "id": "1", "payload": %s}'
@@ -191,7 +193,7 @@ async def test_a_pong_has_the_payload_of_its_ping(live: LiveHouse) -> None:
 @pytest.mark.parametrize("offered", [[], ["graphql-ws"], ["graphql-transport-w"], ["GRAPHQL-TRANSPORT-WS"]], ids=str)
 async def test_another_subprotocol_is_closed_with_4406(live: LiveHouse, offered: list[str]) -> None:
     async with socket(live.url, subprotocols=offered) as one:
-        assert await one.closed() == (4406, MEANINGS[Close.SUBPROTOCOL_NOT_ACCEPTABLE][0])
+        assert await one.closed() == (4406, CLOSE_CODE_MEANINGS[CloseCode.SUBPROTOCOL_NOT_ACCEPTABLE][0])
         assert one.connection.subprotocol is None
 
 

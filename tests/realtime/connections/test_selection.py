@@ -12,12 +12,12 @@ from msgspec import structs
 
 from tests.support.live import Settled
 from wattgate.enums import ReadingQuality
-from wattgate.graphql.execution.document_limits import DocumentLimits, parse, refusal
-from wattgate.graphql.transport.selection import selection_of
-from wattgate.graphql.transport.subscriptions import LiveService, Prepared, SubscriptionKey
-from wattgate.realtime.connections.protocol import Request
-from wattgate.realtime.events import LiveReading
-from wattgate.realtime.subscriptions.subscription import NotAtOnce
+from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
+from wattgate.graphql.transport.selection import build_selection
+from wattgate.graphql.transport.subscriptions import PreparedSubscription, SubscriptionKey, SubscriptionService
+from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.events import ReadingRecorded
+from wattgate.realtime.subscriptions.subscription import RequiresAsync
 
 LIMITS = DocumentLimits()
 FIELDS = ("resourceId", "field", "unit", "at", "value", "quality", "__typename")
@@ -25,7 +25,7 @@ CONDITIONS = ("true", "false", "$yes", "$no", "$unsaid")
 VARIABLES = {"$yes": "$yes: Boolean!", "$no": "$no: Boolean!", "$unsaid": "$unsaid: Boolean! = true"}
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 READINGS = st.builds(
-    LiveReading,
+    ReadingRecorded,
     resource_id=TEXTS,
     field=TEXTS,
     unit=TEXTS,
@@ -33,7 +33,7 @@ READINGS = st.builds(
     value=st.floats(allow_nan=False, allow_infinity=False),
     quality=st.sampled_from(ReadingQuality),
 )
-READING = LiveReading("resource", "POWER", "W", datetime(2026, 11, 1, tzinfo=UTC), 1.5, ReadingQuality.ACTUAL)
+READING = ReadingRecorded("resource", "POWER", "W", datetime(2026, 11, 1, tzinfo=UTC), 1.5, ReadingQuality.ACTUAL)
 
 
 @dataclass
@@ -99,7 +99,7 @@ def written(draw: st.DrawFn) -> str:
 
 def accepted(document: str) -> bool:
     """Whether a document keeps the gateway's bounds, such as that of 50 directives."""
-    return refusal(parse(document, LIMITS), LIMITS) is None
+    return limit_error(parse_document(document, LIMITS), LIMITS) is None
 
 
 def documents() -> st.SearchStrategy[str]:
@@ -117,31 +117,31 @@ def at_once(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def service(settled: Settled) -> LiveService:
-    return settled.one.gateway.service
+def service(settled: Settled) -> SubscriptionService:
+    return settled.one.gateway.subscription_service
 
 
-def subscription_key(service: LiveService, document: str, variables: dict[str, Any]) -> SubscriptionKey:
-    request = Request(document)
-    return SubscriptionKey.create(request, service.pipeline.document(request), variables)
+def subscription_key(service: SubscriptionService, document: str, variables: dict[str, Any]) -> SubscriptionKey:
+    request = OperationRequest(document)
+    return SubscriptionKey.create(request, service.pipeline.document_for(request), variables)
 
 
-def prepared(service: LiveService, document: str) -> tuple[Prepared, Any]:
+def prepared(service: SubscriptionService, document: str) -> tuple[PreparedSubscription, Any]:
     """A subscription as it is prepared, and how graphql-core executes it."""
     key = subscription_key(service, document, {"yes": True, "no": False})
-    made = service.prepared(key)
-    return made, selection_of(made.key, None, None, lambda: service.executor(key)).in_time
+    made = service.prepare_cached(key)
+    return made, build_selection(made.key, None, None, lambda: service.build_executor(key)).execute_async
 
 
 @settings(suppress_health_check=list(HealthCheck))
 @given(document=documents(), payloads=st.lists(READINGS, min_size=1, max_size=3))
 def test_a_selection_of_plain_fields_is_told_without_graphql_core_and_alike(
-    service: LiveService, document: str, payloads: list[LiveReading]
+    service: SubscriptionService, document: str, payloads: list[ReadingRecorded]
 ) -> None:
     made, in_time = prepared(service, document)
-    assert made.at_once is not None, document
+    assert made.immediate is not None, document
     for payload in payloads:
-        assert made.at_once(payload) == at_once(in_time(payload)), document
+        assert made.immediate(payload) == at_once(in_time(payload)), document
 
 
 STRANGE = [
@@ -167,19 +167,23 @@ STRANGE = [
     "strange", STRANGE, ids=lambda value: f"{type(value).__name__} {value}" if type(value) is not object else "object"
 )
 def test_a_payload_that_is_not_as_it_should_be_is_told_alike_or_left_to_graphql_core(
-    service: LiveService, name: str, strange: Any
+    service: SubscriptionService, name: str, strange: Any
 ) -> None:
     made, in_time = prepared(service, f'subscription {{ readings(resourceIds: ["a"]) {{ {" ".join(FIELDS)} }} }}')
-    assert made.at_once is not None
+    assert made.immediate is not None
     wrong = structs.replace(READING, **{name: strange})
     try:
-        told = made.at_once(wrong)
-    except NotAtOnce:
+        told = made.immediate(wrong)
+    except RequiresAsync:
         return
     assert told == at_once(in_time(wrong))
 
 
 @pytest.mark.parametrize(("selection", "plain"), [("alertId data", True), ("alertId alertType { name }", False)])
-def test_a_selection_with_an_edge_is_left_to_graphql_core(service: LiveService, selection: str, plain: bool) -> None:
-    made = service.prepared(subscription_key(service, f"subscription {{ alerts(since: null) {{ {selection} }} }}", {}))
-    assert (made.at_once is not None) is plain
+def test_a_selection_with_an_edge_is_left_to_graphql_core(
+    service: SubscriptionService, selection: str, plain: bool
+) -> None:
+    made = service.prepare_cached(
+        subscription_key(service, f"subscription {{ alerts(since: null) {{ {selection} }} }}", {})
+    )
+    assert (made.immediate is not None) is plain

@@ -8,14 +8,14 @@ from typing import Any
 from tests.realtime.connections.conftest import OpenHouse
 from tests.support.live import NEVER, LiveHouse
 from tests.support.socket import Socket, socket
-from wattgate.realtime.connections.limits import Limits
+from wattgate.realtime.connections.limits import ConnectionLimits
 
 FILLING = " ".join(f"a{number}: resourceId" for number in range(48))
 """What makes a payload some 2 KB, so that few of them fill what lies between a gateway and its client."""
 
 READINGS = f"subscription ($ids: [ID!]!) {{ readings(resourceIds: $ids) {{ field value {FILLING} }} }}"
 ALERTS = "subscription { alerts { alertId } }"
-LIMITS = Limits(ping_seconds=NEVER, held_messages=10, held_bytes=10**6)
+LIMITS = ConnectionLimits(ping_seconds=NEVER, max_backlog_messages=10, max_backlog_bytes=10**6)
 
 
 @asynccontextmanager
@@ -25,7 +25,7 @@ async def slow_reader(house: LiveHouse, resource_id: str) -> AsyncIterator[Socke
         await one.init(**house.one.headers["account"])
         await one.subscribe(ALERTS, "alerts")
         await one.subscribe(READINGS, "readings", ids=[resource_id])
-        await house.until(lambda: house.listening(resource_id) == 1 and house.gateway.live.groups.count == 2)
+        await house.until(lambda: house.listening(resource_id) == 1 and house.gateway.realtime.groups.count == 2)
         yield one
 
 
@@ -94,7 +94,7 @@ async def test_a_batch_of_readings_makes_nobody_slow(live: LiveHouse, resource_i
 
 
 async def test_one_that_is_cut_does_not_keep_an_event_from_those_after_it(open_house: OpenHouse) -> None:
-    async with open_house(limits=Limits(ping_seconds=NEVER, held_messages=1)) as house:
+    async with open_house(limits=ConnectionLimits(ping_seconds=NEVER, max_backlog_messages=1)) as house:
         resource_id = await house.one.add_resource()
         async with slow_reader(house, resource_id) as one, house.socket() as fast:
             await fast.subscribe(READINGS, ids=[resource_id])
@@ -125,7 +125,7 @@ async def test_more_alerts_than_may_wait_close_the_socket_with_4508(open_house: 
 
 
 async def test_more_bytes_than_may_wait_close_the_socket_with_4508(open_house: OpenHouse) -> None:
-    async with open_house(limits=Limits(ping_seconds=NEVER, held_bytes=7_000)) as house:
+    async with open_house(limits=ConnectionLimits(ping_seconds=NEVER, max_backlog_bytes=7_000)) as house:
         resource_id = await house.one.add_resource()
         async with slow_reader(house, resource_id) as one:
             await fill(house, resource_id)

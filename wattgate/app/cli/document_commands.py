@@ -6,26 +6,26 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from wattgate.app.cli.document_files import Fault, check, files_of, read
-from wattgate.app.cli.gateway_context import err, out, run, with_gateway
+from wattgate.app.cli.document_files import DocumentError, check_documents, find_files, read_documents
+from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
 from wattgate.app.server.factory import Gateway
 from wattgate.app.settings import Settings
-from wattgate.clock import iso
+from wattgate.clock import format_iso
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.execution.documents import Documents
+from wattgate.graphql.execution.documents import DocumentCache
 from wattgate.graphql.execution.pipeline import DOCUMENT_LIMITS
 from wattgate.graphql.resolvers import trusted_documents as resolvers
 from wattgate.principal import Principal, Role
 
 documents_app = typer.Typer(no_args_is_help=True, help="Manage the trusted GraphQL documents of an application.")
 
-Application = Annotated[str, typer.Option(help="ID of the application that owns the documents.")]
+ApplicationOption = Annotated[str, typer.Option(help="ID of the application that owns the documents.")]
 
 
 @documents_app.command("register")
 def register(
     path: Annotated[Path, typer.Argument(exists=True, help="A folder of documents and manifests, or one file.")],
-    application: Application,
+    application: ApplicationOption,
     dry_run: Annotated[bool, typer.Option(help="Check the documents and register nothing.")] = False,
 ) -> None:
     """Register the documents of a folder, so that clients can send their IDs instead of their texts.
@@ -38,16 +38,16 @@ def register(
     Example: wattgate documents register operations --application APPLICATION --dry-run
     """
 
-    async def work(gateway: Gateway) -> tuple[list[resolvers.NewDocument], list[Fault], Any]:
-        found = [one for file in files_of(path) for one in read(file)]
-        good, faults = check(found, Documents(gateway.schema, DOCUMENT_LIMITS))
+    async def work(gateway: Gateway) -> tuple[list[resolvers.NewDocument], list[DocumentError], Any]:
+        found = [one for file in find_files(path) for one in read_documents(file)]
+        good, faults = check_documents(found, DocumentCache(gateway.schema, DOCUMENT_LIMITS))
         if faults or dry_run or not good:
             return good, faults, None
-        return good, [], await _run(gateway, resolvers.register_documents, application, documents=good)
+        return good, [], await _run_operation(gateway, resolvers.register_documents, application, documents=good)
 
-    good, faults, registered = run(with_gateway(Settings(), work))
+    good, faults, registered = run_async(with_gateway(Settings(), work))
     for fault in faults:
-        err.print(f"{escape(fault.place)}: {escape(fault.message)}", soft_wrap=True)
+        err.print(f"{escape(fault.location)}: {escape(fault.message)}", soft_wrap=True)
     if faults:
         err.print(f"Faults: {len(faults)}. Nothing is registered.")
         raise typer.Exit(1)
@@ -61,31 +61,33 @@ def register(
 
 
 @documents_app.command("list")
-def list_documents(application: Application) -> None:
+def list_documents(application: ApplicationOption) -> None:
     """Print the registered documents: registration time, ID and names of the operations.
 
     Example: wattgate documents list --application APPLICATION
     """
-    for one in _system(resolvers.registered_documents, application):
-        out.print(f"{iso(one.created_at)}  {one.document_id}  {escape(one.name)}", soft_wrap=True, highlight=False)
+    for one in _run_as_system(resolvers.registered_documents, application):
+        out.print(
+            f"{format_iso(one.created_at)}  {one.document_id}  {escape(one.name)}", soft_wrap=True, highlight=False
+        )
 
 
 @documents_app.command("remove")
 def remove(
     document_id: Annotated[list[str], typer.Argument(help="IDs of documents, as `documents list` prints them.")],
-    application: Application,
+    application: ApplicationOption,
 ) -> None:
     """Remove documents. Gateways that have cached a document serve it for up to one more minute.
 
     Example: wattgate documents remove ID --application APPLICATION
     """
-    gone = _system(resolvers.remove_documents, application, document_ids=document_id)
+    gone = _run_as_system(resolvers.remove_documents, application, document_ids=document_id)
     out.print(f"Ids of documents removed: {gone}.")
 
 
 @documents_app.command("require")
 def require(
-    application: Application,
+    application: ApplicationOption,
     required: Annotated[
         bool, typer.Option("--require/--no-require", help="Reject or accept documents that are not registered.")
     ] = True,
@@ -96,13 +98,15 @@ def require(
 
     Example: wattgate documents require --application APPLICATION
     """
-    count = _system(resolvers.require_trusted_documents, application, required=required)
+    count = _run_as_system(resolvers.require_trusted_documents, application, required=required)
     out.print(f"Ids of documents: {count}. {'No others are' if required else 'Others are'} executed.")
 
 
-def _system(operation: Operation, application: str, **arguments: Any) -> Any:
-    return run(with_gateway(Settings(), lambda gateway: _run(gateway, operation, application, **arguments)))
+def _run_as_system(operation: Operation, application: str, **arguments: Any) -> Any:
+    return run_async(
+        with_gateway(Settings(), lambda gateway: _run_operation(gateway, operation, application, **arguments))
+    )
 
 
-async def _run(gateway: Gateway, operation: Operation, application: str, **arguments: Any) -> Any:
+async def _run_operation(gateway: Gateway, operation: Operation, application: str, **arguments: Any) -> Any:
     return await gateway.runner.run(operation, Principal(Role.SYSTEM, application_id=application), arguments)

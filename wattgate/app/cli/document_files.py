@@ -13,35 +13,35 @@ from typing import Any, Literal
 import msgspec
 from graphql import GraphQLError, OperationDefinitionNode
 
-from wattgate.graphql.execution.document_limits import parse
-from wattgate.graphql.execution.documents import Documents, Invalid
+from wattgate.graphql.execution.document_limits import parse_document
+from wattgate.graphql.execution.documents import DocumentCache, InvalidRequest
 from wattgate.graphql.execution.pipeline import DOCUMENT_LIMITS
-from wattgate.graphql.execution.trusted_documents import stored_id
+from wattgate.graphql.execution.trusted_documents import normalize_document_id
 from wattgate.graphql.resolvers.trusted_documents import NewDocument
 from wattgate.realtime.apq_store import digest_of, is_digest
 
-GRAPHQL = (".graphql", ".gql")
-MANIFEST = ".json"
+GRAPHQL_SUFFIXES = (".graphql", ".gql")
+MANIFEST_SUFFIX = ".json"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class DocumentError:
     """What is wrong, and where: a file, with line and column or the id of a manifest's entry."""
 
-    place: str
+    location: str
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class DocumentSource:
     """A document as it stands in a file, under an id of a manifest's own where it has one."""
 
-    place: str
+    location: str
     text: str
     document_id: str | None = None
 
 
-class _Entry(msgspec.Struct):
+class _ApolloEntry(msgspec.Struct):
     id: str
     body: str
 
@@ -49,83 +49,89 @@ class _Entry(msgspec.Struct):
 class _ApolloManifest(msgspec.Struct):
     format: Literal["apollo-persisted-query-manifest"]
     version: Literal[1]
-    operations: list[_Entry]
+    operations: list[_ApolloEntry]
 
 
-def files_of(path: Path) -> list[Path]:
+def find_files(path: Path) -> list[Path]:
     """The files of a folder that hold documents, in order; or the file itself."""
     if path.is_file():
         return [path]
-    return sorted(one for one in path.rglob("*") if one.suffix in (*GRAPHQL, MANIFEST) and one.is_file())
+    return sorted(
+        one for one in path.rglob("*") if one.suffix in (*GRAPHQL_SUFFIXES, MANIFEST_SUFFIX) and one.is_file()
+    )
 
 
-def read(file: Path) -> Iterator[Written | Fault]:
+def read_documents(file: Path) -> Iterator[DocumentSource | DocumentError]:
     """The documents of a file, and what cannot be read."""
     try:
         text = file.read_bytes().decode()
     except UnicodeDecodeError as error:
-        yield Fault(str(file), f"is not UTF-8: {error.reason} at byte {error.start}")
+        yield DocumentError(str(file), f"is not UTF-8: {error.reason} at byte {error.start}")
         return
-    if file.suffix != MANIFEST:
-        yield Written(str(file), text)
+    if file.suffix != MANIFEST_SUFFIX:
+        yield DocumentSource(str(file), text)
         return
     try:
-        yield from _entries(str(file), json.loads(text))
+        yield from _read_manifest(str(file), json.loads(text))
     except json.JSONDecodeError as error:
-        yield Fault(f"{file}:{error.lineno}:{error.colno}", f"is not JSON: {error.msg}")
+        yield DocumentError(f"{file}:{error.lineno}:{error.colno}", f"is not JSON: {error.msg}")
     except msgspec.ValidationError as error:
-        yield Fault(str(file), f"is no manifest of documents: {error}")
+        yield DocumentError(str(file), f"is no manifest of documents: {error}")
 
 
-def _entries(file: str, manifest: Any) -> Iterator[Written]:
+def _read_manifest(file: str, manifest: Any) -> Iterator[DocumentSource]:
     if isinstance(manifest, dict) and "format" in manifest:
         for one in msgspec.convert(manifest, _ApolloManifest).operations:
-            yield Written(f"{file}: {one.id}", one.body, one.id)
+            yield DocumentSource(f"{file}: {one.id}", one.body, one.id)
         return
     for document_id, text in msgspec.convert(manifest, dict[str, str]).items():
-        yield Written(f"{file}: {document_id}", text, document_id)
+        yield DocumentSource(f"{file}: {document_id}", text, document_id)
 
 
-def check(found: Iterable[Written | Fault], documents: Documents) -> tuple[list[NewDocument], list[Fault]]:
+def check_documents(
+    sources: Iterable[DocumentSource | DocumentError], documents: DocumentCache
+) -> tuple[list[NewDocument], list[DocumentError]]:
     """What can be registered, and all that is wrong. A document with an id of its own is known by its SHA-256 too."""
     good: dict[str, NewDocument] = {}
-    faults: list[Fault] = []
-    for written in found:
-        if isinstance(written, Fault):
+    faults: list[DocumentError] = []
+    for written in sources:
+        if isinstance(written, DocumentError):
             faults.append(written)
             continue
-        name, wrong = _checked(written, documents)
+        name, wrong = _check_document(written, documents)
         faults += wrong
         digest = digest_of(written.text)
-        own = digest if written.document_id is None else stored_id(written.document_id)
+        own = digest if written.document_id is None else normalize_document_id(written.document_id)
         if own is None:
-            faults.append(Fault(written.place, "is no id of a document"))
+            faults.append(DocumentError(written.location, "is no id of a document"))
         elif is_digest(own) and own != digest:
-            faults.append(Fault(written.place, f"is not the SHA-256 of its text, which is {digest}"))
+            faults.append(DocumentError(written.location, f"is not the SHA-256 of its text, which is {digest}"))
         elif own in good and good[own].text != written.text:
-            faults.append(Fault(written.place, f"is the id of another text too ({good[own].name})"))
+            faults.append(DocumentError(written.location, f"is the id of another text too ({good[own].name})"))
         else:
             good |= {one: NewDocument(one, written.text, name) for one in dict.fromkeys((digest, own))}
     return list(good.values()), faults
 
 
-def _checked(written: Written, documents: Documents) -> tuple[str, list[Fault]]:
+def _check_document(source: DocumentSource, documents: DocumentCache) -> tuple[str, list[DocumentError]]:
     """The names of a document's operations, and what is wrong with it."""
     try:
-        node = parse(written.text, DOCUMENT_LIMITS)
+        node = parse_document(source.text, DOCUMENT_LIMITS)
         operations = [one for one in node.definitions if isinstance(one, OperationDefinitionNode)]
         names = [one.name.value if one.name else None for one in operations]
         for name in names:
-            documents.find(written.text, name)
+            documents.get(source.text, name)
     except GraphQLError as error:
-        return "", [_fault(written, error)]
-    except Invalid as invalid:
-        return "", [_fault(written, error) for error in invalid.errors]
+        return "", [_to_document_error(source, error)]
+    except InvalidRequest as invalid:
+        return "", [_to_document_error(source, error) for error in invalid.errors]
     if not names:
-        return "", [Fault(written.place, "has no operation; fragments stand in the document that spreads them")]
+        return "", [
+            DocumentError(source.location, "has no operation; fragments stand in the document that spreads them")
+        ]
     return ", ".join(name or "unnamed" for name in names), []
 
 
-def _fault(written: Written, error: GraphQLError) -> Fault:
+def _to_document_error(written: DocumentSource, error: GraphQLError) -> DocumentError:
     where = "".join(f":{one.line}:{one.column}" for one in (error.locations or ())[:1])
-    return Fault(f"{written.place}{where}", error.message)
+    return DocumentError(f"{written.location}{where}", error.message)

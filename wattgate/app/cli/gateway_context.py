@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from wattgate.app.server.factory import Gateway, assemble
+from wattgate.app.server.factory import Gateway, build_gateway
 from wattgate.app.settings import Settings
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ err = Console(stderr=True)
 
 async def with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T]]) -> T:
     """Do something with a gateway's parts, and close what that opened."""
-    gateway = assemble(settings)
+    gateway = build_gateway(settings)
     try:
         async with gateway.bus:
             return await work(gateway)
@@ -25,6 +25,6 @@ async def with_gateway(settings: Settings, work: Callable[[Gateway], Awaitable[T
         await gateway.database.close()
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
+def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Do something asynchronous, and wait for it."""
     return asyncio.run(work)

@@ -11,36 +11,38 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
-from wattgate.app.cli.gateway_context import err, out, run, with_gateway
+from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
 from wattgate.app.cli.imports.network import import_network
 from wattgate.app.cli.imports.readings import import_csv
 from wattgate.app.cli.imports.tariffs import import_tariffs
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.transport.bulk import Refuse, Report
+from wattgate.graphql.transport.bulk import BulkReport, ReportRefusal
 from wattgate.principal import Principal, Role
 
-SHOWN_REFUSALS = 20
+MAX_SHOWN_REFUSALS = 20
 
 network_app = typer.Typer(no_args_is_help=True, help="Fill the registry of the meter network.")
 tariff_app = typer.Typer(no_args_is_help=True, help="Import tariffs and prices.")
 readings_app = typer.Typer(no_args_is_help=True, help="Import readings.")
 
-JsonLines = Annotated[
+JsonLinesArgument = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines file: one JSON object in each line.")
 ]
-Application = Annotated[str, typer.Option(help="ID of the application that owns the resources.")]
-OneResource = Annotated[str | None, typer.Option(help="Resource ID for all lines, if the file has no resourceId.")]
-Refused = Annotated[Path | None, typer.Option(help="File to write every rejected line number and its reason to.")]
+ApplicationOption = Annotated[str, typer.Option(help="ID of the application that owns the resources.")]
+ResourceOption = Annotated[str | None, typer.Option(help="Resource ID for all lines, if the file has no resourceId.")]
+RefusedFileOption = Annotated[
+    Path | None, typer.Option(help="File to write every rejected line number and its reason to.")
+]
 
 
 @readings_app.command("import")
 def readings_import(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV file with a header line.")],
-    application: Application,
-    resource: OneResource = None,
+    application: ApplicationOption,
+    resource: ResourceOption = None,
     time_zone: Annotated[str, typer.Option(help="IANA time zone of the column localTime.")] = "UTC",
-    refused: Refused = None,
+    refused: RefusedFileOption = None,
 ) -> None:
     """Record the readings of a CSV file of any size.
 
@@ -50,14 +52,17 @@ def readings_import(
 
     Example: wattgate readings import readings.csv --application APPLICATION --time-zone Europe/London
     """
-    zone, principal = _zone(time_zone), Principal(Role.SYSTEM, application_id=application)
+    zone, principal = _parse_zone(time_zone), Principal(Role.SYSTEM, application_id=application)
     work = partial(import_csv, principal=principal, resource_id=resource, zone=zone)
-    _import(file, refused, work, "readings recorded")
+    _run_import(file, refused, work, "readings recorded")
 
 
 @tariff_app.command("import")
 def tariff_import(
-    file: JsonLines, application: Application, resource: OneResource = None, refused: Refused = None
+    file: JsonLinesArgument,
+    application: ApplicationOption,
+    resource: ResourceOption = None,
+    refused: RefusedFileOption = None,
 ) -> None:
     """Set tariffs, and prices of dynamic tariffs, from a JSON Lines file of any size.
 
@@ -68,11 +73,13 @@ def tariff_import(
     Example: wattgate tariff import tariffs.jsonl --application APPLICATION
     """
     principal = Principal(Role.SYSTEM, application_id=application)
-    _import(file, refused, partial(import_tariffs, principal=principal, resource_id=resource), "tariffs and prices set")
+    _run_import(
+        file, refused, partial(import_tariffs, principal=principal, resource_id=resource), "tariffs and prices set"
+    )
 
 
 @network_app.command("import")
-def network_import(file: JsonLines, refused: Refused = None) -> None:
+def network_import(file: JsonLinesArgument, refused: RefusedFileOption = None) -> None:
     """Fill the registry of the meter network from a JSON Lines file of any size.
 
     Each line has a `kind`: meterPoint (mpxn, postcode, smetsVersion, eligible), device (eui, mpxn, deviceType,
@@ -82,25 +89,25 @@ def network_import(file: JsonLines, refused: Refused = None) -> None:
 
     Example: wattgate network import network.jsonl
     """
-    _import(file, refused, import_network, "records kept")
+    _run_import(file, refused, import_network, "records kept")
 
 
-class Import(Protocol):
+class FileImporter(Protocol):
     """Reads a file into the gateway; it is given what to tell refused lines to, and the bytes read so far."""
 
     def __call__(
-        self, file: BinaryIO, /, *, runner: Runner, refuse: Refuse, progress: Callable[[int], None]
-    ) -> Awaitable[Report]: ...
+        self, file: BinaryIO, /, *, runner: Runner, refuse: ReportRefusal, progress: Callable[[int], None]
+    ) -> Awaitable[BulkReport]: ...
 
 
-def _import(file: Path, refused: Path | None, work: Import, what: str) -> NoReturn:
+def _run_import(file: Path, refused: Path | None, importer: FileImporter, what: str) -> NoReturn:
     """Import a file, say how much of what was done, and end with 1 where a line was refused."""
-    report = run(_imported(file, refused, work))
+    report = run_async(_import_with_progress(file, refused, importer))
     out.print(f"{report.recorded:,} {what} from {report.lines:,} lines, {report.refused:,} refused")
     raise typer.Exit(1 if report.refused else 0)
 
 
-async def _imported(file: Path, refused: Path | None, work: Import) -> Report:
+async def _import_with_progress(file: Path, refused: Path | None, importer: FileImporter) -> BulkReport:
     """Import a file with a progress bar; the first refused lines are shown, all are written to `refused`."""
     size = await asyncio.to_thread(file.stat)
     columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
@@ -117,20 +124,20 @@ async def _imported(file: Path, refused: Path | None, work: Import) -> Report:
             told += 1
             if sink:
                 sink.write(f"{line}: {reason}\n")
-            if told <= SHOWN_REFUSALS:
+            if told <= MAX_SHOWN_REFUSALS:
                 bar.console.print(f"line {line}: {reason}", markup=False, highlight=False, soft_wrap=True)
-            elif told == SHOWN_REFUSALS + 1:
+            elif told == MAX_SHOWN_REFUSALS + 1:
                 bar.console.print("further refused lines are not shown; --refused FILE writes them all")
 
         def progress(done: int) -> None:
             bar.update(task, completed=done)
 
         return await with_gateway(
-            Settings(), lambda gateway: work(lines, runner=gateway.runner, refuse=refuse, progress=progress)
+            Settings(), lambda gateway: importer(lines, runner=gateway.runner, refuse=refuse, progress=progress)
         )
 
 
-def _zone(name: str) -> ZoneInfo:
+def _parse_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

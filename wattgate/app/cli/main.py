@@ -16,27 +16,27 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 
 from wattgate.app.cli.document_commands import documents_app
-from wattgate.app.cli.gateway_context import err, out, run, with_gateway
+from wattgate.app.cli.gateway_context import err, out, run_async, with_gateway
 from wattgate.app.cli.import_commands import network_app, readings_app, tariff_app
 from wattgate.app.cli.template_commands import template_app
 from wattgate.app.cli.watch import watch
 from wattgate.app.demo import live, seed
-from wattgate.app.demo.simulated_network import SimulatedNetwork
+from wattgate.app.demo.simulated_network import SimulatedMeterNetwork
 from wattgate.app.observability import logs
-from wattgate.app.observability.http_metrics import open_metrics_port
+from wattgate.app.observability.http_metrics import start_metrics_server
 from wattgate.app.server.factory import Gateway, create_app
 from wattgate.app.server.launcher import launch
-from wattgate.app.server.serving import listeners, serve
+from wattgate.app.server.serving import bind_sockets, serve
 from wattgate.app.settings import Settings, demo_settings
-from wattgate.app.workers.delivery_handlers import mail_channel
-from wattgate.app.workers.worker_process import work
+from wattgate.app.workers.delivery_handlers import create_smtp_channel
+from wattgate.app.workers.worker_process import run_worker
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.delivery.channels.smtp import SmtpChannel
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE
 from wattgate.errors import GatewayError, Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.execution.schema import build
+from wattgate.graphql.execution.schema import build_schema
 from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.principal import Principal, Role
 
@@ -99,24 +99,24 @@ def serve_gateway(
             "Several workers need Redis, through which events reach the subscribers of all: set WATTGATE_REDIS_URL."
         )
         raise typer.Exit(2)
-    if not run(_checked(settings)):
+    if not run_async(_is_schema_current(settings)):
         err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
-    logs.set_up(settings)
+    logs.configure_logging(settings)
     if workers > 1:
         raise typer.Exit(launch(settings, workers))
-    _serve(settings, create_app(settings))
+    _serve_in_process(settings, create_app(settings))
 
 
 @app.command("serve-one", hidden=True)
-def serve_one(channel: int, place: int) -> None:
+def serve_one(channel: int, worker_index: int) -> None:
     """Serve as one of several workers. Displays on a broker are the first one's: a broker knows one of that name."""
     settings = Settings()
-    if place > 0:
+    if worker_index > 0:
         settings = settings.model_copy(update={"mqtt_url": None})
-    logs.set_up(settings)
+    logs.configure_logging(settings)
     line = socket.socket(fileno=channel)
-    on = listeners(settings.host, settings.port, shared=True)
+    on = bind_sockets(settings.host, settings.port, shared=True)
     raise typer.Exit(serve(create_app(settings), settings, on, line))
 
 
@@ -130,12 +130,12 @@ def worker() -> None:
     Example: wattgate worker
     """
     settings = Settings()
-    if not run(_checked(settings)):
+    if not run_async(_is_schema_current(settings)):
         err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
-    logs.set_up(settings)
-    open_metrics_port(settings)
-    run(with_gateway(settings, lambda gateway: work(settings, gateway)))
+    logs.configure_logging(settings)
+    start_metrics_server(settings)
+    run_async(with_gateway(settings, lambda gateway: run_worker(settings, gateway)))
 
 
 @app.command()
@@ -150,7 +150,7 @@ def demo() -> None:
     DEMO_FOLDER.mkdir(exist_ok=True)
     settings = demo_settings(DEMO_FOLDER)
     with err.status("Preparing the demonstration: three homes with 13 months of readings"):
-        recorded = run(_prepare_demo(settings))
+        recorded = run_async(_prepare_demo(settings))
     base = f"http://{settings.host}:{settings.port}"
     out.print(f"[bold]wattgate demonstration[/] ({recorded:,} readings recorded)\n")
     table = Table.grid(padding=(0, 2))
@@ -160,13 +160,13 @@ def demo() -> None:
     table.add_row("GraphQL", f"{base}/graphql")
     table.add_row("REST", f"{base}{settings.base_path}")
     table.add_row("Log in as", f"{seed.USERNAME} / {seed.PASSWORD}")
-    table.add_row("Log in for templates as", f"{seed.EDITOR} / {seed.PASSWORD}")
+    table.add_row("Log in for templates as", f"{seed.EDITOR_USERNAME} / {seed.PASSWORD}")
     table.add_row("Application id", seed.APPLICATION_ID)
     table.add_row("Application (Basic)", f"{seed.APPLICATION_USERNAME}:{seed.APPLICATION_SECRET}")
     out.print(table)
     out.print("\nStop with Ctrl+C.")
-    logs.set_up(settings)
-    _serve(settings, create_app(settings, background=[live.run_meters], network=SimulatedNetwork))
+    logs.configure_logging(settings)
+    _serve_in_process(settings, create_app(settings, background=[live.run_meters], network=SimulatedMeterNetwork))
 
 
 @db_app.command("upgrade")
@@ -175,7 +175,7 @@ def db_upgrade() -> None:
 
     Example: wattgate db upgrade
     """
-    run(with_gateway(Settings(), lambda gateway: upgrade(gateway.database)))
+    run_async(with_gateway(Settings(), lambda gateway: upgrade(gateway.database)))
     out.print("The database is at this version's schema.")
 
 
@@ -192,7 +192,7 @@ def app_create(
     Example: wattgate app create "My app" --username my-app
     """
     arguments = {"name": name, "username": username, "culture_code": culture}
-    made = run(
+    made = run_async(
         with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments),
@@ -227,7 +227,7 @@ def user_create(
     Example: wattgate user create APPLICATION ada@example.org --name "Ada"
     """
     arguments = {"username": username, "password": password, "name": name, "administrator": administrator}
-    made = run(
+    made = run_async(
         with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
@@ -257,7 +257,7 @@ def oauth_client_create(
     Example: wattgate oauth-client create APPLICATION "Energy advice" --redirect-uri https://advice.example/callback
     """
     arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
-    made = run(
+    made = run_async(
         with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
@@ -278,7 +278,7 @@ def doctor() -> None:
     """
     settings = Settings()
     try:
-        current = run(_checked(settings))
+        current = run_async(_is_schema_current(settings))
     except (SQLAlchemyError, OSError) as error:
         err.print(f"[red]database[/]   does not answer: {error}", soft_wrap=True)
         raise typer.Exit(1) from None
@@ -290,14 +290,14 @@ def doctor() -> None:
         _check_redis(settings)
     if settings.mqtt_url is not None:
         _check_broker(settings)
-    channel = mail_channel(settings)
+    channel = create_smtp_channel(settings)
     if channel is not None:
         _check_mail_server(channel)
 
 
 def _check_redis(settings: Settings) -> None:
     try:
-        run(with_gateway(settings, lambda gateway: gateway.bus.check()))
+        run_async(with_gateway(settings, lambda gateway: gateway.bus.check()))
     except Unavailable as error:
         err.print(f"[red]Redis[/]   cannot be used: {escape(error.message)}", soft_wrap=True)
         raise typer.Exit(1) from None
@@ -307,7 +307,7 @@ def _check_redis(settings: Settings) -> None:
 def _check_broker(settings: Settings) -> None:
     mqtt = import_module("wattgate.app.workers.mqtt_intake")  # needs what is installed only where a broker is set
     try:
-        run(mqtt.check(settings))
+        run_async(mqtt.check_broker(settings))
     except mqtt.MqttError as error:
         err.print(f"[red]MQTT broker[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
@@ -316,7 +316,7 @@ def _check_broker(settings: Settings) -> None:
 
 def _check_mail_server(channel: SmtpChannel) -> None:
     try:
-        run(channel.check())
+        run_async(channel.check())
     except (SMTPException, OSError) as error:
         err.print(f"[red]mail server[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
@@ -345,7 +345,7 @@ def print_schema() -> None:
 
     Example: wattgate schema > schema.graphql
     """
-    print(build(OPERATIONS).as_str())  # noqa: T201 (plain text, for a file or a pipe)
+    print(build_schema(OPERATIONS).as_str())  # noqa: T201 (plain text, for a file or a pipe)
 
 
 async def _prepare_demo(settings: Settings) -> int:
@@ -353,21 +353,21 @@ async def _prepare_demo(settings: Settings) -> int:
 
     async def prepare(gateway: Gateway) -> int:
         await upgrade(gateway.database)
-        present = await seed.installed(gateway.runner)
+        present = await seed.list_installed_homes(gateway.runner)
         if not present:
-            await seed.install(gateway.runner)
-            present = await seed.installed(gateway.runner)
-        return await seed.fill(gateway.runner, present, utc_now())
+            await seed.install_demo(gateway.runner)
+            present = await seed.list_installed_homes(gateway.runner)
+        return await seed.fill_readings(gateway.runner, present, utc_now())
 
     return await with_gateway(settings, prepare)
 
 
-async def _checked(settings: Settings) -> bool:
+async def _is_schema_current(settings: Settings) -> bool:
     return await with_gateway(settings, lambda gateway: is_current(gateway.database))
 
 
-def _serve(settings: Settings, application: Starlette) -> NoReturn:
+def _serve_in_process(settings: Settings, application: Starlette) -> NoReturn:
     """Serve with this process until a signal comes."""
-    on = listeners(settings.host, settings.port)
-    open_metrics_port(settings)
+    on = bind_sockets(settings.host, settings.port)
+    start_metrics_server(settings)
     raise typer.Exit(serve(application, settings, on))

@@ -10,10 +10,10 @@ from rich.markup import escape
 
 from wattgate.app.cli.gateway_context import out
 from wattgate.delivery.templates.diagnostics import Finding, Severity
-from wattgate.delivery.templates.rendering import Source
-from wattgate.delivery.templates.report import Report, report
+from wattgate.delivery.templates.rendering import TemplateSource
+from wattgate.delivery.templates.report import RenderingReport, build_report
 
-COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+SEVERITY_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 template_app = typer.Typer(no_args_is_help=True, help="Check templates of alerts.")
 
@@ -42,44 +42,48 @@ def template_check(
 
     Example: wattgate template check mail.html --subject "High use" --text mail.txt --data sample.json
     """
-    source = Source(_read(file), subject, preheader, None if text is None else _read(text))
-    made = report(source, None if data is None else _object(data))
+    source = TemplateSource(_read_text(file), subject, preheader, None if text is None else _read_text(text))
+    made = build_report(source, None if data is None else _read_json_object(data))
     if as_json:
         told = {"ok": made.ok, "htmlBytes": made.html_bytes, "textBytes": made.text_bytes}
         print(json.dumps({**told, "findings": [asdict(one) for one in made.findings]}, indent=2))  # noqa: T201 (a pipe)
     else:
-        _tell(file, made)
+        _print_report(file, made)
     raise typer.Exit(0 if made.ok else 1)
 
 
-def _tell(file: Path, made: Report) -> None:
-    for one in made.findings:
+def _print_report(file: Path, template_report: RenderingReport) -> None:
+    for one in template_report.findings:
         out.print(
-            f"{escape(_where(file, one))} [{COLOURS[one.severity]}]{one.severity}[/] {escape(_said(one))}",
+            f"{escape(_format_location(file, one))} [{SEVERITY_COLOURS[one.severity]}]{one.severity}[/] "
+            f"{escape(_format_finding(one))}",
             soft_wrap=True,
         )
-    out.print(f"{len(made.findings)} findings; {made.html_bytes:,} bytes of HTML, {made.text_bytes:,} of text")
+    out.print(
+        f"{len(template_report.findings)} findings; {template_report.html_bytes:,} bytes of HTML, "
+        f"{template_report.text_bytes:,} of text"
+    )
 
 
-def _where(file: Path, one: Finding) -> str:
-    place = "" if one.line is None else f":{one.line}:{one.column}"
-    return f"{file}{place}:" if one.part == "html" else f"{one.part}{place}:"
+def _format_location(file: Path, finding: Finding) -> str:
+    place = "" if finding.line is None else f":{finding.line}:{finding.column}"
+    return f"{file}{place}:" if finding.part == "html" else f"{finding.part}{place}:"
 
 
-def _said(one: Finding) -> str:
-    return f"{one.message} ({one.hint}) {one.code}" if one.hint else f"{one.message} {one.code}"
+def _format_finding(finding: Finding) -> str:
+    return f"{finding.message} ({finding.hint}) {finding.code}" if finding.hint else f"{finding.message} {finding.code}"
 
 
-def _read(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise typer.BadParameter(f"{file} is not UTF-8") from None
 
 
-def _object(file: Path) -> dict[str, Any]:
+def _read_json_object(file: Path) -> dict[str, Any]:
     try:
-        told = json.loads(_read(file))
+        told = json.loads(_read_text(file))
     except json.JSONDecodeError as error:
         raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--data") from None
     if not isinstance(told, dict):

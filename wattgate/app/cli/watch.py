@@ -17,7 +17,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.typing import Subprotocol
 
-from wattgate.app.cli.gateway_context import err, run
+from wattgate.app.cli.gateway_context import err, run_async
 from wattgate.clock import utc_now
 from wattgate.realtime.backoff import Backoff
 
@@ -26,30 +26,30 @@ SUBSCRIPTION = """subscription ($resourceIds: [ID!]!, $since: String) {
   readings(resourceIds: $resourceIds, since: $since) { resourceId field at value unit quality }
 }"""
 
-ANSWER_WITHIN = 15.0
+ACKNOWLEDGE_SECONDS = 15.0
 """How many seconds a gateway may take to acknowledge a connection."""
 
-SILENCE = 35.0
+MAX_SILENCE_SECONDS = 35.0
 """After how many seconds without a message the link is taken for lost; a gateway pings every 20."""
 
-DISPLACED_FOR = 30.0
+DISPLACED_PAUSE_SECONDS = 30.0
 """How many seconds to stay away after newer connections of the account took the place of this one."""
 
-FORBIDDEN, DISPLACED = 4403, 4509
-FATAL = {4400, 4401, 4406, 4409, 4429}
+FORBIDDEN_CODE, DISPLACED_CODE = 4403, 4509
+FATAL_CODES = {4400, 4401, 4406, 4409, 4429}
 """Close codes that say that this client and the gateway do not understand each other."""
 
 
-class Refused(Exception):
+class FatalError(Exception):
     """It is of no use to try again; the message says why."""
 
 
-class Away(Exception):
+class TransientError(Exception):
     """The subscription has ended by an error that may pass; the message says which."""
 
 
 @dataclass(frozen=True)
-class Caller:
+class Credentials:
     """Who watches: a token, or a name and a password with, for an account, its application."""
 
     token: str | None = None
@@ -57,7 +57,7 @@ class Caller:
     password: str | None = None
     application: str | None = None
 
-    def payload(self) -> dict[str, str]:
+    def to_payload(self) -> dict[str, str]:
         """The credentials, as `connection_init` carries them."""
         if self.token is not None:
             return {"token": self.token}
@@ -75,16 +75,16 @@ class Watcher:
     def __init__(
         self,
         url: str,
-        caller: Caller,
+        caller: Credentials,
         resource_ids: list[str],
         *,
-        show: Callable[[dict[str, Any]], None],
-        tell: Callable[[str], None],
+        on_reading: Callable[[dict[str, Any]], None],
+        on_status: Callable[[str], None],
     ) -> None:
-        self._url = socket_url(url)
-        self._init = {"type": "connection_init", "payload": caller.payload()}
+        self._url = websocket_url(url)
+        self._init_message = {"type": "connection_init", "payload": caller.to_payload()}
         self._variables: dict[str, Any] = {"resourceIds": resource_ids, "since": None}
-        self._show, self._tell = show, tell
+        self._on_reading, self._on_status = on_reading, on_status
         self._backoff, self._failures = Backoff(1.0, 30.0), 0
 
     async def run(self) -> NoReturn:
@@ -92,42 +92,44 @@ class Watcher:
         while True:
             pause = 0.0
             try:
-                await self._follow()
+                await self._run_connection()
             except ConnectionClosed as closed:
-                pause, why = self._closed(closed)
+                pause, why = self._handle_close(closed)
             except InvalidStatus as refused:
                 why = f"the gateway answers with status {refused.response.status_code}"
                 if refused.response.status_code < 500:
-                    raise Refused(f"{self._url}: {why}") from None
-            except (OSError, TimeoutError, InvalidHandshake, Away) as failure:
+                    raise FatalError(f"{self._url}: {why}") from None
+            except (OSError, TimeoutError, InvalidHandshake, TransientError) as failure:
                 why = str(failure) or "no answer"
-            pause += self._backoff.seconds(self._failures)
+            pause += self._backoff.delay_seconds(self._failures)
             self._failures += 1
-            self._tell(f"lost: {why}; again in {pause:.1f} s")
+            self._on_status(f"lost: {why}; again in {pause:.1f} s")
             await asyncio.sleep(pause)
 
-    def _closed(self, closed: ConnectionClosed) -> tuple[float, str]:
+    def _handle_close(self, closed: ConnectionClosed) -> tuple[float, str]:
         """How long to stay away at least, and why."""
         if closed.rcvd is None:
             return 0.0, "the connection was cut"
         code, reason = closed.rcvd.code, closed.rcvd.reason
-        if code == FORBIDDEN:
-            raise Refused("the gateway does not accept these credentials, or accepts them no longer")
-        if code in FATAL:
-            raise Refused(f"the gateway does not understand this client ({code}{reason and ' ' + reason})")
-        if code == DISPLACED:
-            return DISPLACED_FOR, "displaced by newer connections of the account"
+        if code == FORBIDDEN_CODE:
+            raise FatalError("the gateway does not accept these credentials, or accepts them no longer")
+        if code in FATAL_CODES:
+            raise FatalError(f"the gateway does not understand this client ({code}{reason and ' ' + reason})")
+        if code == DISPLACED_CODE:
+            return DISPLACED_PAUSE_SECONDS, "displaced by newer connections of the account"
         return 0.0, f"the gateway has closed the connection ({code}{reason and ' ' + reason})"
 
-    async def _follow(self) -> NoReturn:
+    async def _run_connection(self) -> NoReturn:
         """One connection, until it ends by an exception."""
-        async with connect(self._url, subprotocols=[PROTOCOL], open_timeout=ANSWER_WITHIN, close_timeout=1) as socket:
+        async with connect(
+            self._url, subprotocols=[PROTOCOL], open_timeout=ACKNOWLEDGE_SECONDS, close_timeout=1
+        ) as socket:
             if socket.subprotocol != PROTOCOL:
-                raise Refused(f"{self._url} does not speak {PROTOCOL}")
-            await _say(socket, self._init)
-            while (await _hear(socket, ANSWER_WITHIN))["type"] != "connection_ack":
+                raise FatalError(f"{self._url} does not speak {PROTOCOL}")
+            await _send_message(socket, self._init_message)
+            while (await _receive_message(socket, ACKNOWLEDGE_SECONDS))["type"] != "connection_ack":
                 continue
-            await _say(
+            await _send_message(
                 socket,
                 {
                     "id": "watch",
@@ -135,78 +137,78 @@ class Watcher:
                     "payload": {"query": SUBSCRIPTION, "variables": self._variables},
                 },
             )
-            self._tell(f"connected to {self._url}")
+            self._on_status(f"connected to {self._url}")
             while True:
-                await self._take(socket, await _hear(socket, SILENCE))
+                await self._handle_message(socket, await _receive_message(socket, MAX_SILENCE_SECONDS))
 
-    async def _take(self, socket: ClientConnection, message: dict[str, Any]) -> None:
+    async def _handle_message(self, socket: ClientConnection, message: dict[str, Any]) -> None:
         match message["type"]:
             case "ping":
-                await _say(socket, {**message, "type": "pong"})
+                await _send_message(socket, {**message, "type": "pong"})
             case "next":
                 self._failures = 0
-                self._next(message["payload"])
+                self._handle_next(message["payload"])
             case "error":
-                self._ended(message["payload"])
+                self._raise_for_errors(message["payload"])
             case "complete":
-                raise Refused("the gateway has ended the subscription")
+                raise FatalError("the gateway has ended the subscription")
 
-    def _next(self, payload: dict[str, Any]) -> None:
+    def _handle_next(self, payload: dict[str, Any]) -> None:
         if payload.get("errors"):
-            self._ended(payload["errors"])
+            self._raise_for_errors(payload["errors"])
         extensions = payload.get("extensions") or {}
         self._variables["since"] = extensions.get("position", self._variables["since"])
         if extensions.get("recovered") is True:
-            self._tell("recovered: nothing was missed")
+            self._on_status("recovered: nothing was missed")
         elif extensions.get("recovered") is False:
-            self._tell("not recovered: readings may be missing before the next ones")
+            self._on_status("not recovered: readings may be missing before the next ones")
         reading = (payload.get("data") or {}).get("readings")
         if reading is not None:
-            self._show(reading)
+            self._on_reading(reading)
 
-    def _ended(self, errors: list[dict[str, Any]]) -> NoReturn:
+    def _raise_for_errors(self, errors: list[dict[str, Any]]) -> NoReturn:
         message = "; ".join(str(error.get("message")) for error in errors)
         if all((error.get("extensions") or {}).get("retryable") for error in errors):
-            raise Away(message)
-        raise Refused(message)
+            raise TransientError(message)
+        raise FatalError(message)
 
 
-async def _say(socket: ClientConnection, message: dict[str, Any]) -> None:
+async def _send_message(socket: ClientConnection, message: dict[str, Any]) -> None:
     await socket.send(json.dumps(message))
 
 
-async def _hear(socket: ClientConnection, within: float) -> dict[str, Any]:
+async def _receive_message(socket: ClientConnection, timeout_seconds: float) -> dict[str, Any]:
     """The next message. TimeoutError where none comes."""
     try:
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(timeout_seconds):
             message = json.loads(await socket.recv())
     except TimeoutError:
-        raise TimeoutError(f"no message for {within:.0f} s") from None
+        raise TimeoutError(f"no message for {timeout_seconds:.0f} s") from None
     except ValueError:
         message = None
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
-        raise Refused(f"the server does not speak {PROTOCOL}")
+        raise FatalError(f"the server does not speak {PROTOCOL}")
     return message
 
 
-def socket_url(url: str) -> str:
+def websocket_url(url: str) -> str:
     """Where the sockets of the gateway at an address are: at its path `/graphql` unless the address has a path."""
     parts = urlsplit(url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
     if scheme not in ("ws", "wss") or not parts.hostname:
-        raise Refused(f"{url} is not an address such as http://127.0.0.1:8000")
+        raise FatalError(f"{url} is not an address such as http://127.0.0.1:8000")
     return urlunsplit((scheme, parts.netloc, parts.path.rstrip("/") or "/graphql", "", ""))
 
 
-def line(reading: dict[str, Any], now: datetime) -> str:
+def format_reading(reading: dict[str, Any], now: datetime) -> str:
     """A reading for people: by the clock of this machine, and how old it is."""
     at = datetime.fromisoformat(reading["at"])
     value = str(reading["value"]).removesuffix(".0")
     told = f"{at.astimezone():%Y-%m-%d %H:%M:%S}  {reading['resourceId']}  {reading['field']:<9}"
-    return f"{told} {value:>12} {reading['unit']:<6} {age(now - at)}"
+    return f"{told} {value:>12} {reading['unit']:<6} {format_age(now - at)}"
 
 
-def age(span: timedelta) -> str:
+def format_age(span: timedelta) -> str:
     """How long ago something was, in the largest unit that is full."""
     seconds = int(span.total_seconds())
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
@@ -215,7 +217,7 @@ def age(span: timedelta) -> str:
     return f"{seconds} s"
 
 
-class Environment(BaseSettings):
+class WatchEnvironment(BaseSettings):
     """What may be known from the environment alone: a command line is seen by everyone on the machine."""
 
     model_config = SettingsConfigDict(env_prefix="WATTGATE_")
@@ -249,17 +251,21 @@ def watch(
         raise typer.BadParameter("give either a token or a user", param_hint="--token / --user")
     password = None
     if user is not None:
-        password = Environment().password or typer.prompt("Password", hide_input=True, err=True)
+        password = WatchEnvironment().password or typer.prompt("Password", hide_input=True, err=True)
 
     def show(reading: dict[str, Any]) -> None:
-        typer.echo(json.dumps(reading) if as_json else line(reading, utc_now()))
+        typer.echo(json.dumps(reading) if as_json else format_reading(reading, utc_now()))
 
     def tell(event: str) -> None:
         err.print(escape(event), highlight=False, soft_wrap=True)
 
     try:
-        run(Watcher(url, Caller(token, user, password, application), resources, show=show, tell=tell).run())
-    except Refused as refused:
+        run_async(
+            Watcher(
+                url, Credentials(token, user, password, application), resources, on_reading=show, on_status=tell
+            ).run()
+        )
+    except FatalError as refused:
         tell(str(refused))
         raise typer.Exit(1) from None
     except KeyboardInterrupt:

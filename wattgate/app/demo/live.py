@@ -7,8 +7,14 @@ from random import Random
 
 from strawberry import ID
 
-from wattgate.app.demo.seed import SYSTEM, Installed, ended, fill, installed
-from wattgate.app.demo.simulation import power
+from wattgate.app.demo.seed import (
+    SYSTEM_PRINCIPAL,
+    InstalledHome,
+    fill_readings,
+    last_half_hour_end,
+    list_installed_homes,
+)
+from wattgate.app.demo.simulation import simulate_power
 from wattgate.clock import utc_now
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.recording import record_readings
@@ -17,32 +23,32 @@ from wattgate.graphql.types import readings as types
 NETWORK_DELAY = timedelta(minutes=5)
 """How late the meter network delivers a half hour by itself; a catch-up has it at once."""
 
-SHORTEST, LONGEST = 2.0, 5.0
+MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 2.0, 5.0
 """Seconds between two power readings of the simulated meters."""
 
 
 async def run_meters(runner: Runner) -> None:
     """Send what the meters of the demonstration's homes measure, for as long as the gateway runs."""
-    present = await installed(runner)
+    present = await list_installed_homes(runner)
     pace, filled = Random(), datetime.min.replace(tzinfo=UTC)
     while True:
         now = utc_now()
         await _send_power(runner, present, now)
         delivered = now - NETWORK_DELAY
-        if filled < ended(delivered):
-            await fill(runner, present, delivered)
-            filled = ended(delivered)
-        await asyncio.sleep(pace.uniform(SHORTEST, LONGEST))
+        if filled < last_half_hour_end(delivered):
+            await fill_readings(runner, present, delivered)
+            filled = last_half_hour_end(delivered)
+        await asyncio.sleep(pace.uniform(MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS))
 
 
-async def _send_power(runner: Runner, present: list[Installed], now: datetime) -> None:
+async def _send_power(runner: Runner, present: list[InstalledHome], now: datetime) -> None:
     at = now.replace(microsecond=0)
     series = [
         types.NewReadings(
             resource_id=ID(home.resource_ids["electricity.consumption"]),
             field="POWER",
-            readings=[types.NewReading(at=at, value=Decimal(power(home.home.habits, at)))],
+            readings=[types.NewReading(at=at, value=Decimal(simulate_power(home.home.habits, at)))],
         )
         for home in present
     ]
-    await runner.run(record_readings, SYSTEM, {"series": series})
+    await runner.run(record_readings, SYSTEM_PRINCIPAL, {"series": series})

@@ -12,12 +12,12 @@ from wattgate.energy.meter_points import check_digit
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.devices import add_device
-from wattgate.graphql.resolvers.network_registry import record_in_registry
+from wattgate.graphql.resolvers.network_registry import store_registry_records
 from wattgate.graphql.types import devices as types
 from wattgate.principal import Principal
 
-COMMISSIONED = datetime(2024, 9, 17, 10, 30, tzinfo=UTC)
-SENSORS = {"ELEC": "electricity.consumption", "GAS": "gas.consumption"}
+COMMISSIONED_AT = datetime(2024, 9, 17, 10, 30, tzinfo=UTC)
+CLASSIFIER_BY_SENSOR = {"ELEC": "electricity.consumption", "GAS": "gas.consumption"}
 """The sensors of a display, by their protocol ids, and what they measure."""
 
 
@@ -32,7 +32,7 @@ def mprn(number: int) -> str:
     return f"{9_000_000_000 + number}"
 
 
-def mac(number: int) -> str:
+def display_mac(number: int) -> str:
     """The network address of a home's display."""
     return f"70B3D5{number:06X}"
 
@@ -40,18 +40,21 @@ def mac(number: int) -> str:
 async def add_meters(runner: Runner, system: Principal, number: int, postcode: str, *, gas: bool) -> None:
     """Put a home's meter points, devices and registers into the registry."""
     records: list[SQLModel] = [
-        *_meter(number, mpan(number), postcode, ("CHF", "ESME", "PPMID"), "electricity.consumption", "kWh")
+        *_meter_records(number, mpan(number), postcode, ("CHF", "ESME", "PPMID"), "electricity.consumption", "kWh")
     ]
     if gas:
-        records += _meter(number, mprn(number), postcode, ("GSME", "GPF"), "gas.consumption", "m3")
-    await runner.run(record_in_registry, system, {"records": records})
+        records += _meter_records(number, mprn(number), postcode, ("GSME", "GPF"), "gas.consumption", "m3")
+    await runner.run(store_registry_records, system, {"records": records})
 
 
 async def add_display_type(
     runner: Runner, system: Principal, add_device_type: Operation, type_ids: dict[str, str]
 ) -> str:
     """The kind of display that the homes have; its id."""
-    sensors = [types.NewTypeSensor(protocol_id=name, resource_type_id=ID(type_ids[SENSORS[name]])) for name in SENSORS]
+    sensors = [
+        types.NewTypeSensor(protocol_id=name, resource_type_id=ID(type_ids[CLASSIFIER_BY_SENSOR[name]]))
+        for name in CLASSIFIER_BY_SENSOR
+    ]
     given = types.NewDeviceType(
         description="In-home display", protocol=types.NewTypeProtocol(protocol="MQTT", sensors=sensors)
     )
@@ -62,10 +65,10 @@ async def add_display(runner: Runner, owner: Principal, device_type_id: str, num
     """The display of a home; its sensors feed the resources at the home's meter points."""
     given = types.NewDevice(
         device_type_id=ID(device_type_id),
-        hardware_id=mac(number),
+        hardware_id=display_mac(number),
         description="Display in the hall",
         hardware_ids=types.NewHardwareIds(
-            mac=mac(number),
+            mac=display_mac(number),
             eui=_eui(number, "PPMID"),
             mpan=mpan(number),
             mprn=mprn(number) if gas else None,
@@ -75,7 +78,9 @@ async def add_display(runner: Runner, owner: Principal, device_type_id: str, num
     await runner.run(add_device, owner, {"input": given})
 
 
-def _meter(number: int, mpxn: str, postcode: str, kinds: tuple[str, ...], classifier: str, unit: str) -> list[SQLModel]:
+def _meter_records(
+    number: int, mpxn: str, postcode: str, kinds: tuple[str, ...], classifier: str, unit: str
+) -> list[SQLModel]:
     devices = [
         NetworkDevice(
             eui=_eui(number, kind),
@@ -84,7 +89,7 @@ def _meter(number: int, mpxn: str, postcode: str, kinds: tuple[str, ...], classi
             manufacturer="Demonstration Metering",
             model=f"{kind}-2",
             firmware_version="02.14.01",
-            commissioned_at=COMMISSIONED,
+            commissioned_at=COMMISSIONED_AT,
         )
         for kind in kinds
     ]
@@ -99,5 +104,5 @@ def _meter(number: int, mpxn: str, postcode: str, kinds: tuple[str, ...], classi
 def _eui(number: int, kind: str) -> str:
     """The EUI-64 of a home's device; that of its display is made of its network address."""
     if kind == "PPMID":
-        return f"{mac(number)[:6]}FFFE{mac(number)[6:]}"
+        return f"{display_mac(number)[:6]}FFFE{display_mac(number)[6:]}"
     return f"00155E0000{('CHF', 'ESME', 'GSME', 'GPF').index(kind) + 1:02X}{number:04X}"

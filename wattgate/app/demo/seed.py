@@ -12,12 +12,12 @@ from strawberry import ID
 from wattgate.app.demo import network
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo import templates as demo_templates
-from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, half_hour
+from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, simulate_half_hour
 from wattgate.clock import EPOCH
 from wattgate.db.models import Resource
 from wattgate.enums import TariffKind
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.core.fields import edge_named
+from wattgate.graphql.core.fields import find_edge
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.core.scalars import Json
@@ -37,20 +37,20 @@ APPLICATION_ID = "b0f1b774-a586-4f72-9edd-27ead8aa7a8d"
 
 APPLICATION_USERNAME, APPLICATION_SECRET = "demo-app", "demo-secret"
 USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
-EDITOR = "editor@wattgate.example"
+EDITOR_USERNAME = "editor@wattgate.example"
 """The administrator who writes the templates; the password is the same."""
 
-SYSTEM = Principal(Role.SYSTEM, application_id=APPLICATION_ID)
+SYSTEM_PRINCIPAL = Principal(Role.SYSTEM, application_id=APPLICATION_ID)
 
 HISTORY = timedelta(days=396)
-OUTAGE_AGO, OUTAGE = timedelta(days=23, hours=7), timedelta(hours=6)
+OUTAGE_AGO, OUTAGE_DURATION = timedelta(days=23, hours=7), timedelta(hours=6)
 """The demonstration's gap: the meter network was away for six hours three weeks before the database was made."""
 
 ALERT_TYPE = "CM01"
 """The short code of the alert type of the demonstration."""
 
 STORAGE_START = "2014-01-06T00:00:00+00:00"
-BATCH = 10_000
+BATCH_READINGS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class DemoResource:
     unit: str
     source: str
     decimals: int
-    cost: bool = False
-    live: bool = False
+    is_cost: bool = False
+    has_live_power: bool = False
 
     def value(self, counted: HalfHour) -> Decimal:
         """The reading for half an hour, at the decimals that are stored."""
@@ -72,14 +72,14 @@ class DemoResource:
 
 
 RESOURCES = (
-    DemoResource("electricity.consumption", "electricity consumption", "kWh", "ELEC", 3, live=True),
-    DemoResource("electricity.consumption.cost", "electricity cost", "pence", "ELEC", 4, cost=True),
+    DemoResource("electricity.consumption", "electricity consumption", "kWh", "ELEC", 3, has_live_power=True),
+    DemoResource("electricity.consumption.cost", "electricity cost", "pence", "ELEC", 4, is_cost=True),
     DemoResource("gas.consumption", "gas consumption", "kWh", "GAS", 5),
-    DemoResource("gas.consumption.cost", "gas cost", "pence", "GAS", 4, cost=True),
+    DemoResource("gas.consumption.cost", "gas cost", "pence", "GAS", 4, is_cost=True),
     DemoResource("electricity.export", "active export", "kWh", "PWER_AEXP", 3),
 )
-ELECTRICITY = ("electricity.consumption", "electricity.consumption.cost")
-GAS = ("gas.consumption", "gas.consumption.cost")
+ELECTRICITY_CLASSIFIERS = ("electricity.consumption", "electricity.consumption.cost")
+GAS_CLASSIFIERS = ("gas.consumption", "gas.consumption.cost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class DemoHome:
     postal_code: str
     habits: Habits
     classifiers: tuple[str, ...]
-    electricity: Callable[[str], list[NewTariff]]
+    electricity_tariffs: Callable[[str], list[NewTariff]]
 
 
 HOMES = (
@@ -102,8 +102,8 @@ HOMES = (
         "Leeds",
         "LS6 3QT",
         Habits(seed=11, electricity=8.4, gas_heating=7.5, hot_water=5.5),
-        ELECTRICITY + GAS,
-        demo_tariffs.night_saver,
+        ELECTRICITY_CLASSIFIERS + GAS_CLASSIFIERS,
+        demo_tariffs.night_saver_tariffs,
     ),
     DemoHome(
         "Harbour Cottage",
@@ -112,8 +112,8 @@ HOMES = (
         "Whitby",
         "YO21 3PU",
         Habits(seed=23, electricity=10.6, solar=4.2),
-        (*ELECTRICITY, "electricity.export"),
-        demo_tariffs.standard,
+        (*ELECTRICITY_CLASSIFIERS, "electricity.export"),
+        demo_tariffs.standard_tariffs,
     ),
     DemoHome(
         "Flat 5, Mill Court",
@@ -122,25 +122,25 @@ HOMES = (
         "Leeds",
         "LS1 4AP",
         Habits(seed=37, electricity=5.1),
-        ELECTRICITY,
-        demo_tariffs.half_hourly,
+        ELECTRICITY_CLASSIFIERS,
+        demo_tariffs.half_hourly_tariffs,
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class InstalledHome:
     """A demonstration home as it stands in the database: its resources' ids by classifier."""
 
     home: DemoHome
     resource_ids: dict[str, str]
 
 
-async def install(runner: Runner) -> None:
+async def install_demo(runner: Runner) -> None:
     """Make the application, its people and their homes."""
     await runner.run(
         provisioning.create_application,
-        SYSTEM,
+        SYSTEM_PRINCIPAL,
         {
             "name": "wattgate demonstration",
             "application_id": APPLICATION_ID,
@@ -150,24 +150,26 @@ async def install(runner: Runner) -> None:
     )
     type_ids = {one.classifier: await _add_resource_type(runner, one) for one in RESOURCES}
     kind = await runner.run(
-        _named("add_virtual_entity_type"),
-        SYSTEM,
+        _find_operation("add_virtual_entity_type"),
+        SYSTEM_PRINCIPAL,
         {"input": home_types.NewVirtualEntityType(name="Home", description="A home with smart meters")},
     )
-    display_type_id = await network.add_display_type(runner, SYSTEM, _named("add_device_type"), type_ids)
+    display_type_id = await network.add_display_type(
+        runner, SYSTEM_PRINCIPAL, _find_operation("add_device_type"), type_ids
+    )
     users: dict[str, str] = {}
     for home in HOMES:
         if home.owner not in users:
             account = await runner.run(
                 provisioning.create_user,
-                SYSTEM,
+                SYSTEM_PRINCIPAL,
                 {"username": home.owner, "password": PASSWORD, "name": "Sam Demo"},
             )
             users[home.owner] = account.user_id
         await _add_home(runner, home, users[home.owner], kind.ve_type_id, type_ids)
         owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=users[home.owner])
         gas = bool(home.habits.gas_heating)
-        await network.add_meters(runner, SYSTEM, home.habits.seed, home.postal_code, gas=gas)
+        await network.add_meters(runner, SYSTEM_PRINCIPAL, home.habits.seed, home.postal_code, gas=gas)
         await network.add_display(runner, owner, display_type_id, home.habits.seed, gas=gas)
     await _add_content(runner)
     await _add_templates(runner)
@@ -179,40 +181,42 @@ async def send_alert(runner: Runner, user_id: str) -> None:
     given = alerts.NewAlert(
         user_id=ID(user_id), alert_type_id=ALERT_TYPE, channels=[alerts.Channel.INBOX], data=Json({"power": 5200})
     )
-    await runner.run(alert_resolvers.send_alert, SYSTEM, {"input": given})
+    await runner.run(alert_resolvers.send_alert, SYSTEM_PRINCIPAL, {"input": given})
 
 
-async def installed(runner: Runner) -> list[Installed]:
+async def list_installed_homes(runner: Runner) -> list[InstalledHome]:
     """The demonstration homes that the database has."""
-    entities = await runner.run(virtual_entities.virtual_entities, SYSTEM, {})
-    found = await runner.load(edge_named(home_types.VirtualEntity, "resources"), SYSTEM, entities, {})
+    entities = await runner.run(virtual_entities.virtual_entities, SYSTEM_PRINCIPAL, {})
+    found = await runner.load(find_edge(home_types.VirtualEntity, "resources"), SYSTEM_PRINCIPAL, entities, {})
     by_name = {home.name: home for home in HOMES}
     return [
-        Installed(by_name[entity.name], {one.classifier: one.resource_id for one in owned})
+        InstalledHome(by_name[entity.name], {one.classifier: one.resource_id for one in owned})
         for entity, owned in zip(entities, found, strict=True)
         if entity.name in by_name
     ]
 
 
-async def fill(runner: Runner, present: list[Installed], now: datetime, history: timedelta = HISTORY) -> int:
+async def fill_readings(runner: Runner, homes: list[InstalledHome], now: datetime, history: timedelta = HISTORY) -> int:
     """Record every half hour that has ended and is not there yet; how many readings that were."""
     recorded = 0
-    for home in present:
+    for home in homes:
         every = [
-            await runner.run(resources.resource, SYSTEM, {"resource_id": resource_id})
+            await runner.run(resources.resource, SYSTEM_PRINCIPAL, {"resource_id": resource_id})
             for resource_id in home.resource_ids.values()
         ]
         rows = [row for row in every if not row.cost_of]
-        last = await runner.load(edge_named(types.Resource, "last_time"), SYSTEM, rows, {})
-        starts = [one + HALF_HOUR if one else ended(now - history) for one in last]
-        counted = list(_counted(home.home.habits, min(starts), ended(now), outage=now - OUTAGE_AGO))
+        last = await runner.load(find_edge(types.Resource, "last_time"), SYSTEM_PRINCIPAL, rows, {})
+        starts = [one + HALF_HOUR if one else last_half_hour_end(now - history) for one in last]
+        counted = list(
+            _simulate_readings(home.home.habits, min(starts), last_half_hour_end(now), outage=now - OUTAGE_AGO)
+        )
         for row, start in zip(rows, starts, strict=True):
             series = next(one for one in RESOURCES if one.classifier == row.classifier)
             values = ((at, series.value(one)) for at, one in counted if at >= start)
-            while batch := list(islice(values, BATCH)):
+            while batch := list(islice(values, BATCH_READINGS)):
                 at, value = map(list, zip(*batch, strict=True))
                 given = reading_types.NewReadingColumns(resource_id=row.resource_id, at=at, value=value)
-                done = await runner.run(recording.record_reading_columns, SYSTEM, {"series": [given]})
+                done = await runner.run(recording.record_reading_columns, SYSTEM_PRINCIPAL, {"series": [given]})
                 recorded += done.recorded
         await _fill_prices(runner, rows, min(starts), now)
     return recorded
@@ -220,40 +224,40 @@ async def fill(runner: Runner, present: list[Installed], now: datetime, history:
 
 async def _fill_prices(runner: Runner, rows: list[Resource], start: datetime, now: datetime) -> None:
     """Set the prices of half-hourly tariffs from an instant on for as long as the demonstration may run."""
-    for tariff in await runner.load(edge_named(types.Resource, "tariff"), SYSTEM, rows, {}):
+    for tariff in await runner.load(find_edge(types.Resource, "tariff"), SYSTEM_PRINCIPAL, rows, {}):
         if tariff and tariff.kind is TariffKind.DYNAMIC:
             stop = now + demo_tariffs.PRICES_AHEAD
             since = max(start, tariff.valid_from)
-            await demo_tariffs.fill_prices(runner, SYSTEM, tariff.tariff_id, since, stop)
+            await demo_tariffs.fill_prices(runner, SYSTEM_PRINCIPAL, tariff.tariff_id, since, stop)
 
 
-def ended(now: datetime) -> datetime:
+def last_half_hour_end(now: datetime) -> datetime:
     """The end of the last half hour that is over."""
     return now - (now - EPOCH) % HALF_HOUR
 
 
-def _counted(
+def _simulate_readings(
     habits: Habits, start: datetime, stop: datetime, *, outage: datetime
 ) -> Iterator[tuple[datetime, HalfHour]]:
     """What a home's meters count in each half hour, but for the outage."""
     at = start
     while at < stop:
-        if not outage <= at < outage + OUTAGE:
-            yield at, half_hour(habits, at)
+        if not outage <= at < outage + OUTAGE_DURATION:
+            yield at, simulate_half_hour(habits, at)
         at += HALF_HOUR
 
 
 async def _add_resource_type(runner: Runner, series: DemoResource) -> str:
     energy = types.NewStorageField(
-        field_name="COST" if series.cost else "ENERGY",
+        field_name="COST" if series.is_cost else "ENERGY",
         unit=series.unit,
         datatype=f"fixedpoint({series.decimals})",
     )
     power = types.NewStorageField(field_name="POWER", unit="W", datatype="integer", negative=True)
-    storage = [_storage("regular", energy), *([_storage("irregular", power)] if series.live else [])]
+    storage = [_storage("regular", energy), *([_storage("irregular", power)] if series.has_live_power else [])]
     added = await runner.run(
         resources.add_resource_type,
-        SYSTEM,
+        SYSTEM_PRINCIPAL,
         {
             "input": types.NewResourceType(
                 name=series.name,
@@ -292,8 +296,8 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
             },
         )
         owned.append(home_types.OwnedResource(resource_id=added.resource_id))
-        for given in [] if series.cost else _tariffs(home, series, added.resource_id):
-            await runner.run(tariffs.set_tariff, SYSTEM, {"input": given})
+        for given in [] if series.is_cost else _tariffs(home, series, added.resource_id):
+            await runner.run(tariffs.set_tariff, SYSTEM_PRINCIPAL, {"input": given})
     entity = await runner.run(
         virtual_entities.add_virtual_entity,
         owner,
@@ -320,17 +324,17 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
 def _tariffs(home: DemoHome, series: DemoResource, resource_id: str) -> list[NewTariff]:
     match series.source:
         case "GAS":
-            return demo_tariffs.gas(resource_id)
+            return demo_tariffs.gas_tariffs(resource_id)
         case "PWER_AEXP":
-            return demo_tariffs.exported(resource_id)
+            return demo_tariffs.export_tariffs(resource_id)
         case _:
-            return home.electricity(resource_id)
+            return home.electricity_tariffs(resource_id)
 
 
 async def _add_content(runner: Runner) -> None:
     await runner.run(
-        _named("add_faq"),
-        SYSTEM,
+        _find_operation("add_faq"),
+        SYSTEM_PRINCIPAL,
         {
             "input": content.NewFaq(
                 reference="app",
@@ -347,8 +351,8 @@ async def _add_content(runner: Runner) -> None:
         },
     )
     await runner.run(
-        _named("add_alert_type"),
-        SYSTEM,
+        _find_operation("add_alert_type"),
+        SYSTEM_PRINCIPAL,
         {
             "input": alerts.NewAlertType(
                 name="High consumption", system_alert_type_id=ALERT_TYPE, description="More power than usual"
@@ -359,9 +363,9 @@ async def _add_content(runner: Runner) -> None:
 
 async def _add_templates(runner: Runner) -> None:
     """Add the mails of the alert type, and the administrator who may change them."""
-    editor = {"username": EDITOR, "password": PASSWORD, "name": "Robin Demo", "administrator": True}
-    await runner.run(provisioning.create_user, SYSTEM, editor)
-    kinds = await runner.run(_named("alert_types"), SYSTEM, {})
+    editor = {"username": EDITOR_USERNAME, "password": PASSWORD, "name": "Robin Demo", "administrator": True}
+    await runner.run(provisioning.create_user, SYSTEM_PRINCIPAL, editor)
+    kinds = await runner.run(_find_operation("alert_types"), SYSTEM_PRINCIPAL, {})
     for one in demo_templates.TEMPLATES:
         given = alerts.NewTemplate(
             alert_type_id=kinds[0].alert_type_id,
@@ -372,9 +376,9 @@ async def _add_templates(runner: Runner) -> None:
             preheader=one.preheader,
             html_template=one.html,
         )
-        await runner.run(templates.add_template, SYSTEM, {"input": given})
+        await runner.run(templates.add_template, SYSTEM_PRINCIPAL, {"input": given})
 
 
-def _named(name: str) -> Operation:
+def _find_operation(name: str) -> Operation:
     """An operation that an entity of the catalogue expands to."""
     return next(operation for operation in OPERATIONS if operation.name == name)

@@ -12,11 +12,11 @@ from zoneinfo import ZoneInfo
 
 LONDON = ZoneInfo("Europe/London")
 HALF_HOUR = timedelta(minutes=30)
-_POWER_STEP = 8  # seconds for which an appliance's draw stays the same
+_POWER_STEP_SECONDS = 8  # seconds for which an appliance's draw stays the same
 
 # Share of a day's electricity by hour of the wall clock: people at work, and people at home.
-_WEEKDAY = (3, 2, 2, 2, 2, 3, 5, 9, 7, 4, 3, 3, 4, 3, 3, 4, 6, 10, 13, 12, 11, 9, 7, 4)
-_WEEKEND = (4, 3, 2, 2, 2, 2, 3, 5, 8, 9, 8, 7, 8, 8, 7, 6, 7, 9, 11, 11, 10, 9, 7, 5)
+_WEEKDAY_SHARES = (3, 2, 2, 2, 2, 3, 5, 9, 7, 4, 3, 3, 4, 3, 3, 4, 6, 10, 13, 12, 11, 9, 7, 4)
+_WEEKEND_SHARES = (4, 3, 2, 2, 2, 2, 3, 5, 8, 9, 8, 7, 8, 8, 7, 6, 7, 9, 11, 11, 10, 9, 7, 5)
 _HEATING_HOURS = {6: 0.8, 7: 1.0, 8: 0.7, 16: 0.5, 17: 0.8, 18: 1.0, 19: 1.0, 20: 0.9, 21: 0.6}
 
 
@@ -46,11 +46,11 @@ class HalfHour:
 
 
 @lru_cache(maxsize=4096)
-def day_of(habits: Habits, day: date) -> tuple[HalfHour, ...]:
+def simulate_day(habits: Habits, day: date) -> tuple[HalfHour, ...]:
     """The 48 half hours of a day by the wall clock. Where clocks change, an hour is left out or looked up twice."""
     chance = Random(f"{habits.seed}:{day.isoformat()}")
-    shares = _WEEKEND if day.weekday() >= 5 else _WEEKDAY
-    total = habits.electricity * _season(day, warm=0.86, cold=1.16) * chance.uniform(0.85, 1.2)
+    shares = _WEEKEND_SHARES if day.weekday() >= 5 else _WEEKDAY_SHARES
+    total = habits.electricity * _seasonal_factor(day, warm=0.86, cold=1.16) * chance.uniform(0.85, 1.2)
     cloud = chance.uniform(0.15, 1.0)
     degrees_below = max(0.0, 16.0 - _temperature(day) - chance.gauss(0, 2.5))
     appliances = {chance.randrange(13, 45): chance.uniform(0.3, 0.9) for _ in range(chance.randrange(1, 4))}
@@ -58,7 +58,7 @@ def day_of(habits: Habits, day: date) -> tuple[HalfHour, ...]:
     for slot in range(48):
         hour = slot / 2
         used = total * shares[slot // 2] / sum(shares) / 2 * chance.lognormvariate(0, 0.22) + appliances.get(slot, 0)
-        made = _solar(habits.solar, day, hour) * cloud * chance.uniform(0.7, 1.0) / 2
+        made = _solar_power(habits.solar, day, hour) * cloud * chance.uniform(0.7, 1.0) / 2
         heat = habits.gas_heating * degrees_below / 15 * _HEATING_HOURS.get(slot // 2, 0.06) / 2
         water = habits.hot_water / 4 * chance.uniform(0.6, 1.4) if slot in (14, 15, 39, 43) else 0.0
         slots.append(
@@ -72,19 +72,19 @@ def day_of(habits: Habits, day: date) -> tuple[HalfHour, ...]:
     return tuple(slots)
 
 
-def half_hour(habits: Habits, start: datetime) -> HalfHour:
+def simulate_half_hour(habits: Habits, start: datetime) -> HalfHour:
     """What is counted in the half hour that begins at an instant."""
     local = start.astimezone(LONDON)
-    return day_of(habits, local.date())[local.hour * 2 + local.minute // 30]
+    return simulate_day(habits, local.date())[local.hour * 2 + local.minute // 30]
 
 
-def power(habits: Habits, at: datetime) -> int:
+def simulate_power(habits: Habits, at: datetime) -> int:
     """The net power at the meter in W; negative while more is exported than used.
 
     It moves around the mean of the half hour, with a kettle now and then.
     """
-    counted = half_hour(habits, at)
-    step = int(at.timestamp()) // _POWER_STEP
+    counted = simulate_half_hour(habits, at)
+    step = int(at.timestamp()) // _POWER_STEP_SECONDS
     chance = Random(f"{habits.seed}:{step}")
     kettle = 2300.0 if counted.used > 0.2 and chance.random() < 0.03 else 0.0
     used = counted.used * 2000 * chance.uniform(0.72, 1.22) + kettle
@@ -92,22 +92,22 @@ def power(habits: Habits, at: datetime) -> int:
     return round(used - made)
 
 
-def _season(day: date, *, warm: float, cold: float) -> float:
+def _seasonal_factor(day: date, *, warm: float, cold: float) -> float:
     """Between `cold` in mid January and `warm` in mid July."""
-    return (cold + warm) / 2 + (cold - warm) / 2 * _winter(day)
+    return (cold + warm) / 2 + (cold - warm) / 2 * _winter_factor(day)
 
 
 def _temperature(day: date) -> float:
     """The mean outdoor temperature of a day in degrees Celsius: 4.5 in mid January, 17 in mid July."""
-    return 10.75 - 6.25 * _winter(day)
+    return 10.75 - 6.25 * _winter_factor(day)
 
 
-def _winter(day: date) -> float:
+def _winter_factor(day: date) -> float:
     """1 in mid January, -1 in mid July."""
     return math.cos(2 * math.pi * (day.timetuple().tm_yday - 15) / 365.25)
 
 
-def _solar(peak: float, day: date, hour: float) -> float:
+def _solar_power(peak: float, day: date, hour: float) -> float:
     """The power in kW of panels under a clear sky at 52 degrees north, by the sun's elevation."""
     if not peak:
         return 0.0

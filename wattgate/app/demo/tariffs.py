@@ -19,54 +19,56 @@ from wattgate.graphql.types import tariffs as types
 from wattgate.principal import Principal
 
 LONDON = ZoneInfo("Europe/London")
-SINCE = datetime(2024, 4, 1, tzinfo=LONDON).astimezone(UTC)
-CHANGED = datetime(2026, 4, 1, tzinfo=LONDON).astimezone(UTC)
-VAT = Decimal(5)
+FIRST_VALID_FROM = datetime(2024, 4, 1, tzinfo=LONDON).astimezone(UTC)
+CHANGED_FROM = datetime(2026, 4, 1, tzinfo=LONDON).astimezone(UTC)
+VAT_PERCENT = Decimal(5)
 PRICES_AHEAD = timedelta(days=31)
 """The demonstration knows the prices of a month to come, so that it may run for as long."""
 
-_NIGHT, _PEAK = ("night", "23:30", "05:30", list(Weekday)), ("peak", "16:00", "19:00", list(Weekday)[:5])
+_NIGHT_BAND, _PEAK_BAND = ("night", "23:30", "05:30", list(Weekday)), ("peak", "16:00", "19:00", list(Weekday)[:5])
 
 
-def night_saver(resource_id: str) -> list[types.NewTariff]:
+def night_saver_tariffs(resource_id: str) -> list[types.NewTariff]:
     """Cheap at night and dear in the early evening of working days; the rates changed once."""
     return [
-        _tariff(resource_id, "Demo Night Saver", SINCE, "47.85", rate="26.19", bands=("7.62", "33.33")),
-        _tariff(resource_id, "Demo Night Saver", CHANGED, "51.24", rate="27.04", bands=("8.09", "35.71")),
+        _build_tariff(
+            resource_id, "Demo Night Saver", FIRST_VALID_FROM, "47.85", rate="26.19", bands=("7.62", "33.33")
+        ),
+        _build_tariff(resource_id, "Demo Night Saver", CHANGED_FROM, "51.24", rate="27.04", bands=("8.09", "35.71")),
     ]
 
 
-def standard(resource_id: str) -> list[types.NewTariff]:
+def standard_tariffs(resource_id: str) -> list[types.NewTariff]:
     """The same at all times; the rate changed once."""
     return [
-        _tariff(resource_id, "Demo Standard Variable", SINCE, "51.24", rate="25.06"),
-        _tariff(resource_id, "Demo Standard Variable", CHANGED, "54.75", rate="23.50"),
+        _build_tariff(resource_id, "Demo Standard Variable", FIRST_VALID_FROM, "51.24", rate="25.06"),
+        _build_tariff(resource_id, "Demo Standard Variable", CHANGED_FROM, "54.75", rate="23.50"),
     ]
 
 
-def half_hourly(resource_id: str) -> list[types.NewTariff]:
+def half_hourly_tariffs(resource_id: str) -> list[types.NewTariff]:
     """A price for each half hour."""
-    return [_tariff(resource_id, "Demo Half-Hourly", SINCE, "46.36", kind=TariffKind.DYNAMIC)]
+    return [_build_tariff(resource_id, "Demo Half-Hourly", FIRST_VALID_FROM, "46.36", kind=TariffKind.DYNAMIC)]
 
 
-def gas(resource_id: str) -> list[types.NewTariff]:
+def gas_tariffs(resource_id: str) -> list[types.NewTariff]:
     """The tariffs of a home's gas."""
-    return [_tariff(resource_id, "Demo Standard Variable", SINCE, "30.15", rate="5.94")]
+    return [_build_tariff(resource_id, "Demo Standard Variable", FIRST_VALID_FROM, "30.15", rate="5.94")]
 
 
-def exported(resource_id: str) -> list[types.NewTariff]:
+def export_tariffs(resource_id: str) -> list[types.NewTariff]:
     """What a home is paid for what it exports; no VAT is due on that."""
-    return [_tariff(resource_id, "Demo Export", SINCE, "0", rate="15", vat="0")]
+    return [_build_tariff(resource_id, "Demo Export", FIRST_VALID_FROM, "0", rate="15", vat="0")]
 
 
 async def fill_prices(runner: Runner, principal: Principal, tariff_id: str, start: datetime, stop: datetime) -> None:
     """Set the prices of a dynamic tariff for every half hour of a range."""
-    prices = _prices(start, stop)
+    prices = _simulate_prices(start, stop)
     while batch := list(islice(prices, tariffs.MAX_PRICES)):
         await runner.run(tariffs.set_tariff_prices, principal, {"tariff_id": tariff_id, "prices": batch})
 
 
-def price(at: datetime) -> Decimal:
+def simulate_price(at: datetime) -> Decimal:
     """The price of a half hour: dear in the evening, cheap at night, below zero in some windy ones."""
     local = at.astimezone(LONDON)
     hour, day = local.hour + local.minute / 60, (at - EPOCH).days
@@ -75,14 +77,14 @@ def price(at: datetime) -> Decimal:
     return round(Decimal(17 - 6 * cos(2 * pi * (hour - 2) / 24) - 14 * wind + evening), 2)
 
 
-def _prices(start: datetime, stop: datetime) -> Iterator[types.NewTariffPrice]:
+def _simulate_prices(start: datetime, stop: datetime) -> Iterator[types.NewTariffPrice]:
     at = start - (start - EPOCH) % HALF_HOUR
     while at < stop:
-        yield types.NewTariffPrice(at=at, rate=price(at))
+        yield types.NewTariffPrice(at=at, rate=simulate_price(at))
         at += HALF_HOUR
 
 
-def _tariff(
+def _build_tariff(
     resource_id: str,
     name: str,
     valid_from: datetime,
@@ -91,12 +93,12 @@ def _tariff(
     rate: str | None = None,
     bands: tuple[str, ...] = (),
     kind: TariffKind | None = None,
-    vat: str = str(VAT),
+    vat: str = str(VAT_PERCENT),
 ) -> types.NewTariff:
     terms: dict[str, Any] = {
         "bands": [
             types.NewTariffBand(name=band, rate=Decimal(its), weekdays=days, start=start, end=end)
-            for (band, start, end, days), its in zip((_NIGHT, _PEAK), bands, strict=False)
+            for (band, start, end, days), its in zip((_NIGHT_BAND, _PEAK_BAND), bands, strict=False)
         ],
         "rate": None if rate is None else Decimal(rate),
         "kind": kind or (TariffKind.TIME_OF_USE if bands else TariffKind.FLAT),

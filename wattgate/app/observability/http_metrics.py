@@ -12,16 +12,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wattgate.app.settings import Settings
 from wattgate.errors import Unavailable
-from wattgate.metrics import HTTP_SECONDS, summed, told
+from wattgate.metrics import HTTP_SECONDS, build_registry, render_metrics
 
 log = logging.getLogger(__name__)
 
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
-OTHER = "other"
+KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
+OTHER_LABEL = "other"
 """Any other method, and any path that no route has: a caller may send whatever it likes."""
 
 
-class Measured:
+class HttpMetricsMiddleware:
     """Measures each request until its answer is sent; an event stream is no request that takes long."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -45,33 +45,33 @@ class Measured:
             await self._app(scope, receive, watched)
         finally:
             if not streams:
-                method = scope["method"] if scope["method"] in METHODS else OTHER
-                seconds, route = perf_counter() - begun, route_of(scope)
+                method = scope["method"] if scope["method"] in KNOWN_METHODS else OTHER_LABEL
+                seconds, route = perf_counter() - begun, route_template(scope)
                 HTTP_SECONDS.labels(method, route, status).observe(seconds)
                 log.debug("%s %s was answered with %d in %.1f ms", method, route, status, seconds * 1000)
 
 
-def route_of(scope: Scope) -> str:
+def route_template(scope: Scope) -> str:
     """The template of the route that took a request, such as /api/v0-1/resource/{resourceId}."""
     route = scope.get("route")
     if route is None:
-        return OTHER
+        return OTHER_LABEL
     root: str = scope["root_path"].removeprefix(scope.get("app_root_path", ""))
     return root if isinstance(route, Mount) else root + str(route.path)
 
 
-async def metrics(request: Request) -> Response:
+async def metrics_endpoint(request: Request) -> Response:
     """What Prometheus asks for."""
-    content, media_type = told(request.headers.get("accept", ""))
+    content, media_type = render_metrics(request.headers.get("accept", ""))
     return Response(content, media_type=media_type)
 
 
-def on_the_gateways_port(settings: Settings) -> bool:
+def serves_metrics_on_main_port(settings: Settings) -> bool:
     """Whether /metrics stands beside the interface: in development, or where its port is the same."""
     return settings.environment == "development" or settings.metrics_port == settings.port
 
 
-def open_metrics_port(settings: Settings, folder: str | None = None) -> None:
+def start_metrics_server(settings: Settings, directory: str | None = None) -> None:
     """Serve the metrics on a port of their own where the settings name one, for as long as the process lives.
 
     `folder` is that of several processes, whose sum is told. Unavailable where the port cannot be had.
@@ -80,6 +80,6 @@ def open_metrics_port(settings: Settings, folder: str | None = None) -> None:
     if port is None or port == settings.port:
         return
     try:
-        start_http_server(port, host, summed(folder))
+        start_http_server(port, host, build_registry(directory))
     except OSError as error:
         raise Unavailable(f"cannot tell metrics on {host}, port {port}: {error.strerror}") from None

@@ -4,42 +4,44 @@ from dataclasses import dataclass
 
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock
-from wattgate.realtime.apq_store import LocalTexts, RedisTexts, Texts
+from wattgate.realtime.apq_store import ApqStore, LocalApqStore, RedisApqStore
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.realtime.bus.optional_commands import Presence
+from wattgate.realtime.bus.optional_commands import BestEffortRedis
 from wattgate.realtime.bus.redis import RedisBus
-from wattgate.realtime.connections.connection_limits import LocalSeats, Seats
-from wattgate.realtime.connections.redis_connection_limits import RedisSeats
-from wattgate.realtime.rate_limit.budgets import Buckets, LocalBuckets
-from wattgate.realtime.rate_limit.redis_budgets import RedisBuckets
-from wattgate.realtime.rate_limit.scopes import Allowance, Terms
-from wattgate.realtime.server_address import Address
+from wattgate.realtime.connections.connection_limits import ConnectionSlots, LocalConnectionSlots
+from wattgate.realtime.connections.redis_connection_limits import RedisConnectionSlots
+from wattgate.realtime.rate_limit.budgets import BucketStore, LocalBucketStore
+from wattgate.realtime.rate_limit.redis_budgets import RedisBucketStore
+from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits
+from wattgate.realtime.server_address import ServerAddress
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class ClusterState:
     """What the gateways keep together: their connections, what callers have spent, texts that clients name."""
 
-    seats: Seats
-    buckets: Buckets
-    texts: Texts
+    connection_slots: ConnectionSlots
+    rate_buckets: BucketStore
+    apq_store: ApqStore
 
 
-def shared_by(settings: Settings, clock: Clock) -> tuple[Bus, Shared]:
+def create_cluster_state(settings: Settings, clock: Clock) -> tuple[Bus, ClusterState]:
     """What joins the gateways, and what they keep together."""
-    buckets, texts = LocalBuckets(), LocalTexts()
+    buckets, texts = LocalBucketStore(), LocalApqStore()
     if settings.redis_url is None:
-        return MemoryBus(), Shared(LocalSeats(), buckets, texts)
-    bus = RedisBus(Address.at(settings.redis_url))
-    redis = Presence(bus.commands)
-    return bus, Shared(RedisSeats(bus.commands, clock), RedisBuckets(redis, buckets), RedisTexts(redis, texts))
+        return MemoryBus(), ClusterState(LocalConnectionSlots(), buckets, texts)
+    bus = RedisBus(ServerAddress.from_redis_url(settings.redis_url))
+    redis = BestEffortRedis(bus.client)
+    return bus, ClusterState(
+        RedisConnectionSlots(bus.client, clock), RedisBucketStore(redis, buckets), RedisApqStore(redis, texts)
+    )
 
 
-def terms(settings: Settings) -> Terms:
+def create_budget_limits(settings: Settings) -> BudgetLimits:
     """The budgets of the settings, where 0 sets no limit."""
     caller, application = (
         Allowance(capacity, capacity / settings.budget_seconds) if capacity else None
         for capacity in (settings.caller_budget, settings.application_budget)
     )
-    return Terms(caller, application)
+    return BudgetLimits(caller, application)

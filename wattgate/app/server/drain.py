@@ -17,7 +17,7 @@ class Drainable(Protocol):
         """Close all of them, evenly over that time, so that their clients come back elsewhere; until they are gone."""
 
 
-class NoSockets:
+class NoConnections:
     """Nothing is open beyond a request."""
 
     count = 0
@@ -34,14 +34,14 @@ class Readiness:
 
 
 @dataclass(frozen=True, slots=True)
-class Drain:
+class DrainTimeouts:
     """How long, in seconds: the pause in which a load balancer sees that this gateway is no longer ready, the closing
     of sockets, and everything together, in which requests may end."""
 
-    pause: float = 0.0
-    sockets: float = 0.0
-    limit: float = 25.0
+    pause_seconds: float = 0.0
+    close_seconds: float = 0.0
+    total_seconds: float = 25.0
 
     @classmethod
-    def of(cls, settings: Settings) -> "Drain":
+    def from_settings(cls, settings: Settings) -> "DrainTimeouts":
         return cls(settings.drain_pause, settings.drain_seconds, settings.drain_limit)

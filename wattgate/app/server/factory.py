@@ -18,55 +18,60 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.types import Lifespan
 
-from wattgate.app.observability.http_metrics import Measured, metrics, on_the_gateways_port
-from wattgate.app.observability.tracing import Tracing, tracing
+from wattgate.app.observability.http_metrics import HttpMetricsMiddleware, metrics_endpoint, serves_metrics_on_main_port
+from wattgate.app.observability.tracing import TracingBackend, create_tracing_backend
 from wattgate.app.server.auth import Authenticator
-from wattgate.app.server.cluster_state import shared_by, terms
+from wattgate.app.server.cluster_state import create_budget_limits, create_cluster_state
 from wattgate.app.server.drain import Readiness
-from wattgate.app.server.mail_outbox import outbox_pages
-from wattgate.app.server.middleware import BodyLimit, PlainPaths, Trace
-from wattgate.app.server.pages import pages
-from wattgate.app.server.unsubscribe_page import unsubscribing
+from wattgate.app.server.mail_outbox import outbox_routes
+from wattgate.app.server.middleware import BodyLimitMiddleware, PathNormalizationMiddleware, TraceIdMiddleware
+from wattgate.app.server.pages import page_routes
+from wattgate.app.server.unsubscribe_page import unsubscribe_route
 from wattgate.app.settings import Settings
-from wattgate.app.workers.alert_rules import Rules
+from wattgate.app.workers.alert_rules import AlertRuleWorker
 from wattgate.app.workers.catch_ups import run_catch_ups
-from wattgate.app.workers.deliveries import Deliveries
-from wattgate.app.workers.delivery_handlers import carriers, keeps_mail, links, sender
-from wattgate.app.workers.maintenance import run_upkeep
+from wattgate.app.workers.deliveries import DeliveryWorker
+from wattgate.app.workers.delivery_handlers import (
+    create_delivery_handlers,
+    create_links,
+    create_vapid,
+    is_mail_outbox_enabled,
+)
+from wattgate.app.workers.maintenance import run_maintenance
 from wattgate.clock import Clock, utc_now
 from wattgate.db.engine import Database
-from wattgate.db.identity.credentials import Identity
-from wattgate.db.meter_network import Networks, RegistryNetwork
+from wattgate.db.identity.credentials import CredentialLookup
+from wattgate.db.meter_network import MeterNetworkFactory, RegistryMeterNetwork
 from wattgate.db.migrate import is_current
 from wattgate.delivery.mail_addresses import AllowList
-from wattgate.delivery.outbound_policy import Outside
+from wattgate.delivery.outbound_policy import OutboundPolicy
 from wattgate.errors import Internal, Unavailable
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.execution.persisted_documents import Persisted
-from wattgate.graphql.execution.pipeline import Gate
-from wattgate.graphql.execution.schema import Schema, build
-from wattgate.graphql.execution.trusted_documents import StoredDocuments
-from wattgate.graphql.transport.http import Endpoint
-from wattgate.graphql.transport.sse import StreamEndpoint
-from wattgate.graphql.transport.subscriptions import LiveService
-from wattgate.graphql.transport.websocket import SocketEndpoint
+from wattgate.graphql.execution.persisted_documents import PersistedDocuments
+from wattgate.graphql.execution.pipeline import GraphQLPipeline
+from wattgate.graphql.execution.schema import Schema, build_schema
+from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore
+from wattgate.graphql.transport.http import GraphQLEndpoint
+from wattgate.graphql.transport.sse import EventStreamEndpoint
+from wattgate.graphql.transport.subscriptions import SubscriptionService
+from wattgate.graphql.transport.websocket import WebSocketEndpoint
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.connections.connection_registry import Sockets
-from wattgate.realtime.connections.event_streams import EventStreams
-from wattgate.realtime.connections.limits import Limits
-from wattgate.realtime.connections.live import Live
+from wattgate.realtime.connections.connection_registry import ConnectionRegistry
+from wattgate.realtime.connections.event_streams import EventStreamRegistry
+from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.connections.live import RealtimeRuntime
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.rate_limit.budgets import Budgets
-from wattgate.rest_compat.bulk_intake import TAKES
-from wattgate.rest_compat.error_responses import refusal, tell_http
-from wattgate.rest_compat.openapi import document
-from wattgate.rest_compat.routes import OPERATION_HEADER, routes
-from wattgate.tracer import NO_SPANS, Spans
+from wattgate.rest_compat.bulk_intake import BODY_READERS
+from wattgate.rest_compat.error_responses import error_response, http_error_response
+from wattgate.rest_compat.openapi import build_openapi_document
+from wattgate.rest_compat.routes import OPERATION_HEADER, build_routes
+from wattgate.tracer import NOOP_TRACER, Tracer
 
 log = logging.getLogger(__name__)
 
-Background = Callable[[Runner], Awaitable[None]]
+BackgroundTask = Callable[[Runner], Awaitable[None]]
 """Work that runs beside the requests for as long as the gateway does."""
 
 CORS_HEADERS = (
@@ -86,7 +91,7 @@ CORS_HEADERS = (
 READINGS_PATH = "/readings"
 """Where bulk intake has its place; its streams have no bound."""
 
-NOTIFICATION_BASE = "/ns"
+NOTIFICATION_BASE_PATH = "/ns"
 NOTIFICATION_PATHS = ("/alert", "/template", "/notification")
 """The notification system also stands under a base of its own, where published clients look for it."""
 
@@ -100,156 +105,163 @@ class Gateway:
     hub: Hub
     runner: Runner
     schema: Schema
-    gate: Gate
+    pipeline: GraphQLPipeline
     authenticator: Authenticator
-    service: LiveService
-    live: Live
+    subscription_service: SubscriptionService
+    realtime: RealtimeRuntime
     budgets: Budgets
-    documents: StoredDocuments
+    trusted_documents: TrustedDocumentStore
     readiness: Readiness = field(default_factory=Readiness)
 
     @property
-    def sockets(self) -> Sockets:
+    def connections(self) -> ConnectionRegistry:
         """The connections that stay."""
-        return self.live.sockets
+        return self.realtime.connections
 
 
-def assemble(
+def build_gateway(
     settings: Settings,
     *,
-    network: Networks = RegistryNetwork,
+    network: MeterNetworkFactory = RegistryMeterNetwork,
     clock: Clock = utc_now,
-    limits: Limits | None = None,
-    spans: Spans = NO_SPANS,
+    limits: ConnectionLimits | None = None,
+    tracer: Tracer = NOOP_TRACER,
 ) -> Gateway:
     """Make the parts that the settings ask for. Nothing is connected yet.
 
     The limits of connections are those of the settings, unless others are given.
     """
-    database = Database(settings.database_url, pool_size=settings.database_pool_size, spans=spans)
-    bus, shared = shared_by(settings, clock)
-    budgets = Budgets(terms(settings), shared.buckets)
+    database = Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer)
+    bus, shared = create_cluster_state(settings, clock)
+    budgets = Budgets(create_budget_limits(settings), shared.rate_buckets)
     runner = Runner(
         database,
         bus,
         network=network,
         clock=clock,
-        spans=spans,
-        outside=_outside(settings),
+        tracer=tracer,
+        outbound_policy=_outbound_policy(settings),
     )
-    schema = build(OPERATIONS, hides=settings.environment == "production")
-    documents = StoredDocuments(runner)
-    gate = Gate(
+    schema = build_schema(OPERATIONS, hides=settings.environment == "production")
+    documents = TrustedDocumentStore(runner)
+    gate = GraphQLPipeline(
         schema,
         runner,
-        persisted=Persisted(documents, shared.texts),
+        persisted_documents=PersistedDocuments(documents, shared.apq_store),
         budgets=budgets,
-        time_limit=settings.operation_seconds,
+        time_limit_seconds=settings.operation_seconds,
         clock=clock,
     )
-    identity = Identity(database)
+    identity = CredentialLookup(database)
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
-    service = LiveService(gate, schema, runner, OPERATIONS, authenticator.principal, identity.ended, clock)
+    service = SubscriptionService(
+        gate, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
+    )
     return Gateway(
         database=database,
         bus=bus,
         hub=hub,
         runner=runner,
         schema=schema,
-        gate=gate,
+        pipeline=gate,
         authenticator=authenticator,
-        service=service,
-        live=Live(hub, bus, shared.seats, service, limits or _limits(settings)),
+        subscription_service=service,
+        realtime=RealtimeRuntime(hub, bus, shared.connection_slots, service, limits or _connection_limits(settings)),
         budgets=budgets,
-        documents=documents,
+        trusted_documents=documents,
     )
 
 
-def _outside(settings: Settings) -> Outside:
-    vapid = sender(settings)
-    return Outside(settings.reach, vapid.public_key if vapid else None, AllowList.of(settings.test_addresses))
+def _outbound_policy(settings: Settings) -> OutboundPolicy:
+    vapid = create_vapid(settings)
+    return OutboundPolicy(
+        settings.egress_policy, vapid.public_key if vapid else None, AllowList.from_texts(settings.test_addresses)
+    )
 
 
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        account_connections=settings.max_account_connections,
-        application_connections=settings.max_application_connections,
+def _connection_limits(settings: Settings) -> ConnectionLimits:
+    return ConnectionLimits(
+        max_account_connections=settings.max_account_connections,
+        max_application_connections=settings.max_application_connections,
     )
 
 
 def create_app(
     settings: Settings,
     *,
-    background: Sequence[Background] = (),
-    network: Networks = RegistryNetwork,
+    background: Sequence[BackgroundTask] = (),
+    network: MeterNetworkFactory = RegistryMeterNetwork,
     clock: Clock = utc_now,
-    limits: Limits | None = None,
+    limits: ConnectionLimits | None = None,
 ) -> Starlette:
     """The gateway as an ASGI application."""
-    traces = tracing()
-    gateway = assemble(settings, network=network, clock=clock, limits=limits, spans=traces)
-    traces.watch(gateway.database.pooled.sync_engine)
-    authenticate = gateway.authenticator.principal
-    http = Endpoint(gateway.gate, authenticate, ide=settings.environment == "development")
-    streams = EventStreams(gateway.live, gateway.hub, gateway.bus)
-    graphql = StreamEndpoint(gateway.live, streams, gateway.service, authenticate, http)
-    rest = _rest(gateway, clock)
+    traces = create_tracing_backend()
+    gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=traces)
+    traces.instrument_engine(gateway.database.autocommit_engine.sync_engine)
+    authenticate = gateway.authenticator.authenticate
+    http = GraphQLEndpoint(gateway.pipeline, authenticate, ide=settings.environment == "development")
+    streams = EventStreamRegistry(gateway.realtime, gateway.hub, gateway.bus)
+    graphql = EventStreamEndpoint(gateway.realtime, streams, gateway.subscription_service, authenticate, http)
+    rest = _rest_routes(gateway, clock)
 
-    reference = document(OPERATIONS, gateway.schema, settings.base_path)
+    reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
     async def described(request: Request) -> Response:
         return JSONResponse(reference)
 
     async def ready(request: Request) -> Response:
-        return await _ready(gateway)
+        return await _check_readiness(gateway)
 
     application = Starlette(
         routes=[
-            Route("/healthz", _healthy),
+            Route("/healthz", _check_health),
             Route("/readyz", ready),
-            *([Route("/metrics", metrics)] if on_the_gateways_port(settings) else []),
+            *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
             Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
-            WebSocketRoute("/graphql", SocketEndpoint(gateway.live, settings.allowed_origins)),
-            *pages(settings.base_path),
-            *_mail_pages(settings, gateway.runner),
+            WebSocketRoute("/graphql", WebSocketEndpoint(gateway.realtime, settings.allowed_origins)),
+            *page_routes(settings.base_path),
+            *_mail_routes(settings, gateway.runner),
             Route(f"{settings.base_path}/openapi.json", described),
-            Mount(f"{settings.base_path}{NOTIFICATION_BASE}", routes=[one for one in rest if _notifies(one)]),
+            Mount(
+                f"{settings.base_path}{NOTIFICATION_BASE_PATH}",
+                routes=[one for one in rest if _is_notification_route(one)],
+            ),
             Mount(settings.base_path, routes=rest),
         ],
         middleware=_middleware(settings, traces),
-        exception_handlers={HTTPException: tell_http, Exception: tell_unexpected},
+        exception_handlers={HTTPException: http_error_response, Exception: unexpected_error_response},
         lifespan=_lifespan(
             gateway,
             traces,
-            [run_upkeep, *_intakes(settings), *_workers(settings, gateway, clock), *background],
+            [run_maintenance, *_mqtt_intakes(settings), *_background_workers(settings, gateway, clock), *background],
         ),
     )
     application.state.gateway = gateway
     return application
 
 
-def _rest(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
-    return routes(
+def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
+    return build_routes(
         OPERATIONS,
         runner=gateway.runner,
         schema=gateway.schema,
-        authenticate=gateway.authenticator.principal,
+        authenticate=gateway.authenticator.authenticate,
         budgets=gateway.budgets,
         clock=clock,
     )
 
 
-def _workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[Background]:
+def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[BackgroundTask]:
     """What is woken by the bus: catch-ups and rules, and the deliveries unless others do these."""
     return [
         lambda runner: run_catch_ups(runner, gateway.hub),
-        lambda runner: Rules(runner, gateway.hub).run(),
-        *_deliveries(settings, gateway, clock),
+        lambda runner: AlertRuleWorker(runner, gateway.hub).run(),
+        *_delivery_workers(settings, gateway, clock),
     ]
 
 
-def _lifespan(gateway: Gateway, traces: Tracing, background: Sequence[Background]) -> Lifespan[Starlette]:
+def _lifespan(gateway: Gateway, traces: TracingBackend, background: Sequence[BackgroundTask]) -> Lifespan[Starlette]:
     """Starts only on a database that is current, with the background work beside; closes what was opened."""
 
     @asynccontextmanager
@@ -257,7 +269,7 @@ def _lifespan(gateway: Gateway, traces: Tracing, background: Sequence[Background
         if not await is_current(gateway.database):
             raise RuntimeError("the database is not at this version's schema: run `wattgate db upgrade`")
         try:
-            async with gateway.bus, gateway.live, _beside(gateway.runner, background):
+            async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 yield
         finally:
             await gateway.database.close()
@@ -267,7 +279,7 @@ def _lifespan(gateway: Gateway, traces: Tracing, background: Sequence[Background
 
 
 @asynccontextmanager
-async def _beside(runner: Runner, background: Sequence[Background]) -> AsyncIterator[None]:
+async def _run_in_background(runner: Runner, background: Sequence[BackgroundTask]) -> AsyncIterator[None]:
     """The background work, for as long as the context lasts."""
     tasks = [asyncio.ensure_future(work(runner)) for work in background]
     try:
@@ -278,43 +290,43 @@ async def _beside(runner: Runner, background: Sequence[Background]) -> AsyncIter
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _intakes(settings: Settings) -> list[Background]:
+def _mqtt_intakes(settings: Settings) -> list[BackgroundTask]:
     """The MQTT intake where a broker is set. It is loaded only then, because it needs what may not be installed."""
     if settings.mqtt_url is None:
         return []
-    return [import_module("wattgate.app.workers.mqtt_intake").intake(settings).run]
+    return [import_module("wattgate.app.workers.mqtt_intake").create_intake(settings).run]
 
 
-def _deliveries(settings: Settings, gateway: Gateway, clock: Clock) -> list[Background]:
+def _delivery_workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[BackgroundTask]:
     """The worker of the outbox, unless others do its work."""
     if not settings.deliver:
         return []
 
     async def deliver(runner: Runner) -> None:
-        parts = carriers(settings, runner, clock)
-        made = Deliveries(runner, gateway.hub, parts, clock=clock, lease=settings.delivery_lease)
+        parts = create_delivery_handlers(settings, runner, clock)
+        made = DeliveryWorker(runner, gateway.hub, parts, clock=clock, lease=settings.delivery_lease)
         await made.run()
 
     return [deliver]
 
 
-def _mail_pages(settings: Settings, runner: Runner) -> list[BaseRoute]:
+def _mail_routes(settings: Settings, runner: Runner) -> list[BaseRoute]:
     """Where links in mails lead, and where mails are that are kept."""
-    known = links(settings)
+    known = create_links(settings)
     return [
-        *([unsubscribing(runner, known)] if known else []),
-        *(outbox_pages(runner) if keeps_mail(settings) else []),
+        *([unsubscribe_route(runner, known)] if known else []),
+        *(outbox_routes(runner) if is_mail_outbox_enabled(settings) else []),
     ]
 
 
-def _notifies(route: BaseRoute) -> bool:
+def _is_notification_route(route: BaseRoute) -> bool:
     return isinstance(route, Route) and route.path.startswith(NOTIFICATION_PATHS)
 
 
-def _middleware(settings: Settings, traces: Tracing) -> list[Middleware]:
+def _middleware(settings: Settings, traces: TracingBackend) -> list[Middleware]:
     """What every request passes, outermost first."""
     return [
-        Middleware(Trace),
+        Middleware(TraceIdMiddleware),
         Middleware(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,
@@ -323,22 +335,22 @@ def _middleware(settings: Settings, traces: Tracing) -> list[Middleware]:
             expose_headers=["X-Trace-Id", OPERATION_HEADER, "RateLimit", "RateLimit-Policy", "Retry-After"],
             max_age=600,
         ),
-        Middleware(PlainPaths),
+        Middleware(PathNormalizationMiddleware),
         *traces.middleware,
-        Middleware(Measured),
+        Middleware(HttpMetricsMiddleware),
         Middleware(
-            BodyLimit,
+            BodyLimitMiddleware,
             limit=settings.max_body_bytes,
-            streamed={f"{settings.base_path}{READINGS_PATH}": frozenset(TAKES)},
+            streamed={f"{settings.base_path}{READINGS_PATH}": frozenset(BODY_READERS)},
         ),
     ]
 
 
-async def _healthy(request: Request) -> Response:
+async def _check_health(request: Request) -> Response:
     return JSONResponse({"status": "OK"})
 
 
-async def _ready(gateway: Gateway) -> Response:
+async def _check_readiness(gateway: Gateway) -> Response:
     """Ready while the database answers, until the gateway is to end. Without Redis every answer is right, and only
     live events are missing."""
     if gateway.readiness.draining:
@@ -357,6 +369,6 @@ async def _ready(gateway: Gateway) -> Response:
     return JSONResponse({"status": "OK"})
 
 
-async def tell_unexpected(request: Request, error: Exception) -> Response:
+async def unexpected_error_response(request: Request, error: Exception) -> Response:
     """A fault of ours: nothing of it is told but the trace id, under which the server's log has it."""
-    return refusal(Internal("An error has occurred"))
+    return error_response(Internal("An error has occurred"))

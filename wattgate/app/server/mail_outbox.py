@@ -8,18 +8,18 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from wattgate.app.server.pages import HEADERS, page
-from wattgate.clock import iso
+from wattgate.app.server.pages import PAGE_HEADERS, page_route
+from wattgate.clock import format_iso
 from wattgate.db.models import KeptMail
-from wattgate.delivery.channels.channel import Outcome, Outgoing, Refused, Sent
-from wattgate.delivery.channels.mail import Letterhead, read, write
+from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent
+from wattgate.delivery.channels.mail import SenderProfile, build_and_encode_mail, parse_mail
 from wattgate.errors import NotFound
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import mail
 from wattgate.principal import Principal, Role
 
-MAIL_HEADERS = {
-    **HEADERS,
+MAIL_HTML_HEADERS = {
+    **PAGE_HEADERS,
     "Content-Security-Policy": (
         "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: data:; font-src https: data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -31,14 +31,14 @@ MAIL_HEADERS = {
 class OutboxChannel:
     """Keeps mails instead of sending them."""
 
-    def __init__(self, runner: Runner, head: Letterhead) -> None:
+    def __init__(self, runner: Runner, letterhead: SenderProfile) -> None:
         self._runner = runner
-        self._head = head
+        self._letterhead = letterhead
 
-    async def send(self, outgoing: Outgoing) -> Outcome:
+    async def send(self, outgoing: OutboundMessage) -> Outcome:
         """Keep a mail as it would have been sent."""
-        made = write(outgoing, self._head)
-        if isinstance(made, Refused):
+        made = build_and_encode_mail(outgoing, self._letterhead)
+        if isinstance(made, PermanentFailure):
             return made
         letter, written = made
         kept = {
@@ -47,40 +47,42 @@ class OutboxChannel:
             "subject": letter.subject,
             "content": written,
         }
-        await self._runner.run(mail.keep_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), kept)
+        await self._runner.run(
+            mail.store_kept_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), kept
+        )
         return Sent("kept in the outbox")
 
 
-def outbox_pages(runner: Runner) -> list[BaseRoute]:
+def outbox_routes(runner: Runner) -> list[BaseRoute]:
     """The page of the outbox, and what it loads: the list, each mail, and its HTML by itself."""
 
     async def listed(request: Request) -> Response:
         found: list[KeptMail] = []
         for application_id in await runner.run(mail.applications_with_mail, Principal(Role.SYSTEM), {}):
             found += await runner.run(mail.kept_mails, Principal(Role.SYSTEM, application_id=application_id), {})
-        newest = sorted(found, key=lambda one: one.created_at, reverse=True)[: mail.SHOWN]
-        return JSONResponse([_summary(one) for one in newest], headers=HEADERS)
+        newest = sorted(found, key=lambda one: one.created_at, reverse=True)[: mail.MAX_LISTED_MAILS]
+        return JSONResponse([_mail_summary(one) for one in newest], headers=PAGE_HEADERS)
 
     async def shown(request: Request) -> Response:
-        kept = await _find(runner, request.path_params)
-        return JSONResponse({**_summary(kept), **_parts(kept)}, headers=HEADERS)
+        kept = await _load_mail(runner, request.path_params)
+        return JSONResponse({**_mail_summary(kept), **_mail_parts(kept)}, headers=PAGE_HEADERS)
 
     async def html(request: Request) -> Response:
-        body = read((await _find(runner, request.path_params)).content).get_body(("html",))
+        body = parse_mail((await _load_mail(runner, request.path_params)).content).get_body(("html",))
         if body is None:
             raise HTTPException(404, "this mail has no HTML")
-        return HTMLResponse(body.get_content(), headers=MAIL_HEADERS)
+        return HTMLResponse(body.get_content(), headers=MAIL_HTML_HEADERS)
 
     one = "/outbox/mails/{application_id}/{delivery_id}"
     return [
-        page("/outbox", "outbox/index.html"),
+        page_route("/outbox", "outbox/index.html"),
         Route("/outbox/mails", listed),
         Route(one, shown),
         Route(f"{one}/html", html),
     ]
 
 
-async def _find(runner: Runner, path: Mapping[str, Any]) -> KeptMail:
+async def _load_mail(runner: Runner, path: Mapping[str, Any]) -> KeptMail:
     system = Principal(Role.SYSTEM, application_id=path["application_id"])
     try:
         found: KeptMail = await runner.run(mail.kept_mail, system, {"delivery_id": path["delivery_id"]})
@@ -89,22 +91,22 @@ async def _find(runner: Runner, path: Mapping[str, Any]) -> KeptMail:
     return found
 
 
-def _summary(kept: KeptMail) -> dict[str, Any]:
+def _mail_summary(kept_mail: KeptMail) -> dict[str, Any]:
     return {
-        "path": f"/outbox/mails/{kept.application_id}/{kept.delivery_id}",
-        "to": kept.recipient,
-        "subject": kept.subject,
-        "at": iso(kept.created_at),
+        "path": f"/outbox/mails/{kept_mail.application_id}/{kept_mail.delivery_id}",
+        "to": kept_mail.recipient,
+        "subject": kept_mail.subject,
+        "at": format_iso(kept_mail.created_at),
     }
 
 
-def _parts(kept: KeptMail) -> dict[str, Any]:
-    message = read(kept.content)
+def _mail_parts(kept_mail: KeptMail) -> dict[str, Any]:
+    message = parse_mail(kept_mail.content)
     text = message.get_body(("plain",))
     return {
         "headers": [[name, str(value)] for name, value in message.items()],
         "text": text.get_content() if text else None,
         "html": message.get_body(("html",)) is not None,
-        "source": kept.content.decode(),
-        "size": len(kept.content),
+        "source": kept_mail.content.decode(),
+        "size": len(kept_mail.content),
     }

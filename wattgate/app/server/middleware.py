@@ -8,14 +8,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wattgate.enums import TRACE_ID
 from wattgate.errors import TooLarge
-from wattgate.request_context import new_trace_id, traced_as
-from wattgate.rest_compat.error_responses import refusal
+from wattgate.request_context import new_trace_id, parse_traceparent
+from wattgate.rest_compat.error_responses import error_response
 
-ANSWERS = {"http.response.start", "websocket.accept"}
+RESPONSE_START_TYPES = {"http.response.start", "websocket.accept"}
 """Messages by which an answer begins, with its headers."""
 
 
-class Trace:
+class TraceIdMiddleware:
     """Gives each request an id, which stands in the answer's header, in errors and in the log. It is the caller's own
     where that has one (`traceparent`). A connection that stays has that of the request that opened it."""
 
@@ -26,18 +26,18 @@ class Trace:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        trace_id = traced_as(Headers(scope=scope).get("traceparent", "")) or new_trace_id()
+        trace_id = parse_traceparent(Headers(scope=scope).get("traceparent", "")) or new_trace_id()
         TRACE_ID.set(trace_id)
 
         async def traced(message: Message) -> None:
-            if message["type"] in ANSWERS:
+            if message["type"] in RESPONSE_START_TYPES:
                 MutableHeaders(scope=message)["X-Trace-Id"] = trace_id
             await send(message)
 
         await self._app(scope, receive, traced)
 
 
-class PlainPaths:
+class PathNormalizationMiddleware:
     """Serves `/auth/` and `//auth` as `/auth`: a redirect would lose the body of a POST."""
 
     _slashes = re.compile(r"/{2,}")
@@ -52,7 +52,7 @@ class PlainPaths:
         await self._app(scope, receive, send)
 
 
-class BodyLimit:
+class BodyLimitMiddleware:
     """Refuses a request body of more than `limit` bytes, by its announced length or as it arrives.
 
     `streamed` are the paths whose bodies may be of any size, for they are not kept but worked on as they arrive, with
@@ -84,16 +84,16 @@ class BodyLimit:
             await send(message)
 
         try:
-            if _announced(scope) > self._limit:
+            if _content_length(scope) > self._limit:
                 raise TooLarge(f"the body is larger than {self._limit} bytes")
             await self._app(scope, counted, watched)
         except TooLarge as error:
             if started:
                 raise
-            await refusal(error)(scope, receive, send)
+            await error_response(error)(scope, receive, send)
 
 
-def _announced(scope: Scope) -> int:
+def _content_length(scope: Scope) -> int:
     length = Headers(scope=scope).get("content-length", "")
     return int(length) if length.isdigit() else 0
 

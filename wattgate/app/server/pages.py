@@ -9,9 +9,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-STATIC = Path(__file__).parents[1] / "static"
+STATIC_DIRECTORY = Path(__file__).parents[1] / "static"
 
-HEADERS = {
+PAGE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
         "connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -23,7 +23,7 @@ HEADERS = {
 }
 
 PREVIEW_HEADERS = {
-    **HEADERS,
+    **PAGE_HEADERS,
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: https:; "
         "font-src 'self'; connect-src 'self'; frame-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -33,19 +33,19 @@ PREVIEW_HEADERS = {
 """A mail in a frame of the page inherits its policy: it may have styles and pictures, and no scripts."""
 
 
-class _Assets(StaticFiles):
+class _StaticFilesWithHeaders(StaticFiles):
     """Static files that carry the pages' headers."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
-        response.headers.update(HEADERS)
+        response.headers.update(PAGE_HEADERS)
         return response
 
 
-def page(path: str, file: str, headers: Mapping[str, str] = HEADERS, *, welcome: str = "") -> Route:
+def page_route(path: str, file: str, headers: Mapping[str, str] = PAGE_HEADERS, *, welcome: str = "") -> Route:
     """A page of `static/` at a path. `welcome` is what its log-in form says, where it has one."""
-    login = _read("shared/login.html").substitute(welcome=welcome)
-    content = _read(file).substitute(login=login)
+    login = _read_template("shared/login.html").substitute(welcome=welcome)
+    content = _read_template(file).substitute(login=login)
 
     async def serve(request: object) -> HTMLResponse:
         return HTMLResponse(content, headers=headers)
@@ -53,21 +53,21 @@ def page(path: str, file: str, headers: Mapping[str, str] = HEADERS, *, welcome:
     return Route(path, serve)
 
 
-def _read(file: str) -> Template:
-    return Template((STATIC / file).read_text())
+def _read_template(file: str) -> Template:
+    return Template((STATIC_DIRECTORY / file).read_text())
 
 
-def pages(base_path: str) -> list[BaseRoute]:
+def page_routes(base_path: str) -> list[BaseRoute]:
     """The routes of the pages and of what they load; the REST interface's reference stands under its base path."""
     return [
-        page(f"{base_path}/docs", "reference/index.html"),
-        page("/", "index.html"),
-        page("/display", "display/index.html", welcome="Log in to see what your home is using."),
-        page(
+        page_route(f"{base_path}/docs", "reference/index.html"),
+        page_route("/", "index.html"),
+        page_route("/display", "display/index.html", welcome="Log in to see what your home is using."),
+        page_route(
             "/preview",
             "preview/index.html",
             PREVIEW_HEADERS,
             welcome="Log in as an administrator to write what alerts say.",
         ),
-        Mount("/static", _Assets(directory=STATIC)),
+        Mount("/static", _StaticFilesWithHeaders(directory=STATIC_DIRECTORY)),
     ]

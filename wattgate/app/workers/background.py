@@ -12,8 +12,8 @@ from wattgate.realtime.hub import Hub
 log = logging.getLogger(__name__)
 
 
-async def go_round(
-    what: str, work: Callable[[], Awaitable[object]], *, pause: float, pause_after_trouble: float
+async def run_forever(
+    name: str, work: Callable[[], Awaitable[object]], *, pause: float, pause_after_error: float
 ) -> None:
     """Do the work, with a pause (seconds) after each round. Whatever goes wrong is logged, and the next round comes."""
     while True:
@@ -21,57 +21,57 @@ async def go_round(
         try:
             await work()
         except GatewayError as error:
-            log.warning("%s: this has to wait: %s", what, error.message)
-            following = pause_after_trouble
+            log.warning("%s: this has to wait: %s", name, error.message)
+            following = pause_after_error
         except Exception:  # the supervisor: one fault must not end the work for good
-            log.exception("%s: a round ended by a fault", what)
-            following = pause_after_trouble
+            log.exception("%s: a round ended by a fault", name)
+            following = pause_after_error
         await asyncio.sleep(following)
 
 
-class Bell:
+class WakeSignal:
     """Wakes work that rests as soon as something comes on a topic; without the bus the work finds it a little later."""
 
-    def __init__(self, hub: Hub, topic: str, take: Callable[[Event], None] | None = None) -> None:
+    def __init__(self, hub: Hub, topic: str, on_event: Callable[[Event], None] | None = None) -> None:
         self._hub = hub
         self._topic = topic
-        self._take = take
-        self._rung = asyncio.Event()
+        self._on_event = on_event
+        self._event = asyncio.Event()
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def subscribed(self) -> Iterator[None]:
         """Be rung by the topic for as long as the context lasts."""
-        self._hub.listen(self, [self._topic])
+        self._hub.add_listener(self, [self._topic])
         try:
             yield
         finally:
-            self._hub.leave(self, [self._topic])
+            self._hub.remove_listener(self, [self._topic])
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Something has come."""
-        if self._take is not None:
-            self._take(event)
-        self._rung.set()
+        if self._on_event is not None:
+            self._on_event(event)
+        self._event.set()
 
-    def lost(self, topic: str, position: str) -> None:
+    def on_events_lost(self, topic: str, position: str) -> None:
         """Something may have come."""
-        self._rung.set()
+        self._event.set()
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Wake the work."""
-        self._rung.set()
+        self._event.set()
 
-    def silence(self) -> None:
+    def clear(self) -> None:
         """What has come until now is about to be looked for."""
-        self._rung.clear()
+        self._event.clear()
 
-    async def open(self) -> None:
+    async def wait_subscribed(self) -> None:
         """Return once the topic is heard, so that what comes from now on rings."""
         with suppress(Unavailable):
-            await self._hub.open([self._topic])
+            await self._hub.open_topics([self._topic])
 
-    async def rung(self, longest: float) -> None:
+    async def wait(self, max_seconds: float) -> None:
         """Rest until it rings, or has rung since it was silenced; at most so many seconds."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(longest):
-                await self._rung.wait()
+            async with asyncio.timeout(max_seconds):
+                await self._event.wait()

@@ -1,6 +1,6 @@
 """The worker that retrieves readings from the meter network for the catch-ups that are asked for."""
 
-from wattgate.app.workers.background import Bell, go_round
+from wattgate.app.workers.background import WakeSignal, run_forever
 from wattgate.db.models import CatchUp
 from wattgate.enums import CatchUpState
 from wattgate.errors import GatewayError
@@ -11,32 +11,34 @@ from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.hub import Hub
 
-LONGEST_REST = 5.0
+MAX_IDLE_SECONDS = 5.0
 """Seconds until retrievals are looked for of which nothing was told: those of workers that have died."""
 
-PAUSE_AFTER_TROUBLE = 5.0
+ERROR_PAUSE_SECONDS = 5.0
 
 
 async def run_catch_ups(runner: Runner, hub: Hub) -> None:
     """Work on catch-ups for as long as the gateway runs."""
-    bell = Bell(hub, topics.queued_catch_ups())
-    with bell.listening():
-        await go_round("catch-ups", lambda: _work(runner, bell), pause=0.0, pause_after_trouble=PAUSE_AFTER_TROUBLE)
+    bell = WakeSignal(hub, topics.queued_catch_ups())
+    with bell.subscribed():
+        await run_forever(
+            "catch-ups", lambda: _run_iteration(runner, bell), pause=0.0, pause_after_error=ERROR_PAUSE_SECONDS
+        )
 
 
-async def _work(runner: Runner, bell: Bell) -> None:
+async def _run_iteration(runner: Runner, wake_signal: WakeSignal) -> None:
     """Do what waits until nothing does, and rest."""
-    await bell.open()
-    bell.silence()
-    while await work_once(runner):
+    await wake_signal.wait_subscribed()
+    wake_signal.clear()
+    while await process_waiting(runner):
         pass
-    await bell.rung(LONGEST_REST)
+    await wake_signal.wait(MAX_IDLE_SECONDS)
 
 
-async def work_once(runner: Runner) -> bool:
+async def process_waiting(runner: Runner) -> bool:
     """Do one waiting catch-up of each application; whether there were any."""
     busy = False
-    for application_id in await runner.run(catch_ups.applications_catching_up, Principal(Role.SYSTEM), {}):
+    for application_id in await runner.run(catch_ups.applications_with_catch_ups, Principal(Role.SYSTEM), {}):
         system = Principal(Role.SYSTEM, application_id=application_id)
         claimed = await runner.run(catch_ups.claim_catch_up, system, {})
         if claimed is not None:
@@ -51,14 +53,14 @@ async def _retrieve(runner: Runner, system: Principal, claimed: CatchUp) -> None
 
     async def move(state: CatchUpState, reason: str | None = None) -> None:
         told = {"catch_up_id": claimed.catch_up_id, "state": state, "recorded": recorded, "reason": reason}
-        await runner.run(catch_ups.move_catch_up, system, told)
+        await runner.run(catch_ups.update_catch_up, system, told)
 
     try:
         while page := await runner.run(catch_ups.network_readings, system, {"resource_id": claimed.resource_id}):
             recorded += (await runner.run(record_readings, system, {"series": [page]})).recorded
             await move(CatchUpState.RUNNING)
     except GatewayError as error:
-        await move(CatchUpState.FAILED, _reason(error))
+        await move(CatchUpState.FAILED, _failure_reason(error))
     except Exception:
         await move(CatchUpState.FAILED, "an unexpected error has occurred")
         raise
@@ -66,6 +68,6 @@ async def _retrieve(runner: Runner, system: Principal, claimed: CatchUp) -> None
         await move(CatchUpState.DONE)
 
 
-def _reason(error: GatewayError) -> str:
+def _failure_reason(error: GatewayError) -> str:
     """Why the network's readings could not be had or recorded; of many problems the first."""
     return error.problems[0].message if error.problems else error.message

@@ -6,28 +6,32 @@ import signal
 
 from wattgate.app.server.factory import Gateway
 from wattgate.app.settings import Settings
-from wattgate.app.workers.deliveries import Deliveries
-from wattgate.app.workers.delivery_handlers import carriers
+from wattgate.app.workers.deliveries import DeliveryWorker
+from wattgate.app.workers.delivery_handlers import create_delivery_handlers
 
 log = logging.getLogger(__name__)
 
-GRACE = 10.0
+GRACE_SECONDS = 10.0
 """Seconds that deliveries under way have after a signal, before they are given back."""
 
 
-async def work(settings: Settings, gateway: Gateway) -> None:
+async def run_worker(settings: Settings, gateway: Gateway) -> None:
     """Deliver until a signal comes, and a little longer for what is under way."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for one in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(one, stopping.set)
-    made = Deliveries(
-        gateway.runner, gateway.hub, carriers(settings, gateway.runner), lease=settings.delivery_lease, grace=GRACE
+    made = DeliveryWorker(
+        gateway.runner,
+        gateway.hub,
+        create_delivery_handlers(settings, gateway.runner),
+        lease=settings.delivery_lease,
+        grace=GRACE_SECONDS,
     )
     task = asyncio.create_task(made.run())
-    log.info("delivering as %s", made.worker)
+    log.info("delivering as %s", made.worker_id)
     await stopping.wait()
-    log.info("ending: what is under way has %g seconds", GRACE)
+    log.info("ending: what is under way has %g seconds", GRACE_SECONDS)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     log.info("ended")

@@ -12,17 +12,17 @@ from sqlmodel import col
 
 from wattgate.db.engine import Database
 from wattgate.db.identity import passwords
-from wattgate.db.identity.login_backoff import failed, refuse_in_haste, succeeded
+from wattgate.db.identity.login_backoff import enforce_login_backoff, failed_login_values, successful_login_values
 from wattgate.db.models import Account, Application, ApplicationCredential, Token, User
 from wattgate.db.reader import fetch
-from wattgate.db.tenancy_guard import SCOPED
-from wattgate.db.ttl_cache import Lately
-from wattgate.principal import Principal, Role, Scheme
+from wattgate.db.tenancy_guard import SCOPED_OPTION
+from wattgate.db.ttl_cache import TtlCache
+from wattgate.principal import AuthScheme, Principal, Role
 
-AT_ONCE = 500
+MAX_KEYS_PER_STATEMENT = 500
 """How many keys one statement names."""
 
-MOST_APPLICATIONS = 1_000
+MAX_CACHED_APPLICATIONS = 1_000
 """How many applications are remembered by name."""
 
 
@@ -31,12 +31,12 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def digest(secret: str) -> bytes:
+def hash_secret(secret: str) -> bytes:
     """What is stored of a secret. The secrets are random and long, so a plain SHA-256 cannot be guessed back."""
     return hashlib.sha256(secret.encode()).digest()
 
 
-_BY_TOKEN = (
+_TOKEN_STATEMENT = (
     select(
         col(Token.application_id),
         col(Token.user_id),
@@ -58,36 +58,36 @@ _BY_TOKEN = (
 """Made once: it is executed with every request."""
 
 
-class Identity:
+class CredentialLookup:
     """Look-ups by credential; each runs in a short session of its own."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._anonymous = Lately[str, Principal](most=MOST_APPLICATIONS, seconds=60.0)
+        self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
-    async def by_token(self, token: str, now: datetime) -> Principal | None:
+    async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
         """The principal of a token that is neither expired nor deleted and whose account is active."""
-        async with self._database.reading() as session:
-            given = {"digest": digest(token), "now": now}
-            found = await fetch(session, _BY_TOKEN, given, execution_options=SCOPED)
+        async with self._database.reader() as session:
+            given = {"digest": hash_secret(token), "now": now}
+            found = await fetch(session, _TOKEN_STATEMENT, given, execution_options=SCOPED_OPTION)
         if not found:
             return None
         application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = found[0]
         return Principal(
             role=Role.ADMINISTRATOR if administrator else Role.ACCOUNT,
-            scheme=Scheme.TOKEN,
+            scheme=AuthScheme.TOKEN,
             application_id=application_id,
             user_id=user_id,
             account_id=account_id,
             token_id=token_id,
             expires_at=expires_at,
-            scopes=None if scope is None else frozenset(scope.split()),
+            oauth_scopes=None if scope is None else frozenset(scope.split()),
             trusted_only=trusted_only,
         )
 
-    async def by_application_credential(self, username: str, secret: str) -> Principal | None:
+    async def principal_by_application_credential(self, username: str, secret: str) -> Principal | None:
         """The principal of an application's own credential; None where name or secret is wrong."""
-        credential = await self._one(
+        credential = await self._fetch_one(
             select(
                 col(ApplicationCredential.application_id),
                 col(ApplicationCredential.secret_digest),
@@ -96,42 +96,47 @@ class Identity:
             .join(Application, col(Application.application_id) == ApplicationCredential.application_id)
             .where(col(ApplicationCredential.username) == username, col(ApplicationCredential.active).is_(True))
         )
-        if credential is None or not hmac.compare_digest(credential.secret_digest, digest(secret)):
+        if credential is None or not hmac.compare_digest(credential.secret_digest, hash_secret(secret)):
             return None
         return Principal(
             Role.APPLICATION,
-            Scheme.BASIC,
+            AuthScheme.BASIC,
             application_id=credential.application_id,
             trusted_only=credential.trusted_only,
         )
 
-    async def by_password(self, application_id: str, username: str, password: str, now: datetime) -> Principal | None:
+    async def principal_by_password(
+        self, application_id: str, username: str, password: str, now: datetime
+    ) -> Principal | None:
         """The principal of an active account in the application's own directory; None where the password is wrong.
 
         RateLimited where wrong ones have been given too often.
         """
-        account = await self._account(application_id, username)
+        account = await self._find_account(application_id, username)
         if account is not None:
-            refuse_in_haste(account.failures, account.failed_at, now)
-        if not await passwords.matches(account.password_hash if account else None, password) or account is None:
+            enforce_login_backoff(account.failures, account.failed_at, now)
+        if (
+            not await passwords.password_matches(account.password_hash if account else None, password)
+            or account is None
+        ):
             if account is not None:
-                await self._count(account.account_id, failed(now))
+                await self._update_account(account.account_id, failed_login_values(now))
             return None
-        if again := await self._account(application_id, username):  # others may have guessed in the meantime
-            refuse_in_haste(again.failures, again.failed_at, now)
+        if again := await self._find_account(application_id, username):  # others may have guessed in the meantime
+            enforce_login_backoff(again.failures, again.failed_at, now)
         if account.failures:
-            await self._count(account.account_id, succeeded())
+            await self._update_account(account.account_id, successful_login_values())
         return Principal(
             role=Role.ADMINISTRATOR if account.administrator else Role.ACCOUNT,
-            scheme=Scheme.BASIC,
+            scheme=AuthScheme.BASIC,
             application_id=application_id,
             user_id=account.user_id,
             account_id=account.account_id,
             trusted_only=account.trusted_only,
         )
 
-    async def _account(self, application_id: str, username: str) -> Row[Any] | None:
-        return await self._one(
+    async def _find_account(self, application_id: str, username: str) -> Row[Any] | None:
+        return await self._fetch_one(
             select(
                 col(Account.account_id),
                 col(Account.user_id),
@@ -150,32 +155,32 @@ class Identity:
             )
         )
 
-    async def _count(self, account_id: str, values: Mapping[str, Any]) -> None:
+    async def _update_account(self, account_id: str, values: Mapping[str, Any]) -> None:
         async with self._database.session() as session:
             statement = update(Account).where(col(Account.account_id) == account_id).values(**values)
-            await session.execute(statement, execution_options={**SCOPED, "synchronize_session": False})
+            await session.execute(statement, execution_options={**SCOPED_OPTION, "synchronize_session": False})
             await session.commit()
 
-    async def anonymous(self, application_id: str) -> Principal | None:
+    async def anonymous_principal(self, application_id: str) -> Principal | None:
         """Somebody without credentials who names an application; None where there is none of that id.
 
         What was found within a minute is not looked up again.
         """
-        found = self._anonymous.get(application_id)
+        found = self._anonymous_cache.get(application_id)
         if found is not None:
             return found
-        trusted_only = await self._one(
+        trusted_only = await self._fetch_one(
             select(col(Application.trusted_only)).where(col(Application.application_id) == application_id)
         )
         if trusted_only is None:
             return None
         found = Principal(Role.ANONYMOUS, application_id=application_id, trusted_only=trusted_only[0])
-        self._anonymous.put(application_id, found)
+        self._anonymous_cache.put(application_id, found)
         return found
 
     async def has_user(self, application_id: str, user_id: str) -> bool:
         """Whether the user exists in the application and is active."""
-        found = await self._one(
+        found = await self._fetch_one(
             select(col(User.user_id)).where(
                 col(User.application_id) == application_id,
                 col(User.user_id) == user_id,
@@ -184,12 +189,12 @@ class Identity:
         )
         return found is not None
 
-    async def ended(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
+    async def find_revoked(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
         """Those whose token has expired or was deleted, or whose account is active no more."""
         tokens = {one.token_id for one in principals if one.token_id is not None}
         accounts = {one.account_id for one in principals if one.account_id is not None}
-        good_tokens = await self._among(col(Token.token_id), tokens, col(Token.expires_at) > now)
-        good_accounts = await self._among(col(Account.account_id), accounts, col(Account.active).is_(True))
+        good_tokens = await self._filter_keys(col(Token.token_id), tokens, col(Token.expires_at) > now)
+        good_accounts = await self._filter_keys(col(Account.account_id), accounts, col(Account.active).is_(True))
         return {
             one
             for one in principals
@@ -197,16 +202,16 @@ class Identity:
             or (one.account_id is not None and one.account_id not in good_accounts)
         }
 
-    async def _among(self, key: Any, wanted: Collection[str], condition: Any) -> set[str]:
+    async def _filter_keys(self, key: Any, candidates: Collection[str], condition: Any) -> set[str]:
         """Those of these keys whose rows meet a condition."""
-        keys, found = sorted(wanted), set[str]()
-        async with self._database.reading() as session:
-            for start in range(0, len(keys), AT_ONCE):
-                some = key.in_(keys[start : start + AT_ONCE])
-                told = await session.execute(select(key).where(some, condition), execution_options=SCOPED)
+        keys, found = sorted(candidates), set[str]()
+        async with self._database.reader() as session:
+            for start in range(0, len(keys), MAX_KEYS_PER_STATEMENT):
+                some = key.in_(keys[start : start + MAX_KEYS_PER_STATEMENT])
+                told = await session.execute(select(key).where(some, condition), execution_options=SCOPED_OPTION)
                 found.update(told.scalars())
         return found
 
-    async def _one(self, statement: Any) -> Row[Any] | None:
-        async with self._database.reading() as session:
-            return (await session.execute(statement, execution_options=SCOPED)).one_or_none()
+    async def _fetch_one(self, statement: Any) -> Row[Any] | None:
+        async with self._database.reader() as session:
+            return (await session.execute(statement, execution_options=SCOPED_OPTION)).one_or_none()

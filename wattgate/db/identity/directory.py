@@ -11,7 +11,7 @@ from wattgate.db.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
-class DirectoryToken:
+class DirectoryTokenDates:
     """When a directory's token for an account was issued and when it expires; None where there is none."""
 
     token_issue_date: datetime | None = None
@@ -21,7 +21,7 @@ class DirectoryToken:
 class Directory(Protocol):
     """Knows accounts and the tokens that were issued to them. A remote service is one more class of this form."""
 
-    async def status(self, account: Account, token_id: str | None = None) -> DirectoryToken:
+    async def token_dates(self, account: Account, token_id: str | None = None) -> DirectoryTokenDates:
         """The token with this id, or else the account's newest, as long as it is good."""
 
 
@@ -31,7 +31,7 @@ class LocalDirectory:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    async def status(self, account: Account, token_id: str | None = None) -> DirectoryToken:
+    async def token_dates(self, account: Account, token_id: str | None = None) -> DirectoryTokenDates:
         token = await self._rows.first(
             Token,
             col(Token.account_id) == account.account_id,
@@ -39,9 +39,9 @@ class LocalDirectory:
             col(Token.token_id) == token_id if token_id else True,
             order_by=[col(Token.created_at).desc()],
         )
-        return DirectoryToken(token.created_at, token.expires_at) if token else DirectoryToken()
+        return DirectoryTokenDates(token.created_at, token.expires_at) if token else DirectoryTokenDates()
 
 
-def directory_of(rows: Rows, account: Account) -> Directory:
+def directory_for(rows: Rows, account: Account) -> Directory:
     """The directory in which an account is kept; there is no remote one so far."""
     return LocalDirectory(rows)

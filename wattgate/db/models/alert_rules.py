@@ -8,11 +8,11 @@ from sqlalchemy import BigInteger, Enum, Index
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
-from wattgate.db.column_types import AssignedId, FixedPoint, Json, UtcDateTime, created_at
+from wattgate.db.column_types import AssignedId, FixedPoint, JsonColumn, UtcDateTime, created_at_field
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 
-DECIMALS = 6
+RULE_DECIMALS = 6
 """How many decimal places the numbers of rules have at most."""
 
 
@@ -39,17 +39,17 @@ class AlertRule(Tenanted, table=True):
     kind: RuleKind = Field(sa_type=Enum(RuleKind, native_enum=False, length=16))
     function: Function = Field(default=Function.SUM, sa_type=Enum(Function, native_enum=False, length=16))
     side: ThresholdSide = Field(default=ThresholdSide.ABOVE, sa_type=Enum(ThresholdSide, native_enum=False, length=16))
-    threshold: Decimal | None = Field(default=None, sa_type=FixedPoint(DECIMALS))
-    hysteresis: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(DECIMALS))
+    threshold: Decimal | None = Field(default=None, sa_type=FixedPoint(RULE_DECIMALS))
+    hysteresis: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RULE_DECIMALS))
     window_minutes: int
     period: Period = Field(default=Period.P1M, sa_type=Enum(Period, native_enum=False, length=16))
     quiet_from: str | None = None
     quiet_to: str | None = None
     time_zone: str | None = None
     alert_type_id: str = Field(foreign_key="alert_type.alert_type_id")
-    channels: list[str] = Field(sa_type=Json)
+    channels: list[str] = Field(sa_type=JsonColumn)
     enabled: bool = True
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     updated_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
     active: bool = False
     told: bool = False

@@ -7,7 +7,7 @@ from sqlalchemy import Enum, UniqueConstraint
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
-from wattgate.db.column_types import AssignedId, Json, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.enums import NotificationState
 
@@ -43,8 +43,8 @@ class Template(Tenanted, table=True):
     html_template: str
     version: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class TemplateVersion(Tenanted, table=True):
@@ -65,7 +65,7 @@ class TemplateVersion(Tenanted, table=True):
     preheader: str = ""
     html_template: str
     text: str | None = None
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     created_by: str | None = None
     published_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     published_by: str | None = None
@@ -83,12 +83,12 @@ class Alert(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     alert_type_id: str = Field(foreign_key="alert_type.alert_type_id", index=True)
     system_alert_type_id: str
-    channels: list[str] = Field(sa_type=Json)
+    channels: list[str] = Field(sa_type=JsonColumn)
     priority: str
     callback_url: str | None = None
-    data: Any = Field(default=None, sa_type=Json)
+    data: Any = Field(default=None, sa_type=JsonColumn)
     culture_code: str | None = None
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     read_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
@@ -110,13 +110,13 @@ class Notification(Tenanted, table=True):
     state: NotificationState = Field(
         default=NotificationState.WAITING, sa_type=Enum(NotificationState, native_enum=False, length=16)
     )
-    data: Any = Field(default=None, sa_type=Json)
+    data: Any = Field(default=None, sa_type=JsonColumn)
     template_id: str | None = None
     template_version: int | None = None
     subject: str | None = None
     html: str | None = None
     text: str | None = None
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     status_at: datetime = Field(default_factory=utc_now, sa_type=UtcDateTime)
 
 
@@ -136,4 +136,4 @@ class NotificationLog(Tenanted, table=True):
     step: int
     status: str = "OK"
     detail: str | None = None
-    status_at: datetime = created_at()
+    status_at: datetime = created_at_field()

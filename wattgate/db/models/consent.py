@@ -6,7 +6,7 @@ from typing import ClassVar
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -24,8 +24,8 @@ class MeterPointConsent(Tenanted, table=True):
     verified: bool = False
     valid_until: datetime = Field(sa_type=UtcDateTime)
     revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class ConsentChange(Tenanted, table=True):
@@ -40,4 +40,4 @@ class ConsentChange(Tenanted, table=True):
     mpxn: str
     kind: str
     valid_until: datetime = Field(sa_type=UtcDateTime)
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()

@@ -6,7 +6,14 @@ from typing import Any, ClassVar
 import msgspec
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, Json, Structs, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import (
+    AssignedId,
+    JsonColumn,
+    StructColumn,
+    UtcDateTime,
+    created_at_field,
+    updated_at_field,
+)
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -26,9 +33,9 @@ class Faq(Tenanted, table=True):
     minimum_version: str
     country: str
     status: str = "OK"
-    data: list[QuestionAndReply] = Field(sa_type=Structs(QuestionAndReply))
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    data: list[QuestionAndReply] = Field(sa_type=StructColumn(QuestionAndReply))
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class Content(Tenanted, table=True):
@@ -40,10 +47,10 @@ class Content(Tenanted, table=True):
     reference: str
     name: str
     description: str = ""
-    data: Any = Field(default=None, sa_type=Json)
+    data: Any = Field(default=None, sa_type=JsonColumn)
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class LanguageContent(Tenanted, table=True):
@@ -55,10 +62,10 @@ class LanguageContent(Tenanted, table=True):
     language_content_id: str = AssignedId()
     content_id: str = Field(foreign_key="content.content_id", index=True)
     culture_code: str
-    data: Any = Field(default=None, sa_type=Json)
+    data: Any = Field(default=None, sa_type=JsonColumn)
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class TermsConditions(Tenanted, table=True):
@@ -71,11 +78,11 @@ class TermsConditions(Tenanted, table=True):
     reference: str
     version: str
     title: str = ""
-    data: Any = Field(default=None, sa_type=Json)
+    data: Any = Field(default=None, sa_type=JsonColumn)
     valid_from: datetime = Field(sa_type=UtcDateTime)
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class TermsConditionsUser(Tenanted, table=True):
@@ -88,10 +95,10 @@ class TermsConditionsUser(Tenanted, table=True):
     tc_user_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     tc_id: str = Field(foreign_key="terms_conditions.tc_id", index=True)
-    data: Any = Field(sa_type=Json)
+    data: Any = Field(sa_type=JsonColumn)
     reference: str = ""
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class SupportDetails(Tenanted, table=True):
@@ -106,10 +113,10 @@ class SupportDetails(Tenanted, table=True):
     email: str = ""
     telephone: str = ""
     url: str = ""
-    data: Any = Field(default=None, sa_type=Json)
+    data: Any = Field(default=None, sa_type=JsonColumn)
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class PromptType(Tenanted, table=True):
@@ -122,8 +129,8 @@ class PromptType(Tenanted, table=True):
     name: str
     description: str = ""
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class Prompt(Tenanted, table=True):
@@ -135,10 +142,10 @@ class Prompt(Tenanted, table=True):
     prompt_type_id: str = Field(foreign_key="prompt_type.prompt_type_id", index=True)
     name: str
     message: str = ""
-    data: Any = Field(default=None, sa_type=Json)
+    data: Any = Field(default=None, sa_type=JsonColumn)
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class PromptUser(Tenanted, table=True):
@@ -152,9 +159,9 @@ class PromptUser(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     prompt_id: str = Field(foreign_key="prompt.prompt_id", index=True)
     status: str = "shown"
-    data: Any = Field(default=None, sa_type=Json)
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    data: Any = Field(default=None, sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class UserActionType(Tenanted, table=True):
@@ -167,8 +174,8 @@ class UserActionType(Tenanted, table=True):
     name: str
     description: str = ""
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class UserAction(Tenanted, table=True):
@@ -181,6 +188,6 @@ class UserAction(Tenanted, table=True):
     user_action_id: str = AssignedId()
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     user_action_type_id: str = Field(foreign_key="user_action_type.user_action_type_id", index=True)
-    data: Any = Field(default=None, sa_type=Json)
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    data: Any = Field(default=None, sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Enum, Index, Integer
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
-from wattgate.db.column_types import UtcDateTime, created_at, new_id
+from wattgate.db.column_types import UtcDateTime, created_at_field, new_id
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.enums import DeliveryKind, DeliveryState
 
@@ -41,5 +41,5 @@ class Delivery(Tenanted, table=True):
     worker: str | None = None
     reason: str | None = None
     reference: str | None = None
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

@@ -7,7 +7,14 @@ import msgspec
 from sqlalchemy import Enum, UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, Json, Structs, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import (
+    AssignedId,
+    JsonColumn,
+    StructColumn,
+    UtcDateTime,
+    created_at_field,
+    updated_at_field,
+)
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.energy.network_state import NetworkState
 from wattgate.enums import CatchUpState
@@ -44,9 +51,9 @@ class DeviceType(Tenanted, table=True):
     device_type_id: str = AssignedId()
     description: str
     active: bool = True
-    protocol: TypeProtocol = Field(sa_type=Structs(TypeProtocol, many=False))
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    protocol: TypeProtocol = Field(sa_type=StructColumn(TypeProtocol, many=False))
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class Device(Tenanted, table=True):
@@ -66,14 +73,16 @@ class Device(Tenanted, table=True):
     active: bool = True
     hardware_id: str
     hardware_key: str
-    hardware_ids: HardwareIds = Field(sa_type=Structs(HardwareIds, many=False))
-    parent_hardware_id: list[str] = Field(default_factory=list, sa_type=Json)
-    tags: list[str] = Field(default_factory=list, sa_type=Json)
+    hardware_ids: HardwareIds = Field(sa_type=StructColumn(HardwareIds, many=False))
+    parent_hardware_id: list[str] = Field(default_factory=list, sa_type=JsonColumn)
+    tags: list[str] = Field(default_factory=list, sa_type=JsonColumn)
     protocol_name: str
-    network_state: NetworkState | None = Field(default=None, sa_type=Structs(NetworkState, many=False), nullable=True)
+    network_state: NetworkState | None = Field(
+        default=None, sa_type=StructColumn(NetworkState, many=False), nullable=True
+    )
     heard_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class DeviceSensor(Tenanted, table=True):
@@ -121,7 +130,7 @@ class CatchUp(Tenanted, table=True):
     )
     recorded: int = 0
     reason: str | None = None
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     heard_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, FixedPoint, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, FixedPoint, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -23,8 +23,8 @@ class DfsEvent(Tenanted, table=True):
     starts_at: datetime = Field(sa_type=UtcDateTime)
     ends_at: datetime = Field(sa_type=UtcDateTime)
     reward: Decimal = Field(sa_type=FixedPoint(6))
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class DfsUser(Tenanted, table=True):
@@ -38,8 +38,8 @@ class DfsUser(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     mpxn: str
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class DfsParticipation(Tenanted, table=True):
@@ -54,4 +54,4 @@ class DfsParticipation(Tenanted, table=True):
     dfs_event_id: str = Field(foreign_key="dfs_event.dfs_event_id", index=True)
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     mpxn: str
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()

@@ -6,7 +6,7 @@ from typing import ClassVar
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -23,8 +23,8 @@ class User(Tenanted, table=True):
     user_id: str = AssignedId()
     status: str = "active"
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class Account(Tenanted, table=True):
@@ -50,8 +50,8 @@ class Account(Tenanted, table=True):
     active: bool = True
     failures: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     failed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class Token(Tenanted, table=True):
@@ -72,5 +72,5 @@ class Token(Tenanted, table=True):
     family: str | None = Field(default=None, index=True)
     authentication_framework: str | None = None
     grant_type: str | None = None
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     expires_at: datetime = Field(sa_type=UtcDateTime)

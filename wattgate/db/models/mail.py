@@ -6,7 +6,7 @@ from typing import ClassVar
 from sqlalchemy import Enum, Index, LargeBinary, UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, created_at
+from wattgate.db.column_types import AssignedId, created_at_field
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.enums import SuppressionCause
 
@@ -26,7 +26,7 @@ class MailSuppression(Tenanted, table=True):
     cause: SuppressionCause = Field(sa_type=Enum(SuppressionCause, native_enum=False, length=16))
     reason: str | None = None
     delivery_id: str | None = None
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
 
 
 class TestMail(Tenanted, table=True):
@@ -42,7 +42,7 @@ class TestMail(Tenanted, table=True):
     html: str
     text: str
     created_by: str | None = None
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
 
 
 class KeptMail(Tenanted, table=True):
@@ -56,4 +56,4 @@ class KeptMail(Tenanted, table=True):
     recipient: str
     subject: str
     content: bytes = Field(sa_type=LargeBinary)
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, Json, UtcDateTime, created_at
+from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -21,10 +21,10 @@ class OAuthClient(Tenanted, table=True):
     client_id: str = AssignedId()
     name: str
     secret_digest: bytes | None = None
-    redirect_uris: list[str] = Field(sa_type=Json)
+    redirect_uris: list[str] = Field(sa_type=JsonColumn)
     scope: str = "read"
     active: bool = True
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
 
 
 class AuthorizationCode(Tenanted, table=True):
@@ -44,7 +44,7 @@ class AuthorizationCode(Tenanted, table=True):
     code_challenge: str
     scope: str
     used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     expires_at: datetime = Field(sa_type=UtcDateTime)
 
 
@@ -63,5 +63,5 @@ class RefreshToken(Tenanted, table=True):
     digest: bytes = Field(unique=True)
     scope: str
     used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     expires_at: datetime = Field(sa_type=UtcDateTime)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sqlalchemy import BigInteger, Integer, SmallInteger
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.column_types import AssignedId, Json, Structs, created_at, new_id, updated_at
+from wattgate.db.column_types import AssignedId, JsonColumn, StructColumn, created_at_field, new_id, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.energy.storage_fields import StorageDefinition
 
@@ -20,16 +20,16 @@ class ResourceType(Tenanted, table=True):
     resource_type_id: str = AssignedId()
     name: str
     classifier: str
-    storage: list[StorageDefinition] = Field(sa_type=Structs(StorageDefinition))
+    storage: list[StorageDefinition] = Field(sa_type=StructColumn(StorageDefinition))
     description: str = ""
     data_source_type: str = ""
-    data_source_resource_type_info: Any = Field(default=None, sa_type=Json)
+    data_source_resource_type_info: Any = Field(default=None, sa_type=JsonColumn)
     label: str = ""
     base_unit: str = ""
     retention_days: int | None = None
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class Resource(Tenanted, table=True):
@@ -53,16 +53,16 @@ class Resource(Tenanted, table=True):
     label: str = ""
     classifier: str
     base_unit: str
-    storage: list[StorageDefinition] = Field(sa_type=Structs(StorageDefinition))
+    storage: list[StorageDefinition] = Field(sa_type=StructColumn(StorageDefinition))
     mpxn: str | None = Field(default=None, index=True)
     cost_of: str | None = Field(default=None, foreign_key="resource.resource_id", index=True)
     data_source_type: str = ""
-    data_source_resource_type_info: Any = Field(default=None, sa_type=Json)
-    data_source_unit_info: Any = Field(default=None, sa_type=Json)
+    data_source_resource_type_info: Any = Field(default=None, sa_type=JsonColumn)
+    data_source_unit_info: Any = Field(default=None, sa_type=JsonColumn)
     active: bool = True
     watched: bool = False
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class Reading(SQLModel, table=True):

@@ -7,7 +7,7 @@ from typing import ClassVar
 from sqlalchemy import BigInteger, Enum, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.column_types import AssignedId, FixedPoint, Structs, UtcDateTime, created_at
+from wattgate.db.column_types import AssignedId, FixedPoint, StructColumn, UtcDateTime, created_at_field
 from wattgate.db.models.tenancy import Tenanted
 from wattgate.energy.tariffs import RATE_DECIMALS, TariffBand, TariffBlock
 from wattgate.enums import Period, TariffKind
@@ -29,8 +29,8 @@ class Tariff(Tenanted, table=True):
     name: str
     kind: TariffKind = Field(sa_type=Enum(TariffKind, native_enum=False, length=16))
     rate: Decimal | None = Field(default=None, sa_type=FixedPoint(RATE_DECIMALS))
-    bands: list[TariffBand] = Field(default_factory=list, sa_type=Structs(TariffBand))
-    blocks: list[TariffBlock] = Field(default_factory=list, sa_type=Structs(TariffBlock))
+    bands: list[TariffBand] = Field(default_factory=list, sa_type=StructColumn(TariffBand))
+    blocks: list[TariffBlock] = Field(default_factory=list, sa_type=StructColumn(TariffBlock))
     block_period: Period | None = Field(default=None, sa_type=Enum(Period, native_enum=False, length=8))
     standing_charge: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))
     vat_rate: Decimal = Field(default=Decimal(0), sa_type=FixedPoint(RATE_DECIMALS))
@@ -39,7 +39,7 @@ class Tariff(Tenanted, table=True):
     valid_from: datetime = Field(sa_type=UtcDateTime)
     version: int = 1
     superseded_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
 
 
 class TariffPrice(SQLModel, table=True):

@@ -6,7 +6,7 @@ from typing import ClassVar
 from sqlalchemy import false
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.column_types import AssignedId, created_at, updated_at
+from wattgate.db.column_types import AssignedId, created_at_field, updated_at_field
 
 # Constraints have names, so that a later migration can say which one it means.
 SQLModel.metadata.naming_convention = {
@@ -43,8 +43,8 @@ class Application(SQLModel, table=True):
     culture_code: str = Field(default="en-GB", sa_column_kwargs={"server_default": "en-GB"})
     directory_id: str = Field()
     trusted_only: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class ApplicationCredential(SQLModel, table=True):
@@ -56,4 +56,4 @@ class ApplicationCredential(SQLModel, table=True):
     application_id: str = Field(foreign_key="application.application_id", index=True)
     secret_digest: bytes
     active: bool = True
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()

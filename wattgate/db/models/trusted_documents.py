@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from sqlalchemy import UniqueConstraint
 
-from wattgate.db.column_types import AssignedId, created_at
+from wattgate.db.column_types import AssignedId, created_at_field
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -24,4 +24,4 @@ class TrustedDocument(Tenanted, table=True):
     document_id: str
     text: str
     name: str
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()

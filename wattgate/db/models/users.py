@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, Json, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -23,7 +23,7 @@ class OneTimeCode(Tenanted, table=True):
     purpose: str
     digest: bytes
     failures: int = 0
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
     expires_at: datetime = Field(sa_type=UtcDateTime)
 
 
@@ -39,7 +39,7 @@ class MobileAppToken(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     account_id: str = Field(foreign_key="account.account_id", index=True)
     token: str
-    created_at: datetime = created_at()
+    created_at: datetime = created_at_field()
 
 
 class AccountProfile(Tenanted, table=True):
@@ -54,9 +54,9 @@ class AccountProfile(Tenanted, table=True):
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
     account_id: str = Field(foreign_key="account.account_id", index=True)
     profile_name: str
-    data: dict[str, Any] = Field(sa_type=Json)
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    data: dict[str, Any] = Field(sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class AccountSession(Tenanted, table=True):
@@ -68,6 +68,6 @@ class AccountSession(Tenanted, table=True):
 
     account_id: str = Field(primary_key=True, foreign_key="account.account_id")
     user_id: str = Field(foreign_key="app_user.user_id", index=True)
-    data: dict[str, Any] = Field(sa_type=Json)
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    data: dict[str, Any] = Field(sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()

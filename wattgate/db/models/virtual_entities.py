@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import msgspec
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, Json, Structs, created_at, updated_at
+from wattgate.db.column_types import AssignedId, JsonColumn, StructColumn, created_at_field, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -25,9 +25,9 @@ class VirtualEntityType(Tenanted, table=True):
     name: str
     description: str = ""
     active: bool = True
-    resources: list[WantedResource] = Field(default_factory=list, sa_type=Structs(WantedResource))
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    resources: list[WantedResource] = Field(default_factory=list, sa_type=StructColumn(WantedResource))
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class VirtualEntity(Tenanted, table=True):
@@ -49,11 +49,11 @@ class VirtualEntity(Tenanted, table=True):
     geo_coordinates: str | None = None
     open_street_maps_ref: str | None = None
     time_zone: str | None = None
-    attributes: dict[str, Any] = Field(default_factory=dict, sa_type=Json)
+    attributes: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
     clone: bool = False
     active: bool = True
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class VirtualEntityResource(Tenanted, table=True):

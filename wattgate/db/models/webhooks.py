@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sqlalchemy import BigInteger, Index, Integer
 from sqlmodel import Field
 
-from wattgate.db.column_types import AssignedId, Json, UtcDateTime, created_at, new_id, updated_at
+from wattgate.db.column_types import AssignedId, JsonColumn, UtcDateTime, created_at_field, new_id, updated_at_field
 from wattgate.db.models.tenancy import Tenanted
 
 
@@ -22,7 +22,7 @@ class WebhookEndpoint(Tenanted, table=True):
 
     endpoint_id: str = AssignedId()
     url: str
-    events: list[str] = Field(sa_type=Json)
+    events: list[str] = Field(sa_type=JsonColumn)
     description: str = ""
     enabled: bool = True
     disabled_reason: str | None = None
@@ -30,8 +30,8 @@ class WebhookEndpoint(Tenanted, table=True):
     secret: str
     secret_before: str | None = None
     secret_expires_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
     failures: int = 0
     failing_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
     paused_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
@@ -49,8 +49,8 @@ class WebhookEvent(Tenanted, table=True):
     event_id: str = Field(default_factory=new_id, unique=True)
     event_code: str
     user_id: str | None = Field(default=None, foreign_key="app_user.user_id")
-    payload: Any = Field(sa_type=Json)
-    created_at: datetime = created_at()
+    payload: Any = Field(sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
 
 
 class Webhook(Tenanted, table=True):
@@ -65,17 +65,17 @@ class Webhook(Tenanted, table=True):
     webhook_id: str = AssignedId()
     user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
     callback_url: str
-    payload: Any = Field(sa_type=Json)
+    payload: Any = Field(sa_type=JsonColumn)
     endpoint_id: str | None = Field(default=None, index=True)
     event_id: str | None = None
     event_number: int | None = Field(default=None, sa_type=BigInteger)
     status: str = "pending"
     active: bool = True
     number_of_attempts: int = 0
-    successful_attempt: Any = Field(default=None, sa_type=Json)
-    failed_attempts: list[Any] = Field(default_factory=list, sa_type=Json)
-    created_at: datetime = created_at()
-    updated_at: datetime = updated_at()
+    successful_attempt: Any = Field(default=None, sa_type=JsonColumn)
+    failed_attempts: list[Any] = Field(default_factory=list, sa_type=JsonColumn)
+    created_at: datetime = created_at_field()
+    updated_at: datetime = updated_at_field()
 
 
 class WebhookError(Tenanted, table=True):
@@ -89,5 +89,5 @@ class WebhookError(Tenanted, table=True):
     webhook_id: str = Field(foreign_key="webhook.webhook_id", index=True)
     user_id: str | None = Field(default=None, foreign_key="app_user.user_id", index=True)
     callback_url: str
-    attempt: Any = Field(sa_type=Json)
-    created_at: datetime = created_at()
+    attempt: Any = Field(sa_type=JsonColumn)
+    created_at: datetime = created_at_field()

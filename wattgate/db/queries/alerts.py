@@ -9,15 +9,15 @@ from wattgate.db.models import Alert, Notification, NotificationLog
 from wattgate.db.rows import Rows
 
 
-async def unread_alerts(rows: Rows, user_id: str) -> int:
+async def count_unread_alerts(rows: Rows, user_id: str) -> int:
     """How many of a user's alerts are not read."""
-    return (await unread_alerts_of(rows, [user_id]))[user_id]
+    return (await count_unread_alerts_by_user(rows, [user_id]))[user_id]
 
 
-async def unread_alerts_of(rows: Rows, user_ids: Collection[str]) -> dict[str, int]:
+async def count_unread_alerts_by_user(rows: Rows, user_ids: Collection[str]) -> dict[str, int]:
     """By user, how many of their alerts are not read."""
     wanted = set(user_ids)
-    found = await rows.counts(Alert, "user_id", col(Alert.user_id).in_(wanted), col(Alert.read_at).is_(None))
+    found = await rows.count_by(Alert, "user_id", col(Alert.user_id).in_(wanted), col(Alert.read_at).is_(None))
     return {user_id: found.get(user_id, 0) for user_id in wanted}
 
 

@@ -12,7 +12,7 @@ DEFAULT_CULTURE = "default"
 
 async def in_language(rows: Rows, contents: Sequence[Content], *, culture_code: str) -> list[LanguageContent | None]:
     """Each content object in the culture that comes nearest to the one asked for, or None."""
-    wanted = cultures(culture_code)
+    wanted = culture_chain(culture_code)
     found = await rows.all(
         LanguageContent,
         col(LanguageContent.content_id).in_({content.content_id for content in contents}),
@@ -25,13 +25,13 @@ async def in_language(rows: Rows, contents: Sequence[Content], *, culture_code: 
     return [nearest.get(content.content_id) for content in contents]
 
 
-def cultures(code: str) -> list[str]:
+def culture_chain(code: str) -> list[str]:
     """The cultures to look for, nearest first and in lower case: fr-ca, fr, default."""
     code = code.strip().lower().replace("_", "-")
     return list(dict.fromkeys([code, code.partition("-")[0], DEFAULT_CULTURE]))
 
 
-def dotted(version: str) -> tuple[int, ...] | None:
+def parse_version(version: str) -> tuple[int, ...] | None:
     """A dotted numeric version for comparing: 1.10 is above 1.9, and 1.2 is 1.2.0. None for another text."""
     parts = version.strip().split(".")
     if not all(part.isascii() and part.isdigit() for part in parts):

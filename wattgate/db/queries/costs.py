@@ -10,31 +10,31 @@ import msgspec
 
 from wattgate.clock import TimeRange, from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
-from wattgate.db.queries.consent import withheld
-from wattgate.db.queries.tariffs import histories, in_force, source_id, timelines
-from wattgate.db.queries.time_ranges import check_buckets, closed
+from wattgate.db.queries.consent import find_consent_errors
+from wattgate.db.queries.tariffs import histories, in_force, load_timelines, priced_resource_id
+from wattgate.db.queries.time_ranges import check_bucket_count, resolve_range
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
-from wattgate.db.readings.series_keys import key_of
+from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
 from wattgate.energy import buckets, timeline
-from wattgate.energy.buckets import HALF_HOUR, Grid
+from wattgate.energy.buckets import HALF_HOUR_MS, BucketGrid
 from wattgate.energy.pricing import (
     BUCKET_DECIMALS,
     VAT_DECIMALS,
     Bill,
     BucketCost,
-    Piece,
-    Sample,
-    by_bucket,
-    by_sample,
-    explain,
-    half_up,
-    priced,
-    reached,
-    rounded,
-    with_vat,
+    EnergySample,
+    PricedPart,
+    add_vat,
+    build_bill,
+    cost_by_bucket,
+    cost_by_sample,
+    current_block_rate,
+    divide_half_up,
+    price_samples,
+    round_half_up,
 )
-from wattgate.energy.storage_fields import Field, fields_of
+from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.energy.tariffs import TariffTerms
 from wattgate.enums import Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
@@ -83,32 +83,32 @@ class CurrentRates(msgspec.Struct, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class _Priced:
+class _PricedEnergy:
     """The energy of a resource in a range, priced by its tariffs there (none where there are none)."""
 
     source: Resource
-    field: Field
+    field: ReadingField
     tariffs: list[TariffTerms]
-    pieces: list[Piece]
+    parts: list[PricedPart]
 
     @property
-    def key(self) -> SeriesKey:
-        return key_of(self.source, self.field)
+    def series_key(self) -> SeriesKey:
+        return series_key(self.source, self.field)
 
 
-async def explained(
+async def explain_costs(
     rows: Rows, resources: Sequence[Resource], *, range: TimeRange
 ) -> list[CostExplanation | GatewayError | None]:
     """For each resource what its energy in a range costs; None where no tariff holds in it."""
-    start, end = _checked(range, rows.now)
-    found = await _priced_of(rows, resources, to_ms(start), to_ms(end))
+    start, end = _check_range(range, rows.now)
+    found = await _load_priced_energy(rows, resources, to_ms(start), to_ms(end))
     return [
-        one if isinstance(one, GatewayError) else _explanation(one, to_ms(start), to_ms(end))
-        for one in (found[source_id(resource)] for resource in resources)
+        one if isinstance(one, GatewayError) else _build_explanation(one, to_ms(start), to_ms(end))
+        for one in (found[priced_resource_id(resource)] for resource in resources)
     ]
 
 
-async def series(
+async def cost_series(
     rows: Rows,
     resources: Sequence[Resource],
     *,
@@ -121,64 +121,68 @@ async def series(
     Buckets are whole ones of the zone's wall clock. Energy is in the bucket in which its sample begins, the charge of
     a day in the bucket that holds its midnight.
     """
-    start, end = _checked(range, rows.now)
-    check_buckets(start, end, period)
-    edges = timeline.calendar(to_ms(start), to_ms(end), period, time_zone)
-    found = await _priced_of(rows, resources, edges[0], edges[-1])
+    start, end = _check_range(range, rows.now)
+    check_bucket_count(start, end, period)
+    edges = timeline.period_edges(to_ms(start), to_ms(end), period, time_zone)
+    found = await _load_priced_energy(rows, resources, edges[0], edges[-1])
     made: list[CostSeries | GatewayError | None] = []
     for resource in resources:
-        one = found[source_id(resource)]
+        one = found[priced_resource_id(resource)]
         if isinstance(one, GatewayError):
             made.append(one)
         else:
-            made.append(CostSeries(resource, period, _buckets(one, edges)) if one.tariffs else None)
+            made.append(CostSeries(resource, period, _build_buckets(one, edges)) if one.tariffs else None)
     return made
 
 
-async def computed(rows: Rows, wanted: Sequence[tuple[Resource, Field]], grid: Grid) -> list[Aggregates | GatewayError]:
+async def compute_cost_aggregates(
+    rows: Rows, resource_fields: Sequence[tuple[Resource, ReadingField]], grid: BucketGrid
+) -> list[Aggregates | GatewayError]:
     """What the readings of resources that tell a cost amount to in each bucket: with VAT, without standing charge.
 
     A sample without a price is not there. Revisions are those of the consumption; after a change of the tariffs all
     counts as received anew.
     """
-    resources = [resource for resource, _ in wanted]
-    found = await _priced_of(rows, resources, grid.start, grid.stop)
-    changed = await _changed(rows, resources)
-    keys = {one.key: one.field.interval_ms for one in found.values() if isinstance(one, _Priced)}
-    stored = await rows.series.aggregates(keys, grid)
+    resources = [resource for resource, _ in resource_fields]
+    found = await _load_priced_energy(rows, resources, grid.start, grid.stop)
+    changed = await _tariff_changes(rows, resources)
+    keys = {one.series_key: one.field.interval_ms for one in found.values() if isinstance(one, _PricedEnergy)}
+    stored = await rows.readings.aggregates(keys, grid)
     return [
         one
         if isinstance(one, GatewayError)
-        else _aggregated(one, field, grid, stored[one.key], changed.get(one.source.resource_id, 0))
-        for one, field in ((found[source_id(resource)], field) for resource, field in wanted)
+        else _aggregate_costs(one, field, grid, stored[one.series_key], changed.get(one.source.resource_id, 0))
+        for one, field in ((found[priced_resource_id(resource)], field) for resource, field in resource_fields)
     ]
 
 
-async def _changed(rows: Rows, resources: Sequence[Resource]) -> dict[str, int]:
+async def _tariff_changes(rows: Rows, resources: Sequence[Resource]) -> dict[str, int]:
     """By id of the resource whose energy is meant, when (ms) its tariffs last changed."""
     known = await histories(rows, resources, upcoming=True, superseded=True)
     return {
-        source_id(resource): max(to_ms(one.superseded_at or one.created_at) for one in some)
+        priced_resource_id(resource): max(to_ms(one.superseded_at or one.created_at) for one in some)
         for resource, some in zip(resources, known, strict=True)
         if some
     }
 
 
-def _aggregated(one: _Priced, field: Field, grid: Grid, stored: Aggregates, changed: int) -> Aggregates:
+def _aggregate_costs(
+    priced: _PricedEnergy, field: ReadingField, grid: BucketGrid, stored: Aggregates, changed_at: int
+) -> Aggregates:
     unit = 10 ** (VAT_DECIMALS - field.decimals)
     exact = [0] * grid.count
     found, samples = Aggregates.empty(grid.count), dict[int, int]()
     position, edges = 0, grid.edges
-    for at, amount, estimated in by_sample(one.pieces):
+    for at, amount, estimated in cost_by_sample(priced.parts):
         while at >= edges[position + 1]:
             position += 1
-        value = samples[at] = half_up(amount, unit)
+        value = samples[at] = divide_half_up(amount, unit)
         found.add(position, (1, 0, value, value, at, at, int(estimated), 0, 0))
         exact[position] += amount
     found.samples = samples
-    found.sum = [half_up(amount, unit) for amount in exact]
+    found.sum = [divide_half_up(amount, unit) for amount in exact]
     found.revision = stored.revision
-    found.received_at = [max(at, changed) for at in stored.received_at]
+    found.received_at = [max(at, changed_at) for at in stored.received_at]
     return found
 
 
@@ -186,137 +190,149 @@ async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[Curre
     """What energy costs each resource at this moment; None where no tariff holds."""
     tariffs = await in_force(rows, resources)
     now = to_ms(rows.now)
-    prices = await rows.prices.between(_dynamic(filter(None, tariffs)), now - HALF_HOUR + 1, now + 1)
-    sources = await _sources(rows, resources)
-    refused = await withheld(rows, list(sources.values()))
+    prices = await rows.prices.list_between(_dynamic_tariff_ids(filter(None, tariffs)), now - HALF_HOUR_MS + 1, now + 1)
+    sources = await _load_sources(rows, resources)
+    refused = await find_consent_errors(rows, list(sources.values()))
     found: list[CurrentRates | None] = []
     for resource, tariff in zip(resources, tariffs, strict=True):
         if tariff is None:
             found.append(None)
             continue
-        key = source_id(resource)
-        rule = timeline.spans([tariff], prices, now, now + 1)[-1].rule
-        if isinstance(rule, timeline.Blocks):  # which one holds tells of consumption
-            rule = None if key in refused else await _reached(rows, sources[key], rule)
-        found.append(_current(tariff, rule))
+        key = priced_resource_id(resource)
+        rule = timeline.rate_spans([tariff], prices, now, now + 1)[-1].rule
+        if isinstance(rule, timeline.BlockRates):  # which one holds tells of consumption
+            rule = None if key in refused else await _load_block_rate(rows, sources[key], rule)
+        found.append(_build_current_rates(tariff, rule))
     return found
 
 
-async def samples(rows: Rows, resource: Resource, field: Field, start: int, stop: int) -> list[Sample]:
+async def load_samples(
+    rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int
+) -> list[EnergySample]:
     """A resource's readings of a field from start to before stop, as energy to be priced. BadInput where too many."""
-    found = await rows.series.raw(key_of(resource, field), start, stop, limit=MAX_SAMPLES + 1)
+    found = await rows.readings.list_readings(series_key(resource, field), start, stop, limit=MAX_SAMPLES + 1)
     if len(found) > MAX_SAMPLES:
         raise BadInput(f"that are more than {MAX_SAMPLES:,} readings: ask a shorter range")
     scale = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
-    return [Sample(one.at, one.value * scale, one.quality != 0) for one in found]
+    return [EnergySample(one.at, one.value * scale, one.quality != 0) for one in found]
 
 
-async def counted(rows: Rows, resource: Resource, field: Field, start: int, stop: int) -> int:
+async def total_energy(rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int) -> int:
     """All energy of a resource from start to before stop."""
-    key = key_of(resource, field)
-    grid = buckets.Grid((buckets.Run(start, stop - start, 1),))
-    (total,) = (await rows.series.aggregates({key: field.interval_ms}, grid))[key].sum
+    key = series_key(resource, field)
+    grid = buckets.BucketGrid((buckets.BucketRun(start, stop - start, 1),))
+    (total,) = (await rows.readings.aggregates({key: field.interval_ms}, grid))[key].sum
     return int(total * 10 ** (timeline.ENERGY_DECIMALS - field.decimals))
 
 
-async def _priced_of(
+async def _load_priced_energy(
     rows: Rows, resources: Sequence[Resource], start: int, stop: int
-) -> dict[str, _Priced | GatewayError]:
+) -> dict[str, _PricedEnergy | GatewayError]:
     """By id of the resource whose energy is meant, that energy priced, or why that cannot be had."""
-    sources = await _sources(rows, resources)
-    refused = await _refusals(rows, resources, sources)
-    histories = await timelines(rows, sources, from_ms(stop - 1))
-    held = {key: [one for one, _, _ in timeline.in_force(some, start, stop)] for key, some in histories.items()}
-    dynamic = _dynamic(tariff for some in held.values() for tariff in some)
-    prices = await rows.prices.between(dynamic, start - HALF_HOUR + 1, stop)
-    found: dict[str, _Priced | GatewayError] = {**refused}
+    sources = await _load_sources(rows, resources)
+    refused = await _find_consent_errors(rows, resources, sources)
+    histories = await load_timelines(rows, sources, from_ms(stop - 1))
+    held = {key: [one for one, _, _ in timeline.tariffs_in_force(some, start, stop)] for key, some in histories.items()}
+    dynamic = _dynamic_tariff_ids(tariff for some in held.values() for tariff in some)
+    prices = await rows.prices.list_between(dynamic, start - HALF_HOUR_MS + 1, stop)
+    found: dict[str, _PricedEnergy | GatewayError] = {**refused}
     for key, source in sources.items():
         if key in refused:
             continue
-        field, tariffs = fields_of(source.storage)[0], held[key]
+        field, tariffs = parse_fields(source.storage)[0], held[key]
         try:
-            known = await samples(rows, source, field, timeline.reach(tariffs, start, stop), stop) if tariffs else []
+            known = (
+                await load_samples(rows, source, field, timeline.energy_needed_from(tariffs, start, stop), stop)
+                if tariffs
+                else []
+            )
         except BadInput as error:
             found[key] = error
             continue
-        found[key] = _Priced(source, field, tariffs, _pieces(known, tariffs, prices, start))
+        found[key] = _PricedEnergy(source, field, tariffs, _price_samples(known, tariffs, prices, start))
     return found
 
 
-def _pieces(known: list[Sample], tariffs: list[TariffTerms], prices: timeline.Prices, start: int) -> list[Piece]:
+def _price_samples(
+    energy_samples: list[EnergySample], tariffs: list[TariffTerms], prices: timeline.PricesByTariff, start: int
+) -> list[PricedPart]:
     """The samples from start on, priced. A range may be far longer than what is stored of it: that is left out."""
-    if not known:
+    if not energy_samples:
         return []
-    since = max(start, known[0].at)
-    return list(priced(known, timeline.spans(tariffs, prices, since, known[-1].at + 1), since))
+    since = max(start, energy_samples[0].at)
+    return list(
+        price_samples(energy_samples, timeline.rate_spans(tariffs, prices, since, energy_samples[-1].at + 1), since)
+    )
 
 
-async def _sources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
+async def _load_sources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
     """By id, the resources whose energy is meant."""
     known = {resource.resource_id: resource for resource in resources if not resource.cost_of}
     others = {resource.cost_of for resource in resources if resource.cost_of} - set(known)
-    return known | (await rows.many(Resource, others) if others else {})
+    return known | (await rows.get_many(Resource, others) if others else {})
 
 
-async def _refusals(
+async def _find_consent_errors(
     rows: Rows, resources: Sequence[Resource], sources: dict[str, Resource]
 ) -> dict[str, ConsentRevoked]:
     """By id of the resource whose energy is meant, the refusal where consent to it, or to its cost, holds no longer."""
-    gone = await withheld(rows, [*sources.values(), *resources])
+    gone = await find_consent_errors(rows, [*sources.values(), *resources])
     return {
-        source_id(resource): refusal for resource in resources if (refusal := _either_of(gone, resource)) is not None
+        priced_resource_id(resource): refusal
+        for resource in resources
+        if (refusal := _consent_error_of(gone, resource)) is not None
     }
 
 
-def _either_of(gone: dict[str, ConsentRevoked], resource: Resource) -> ConsentRevoked | None:
-    return gone.get(source_id(resource)) or gone.get(resource.resource_id)
+def _consent_error_of(errors: dict[str, ConsentRevoked], resource: Resource) -> ConsentRevoked | None:
+    return errors.get(priced_resource_id(resource)) or errors.get(resource.resource_id)
 
 
-def _dynamic(tariffs: Iterable[TariffTerms]) -> set[str]:
+def _dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
     """The ids of those that have prices."""
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
 
 
-def _current(tariff: Tariff, rate: timeline.Rate | None) -> CurrentRates:
-    standing = with_vat(tariff, tariff.standing_charge)
+def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None) -> CurrentRates:
+    standing = add_vat(tariff, tariff.standing_charge)
     if rate is None:
         return CurrentRates(None, standing, None)
-    return CurrentRates(with_vat(tariff, timeline.unscaled(rate.rate)), standing, rate.charge.band)
+    return CurrentRates(add_vat(tariff, timeline.from_scaled(rate.rate)), standing, rate.charge.band)
 
 
-async def _reached(rows: Rows, source: Resource, blocks: timeline.Blocks) -> timeline.Rate:
+async def _load_block_rate(rows: Rows, source: Resource, blocks: timeline.BlockRates) -> timeline.Rate:
     """The rate of the block that the energy of the period has reached."""
-    field = fields_of(source.storage)[0]
-    return reached(await counted(rows, source, field, blocks.since, to_ms(rows.now) + 1), blocks)
+    field = parse_fields(source.storage)[0]
+    return current_block_rate(await total_energy(rows, source, field, blocks.since, to_ms(rows.now) + 1), blocks)
 
 
-def _explanation(one: _Priced, start: int, stop: int) -> CostExplanation | None:
-    if not one.tariffs:
+def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExplanation | None:
+    if not priced.tariffs:
         return None
-    days = (tariff for _, tariff in timeline.standing(one.tariffs, start, stop))
+    days = (tariff for _, tariff in timeline.standing_charge_days(priced.tariffs, start, stop))
     return CostExplanation(
-        **msgspec.structs.asdict(explain(one.pieces, days, one.field.unit)),
+        **msgspec.structs.asdict(build_bill(priced.parts, days, priced.field.unit)),
         start=from_ms(start),
         end=from_ms(stop),
-        completeness=_completeness(one, start, stop),
+        completeness=_completeness(priced, start, stop),
     )
 
 
-def _completeness(one: _Priced, start: int, stop: int) -> float | None:
+def _completeness(priced: _PricedEnergy, start: int, stop: int) -> float | None:
     """The share of a range's samples that is stored; None without a sampling grid, or where no sample is expected."""
-    expected = one.field.expected(max(start, one.field.start_ms), stop)
-    return len({piece.at for piece in one.pieces}) / expected if expected is not None and expected > 0 else None
+    expected = priced.field.expected_samples(max(start, priced.field.start_ms), stop)
+    return len({piece.at for piece in priced.parts}) / expected if expected is not None and expected > 0 else None
 
 
-def _buckets(one: _Priced, edges: Sequence[int]) -> list[CostBucket]:
-    found = by_bucket(one.pieces, edges)
-    days = _days(one.tariffs, edges)
+def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBucket]:
+    found = cost_by_bucket(priced.parts, edges)
+    days = _standing_charges_by_bucket(priced.tariffs, edges)
     made = []
     for position, (start, end) in enumerate(pairwise(edges)):
         inside = found.get(position, BucketCost())
         known = inside.count > inside.unpriced
-        energy = rounded(inside.pence, BUCKET_DECIMALS) if known else None
-        standing = rounded(days.get(position, Decimal(0)), BUCKET_DECIMALS)
+        energy = round_half_up(inside.pence, BUCKET_DECIMALS) if known else None
+        standing = round_half_up(days.get(position, Decimal(0)), BUCKET_DECIMALS)
         made.append(
             CostBucket(
                 start=from_ms(start),
@@ -331,20 +347,20 @@ def _buckets(one: _Priced, edges: Sequence[int]) -> list[CostBucket]:
     return made
 
 
-def _days(tariffs: Sequence[TariffTerms], edges: Sequence[int]) -> dict[int, Decimal]:
+def _standing_charges_by_bucket(tariffs: Sequence[TariffTerms], edges: Sequence[int]) -> dict[int, Decimal]:
     """By position of the bucket, the standing charges of the days that begin in it, with VAT."""
     found: dict[int, Decimal] = {}
     position = 0
-    for midnight, tariff in timeline.standing(tariffs, edges[0], edges[-1]):
+    for midnight, tariff in timeline.standing_charge_days(tariffs, edges[0], edges[-1]):
         while midnight >= edges[position + 1]:
             position += 1
-        found[position] = found.get(position, Decimal(0)) + with_vat(tariff, tariff.standing_charge)
+        found[position] = found.get(position, Decimal(0)) + add_vat(tariff, tariff.standing_charge)
     return found
 
 
-def _checked(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
+def _check_range(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
     """The start and end of a range. BadInput where it is empty, or too long to be priced."""
-    start, end = closed(range, now)
+    start, end = resolve_range(range, now)
     if end - start > MAX_RANGE:
         problem = Problem(("range",), f"is longer than {MAX_RANGE.days:,} days")
         raise BadInput(f"the range is too long: ask at most {MAX_RANGE.days:,} days", problems=[problem])

@@ -9,19 +9,19 @@ from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import CatchUp, Device, DeviceSensor, DeviceType, NetworkState, Resource
-from wattgate.db.readings.series_keys import key_of
+from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Rows
-from wattgate.energy.storage_fields import Field, fields_of
+from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import DeviceActivity
 
-LIVE_CADENCE_MS = 60 * 1000
+LIVE_INTERVAL_MS = 60 * 1000
 """How often a device is expected to send what is not sampled on a grid; displays send every 6 to 10 seconds."""
 
 LIVE_INTERVALS, STALE_INTERVALS = 3, 48
 """A device is live up to 3, and stale up to 48, of the intervals at which it is expected to send."""
 
 
-class Protocol(msgspec.Struct, gc=False):
+class DeviceProtocol(msgspec.Struct, gc=False):
     """How a device talks to the platform, and its sensors."""
 
     protocol: str
@@ -41,20 +41,20 @@ class DeviceStatus(msgspec.Struct, gc=False):
 
 async def types(rows: Rows, devices: Sequence[Device]) -> list[DeviceType]:
     """The type of each device."""
-    found = await rows.many(DeviceType, (device.device_type_id for device in devices))
+    found = await rows.get_many(DeviceType, (device.device_type_id for device in devices))
     return [found[device.device_type_id] for device in devices]
 
 
-async def protocols(rows: Rows, devices: Sequence[Device]) -> list[Protocol]:
+async def protocols(rows: Rows, devices: Sequence[Device]) -> list[DeviceProtocol]:
     """The protocol of each device with its sensors, by their protocol ids."""
-    sensors = await _sensors(rows, devices)
-    return [Protocol(device.protocol_name, sensors[device.device_id]) for device in devices]
+    sensors = await _load_sensors(rows, devices)
+    return [DeviceProtocol(device.protocol_name, sensors[device.device_id]) for device in devices]
 
 
 async def resources(rows: Rows, devices: Sequence[Device]) -> list[list[Resource]]:
     """The active resources that the sensors of each device feed, by name."""
-    sensors = await _sensors(rows, devices)
-    known = await _resources(rows, sensors.values())
+    sensors = await _load_sensors(rows, devices)
+    known = await _load_resources(rows, sensors.values())
     return [
         sorted(
             (known[one.resource_id] for one in sensors[device.device_id] if one.resource_id in known),
@@ -64,7 +64,7 @@ async def resources(rows: Rows, devices: Sequence[Device]) -> list[list[Resource
     ]
 
 
-async def of_resources(rows: Rows, resources: Sequence[Resource]) -> list[Device | None]:
+async def devices_of_resources(rows: Rows, resources: Sequence[Resource]) -> list[Device | None]:
     """The active device that feeds each resource, or None; the oldest where there are several."""
     wanted = {resource.resource_id for resource in resources}
     sensors = await rows.all(DeviceSensor, col(DeviceSensor.resource_id).in_(wanted))
@@ -85,21 +85,21 @@ async def of_resources(rows: Rows, resources: Sequence[Resource]) -> list[Device
 
 async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
     """Whether each device sends packets, by the newest of its sensors' readings and of what it says of itself."""
-    sensors = await _sensors(rows, devices)
-    known = await _resources(rows, sensors.values())
-    fields = {resource_id: fields_of(resource.storage) for resource_id, resource in known.items()}
-    wanted = [key_of(known[resource_id], one) for resource_id, some in fields.items() for one in some]
-    latest = await rows.series.latest(wanted)
+    sensors = await _load_sensors(rows, devices)
+    known = await _load_resources(rows, sensors.values())
+    fields = {resource_id: parse_fields(resource.storage) for resource_id, resource in known.items()}
+    wanted = [series_key(known[resource_id], one) for resource_id, some in fields.items() for one in some]
+    latest = await rows.readings.latest(wanted)
 
     def status(device: Device) -> DeviceStatus:
         seen = [
-            (stored.at, _cadence(field))
+            (stored.at, _expected_interval_ms(field))
             for sensor in sensors[device.device_id]
             for field in fields.get(sensor.resource_id or "", ())
-            if (stored := latest.get(key_of(known[sensor.resource_id or ""], field)))
+            if (stored := latest.get(series_key(known[sensor.resource_id or ""], field)))
         ]
         if device.heard_at is not None:
-            seen.append((to_ms(device.heard_at), LIVE_CADENCE_MS))
+            seen.append((to_ms(device.heard_at), LIVE_INTERVAL_MS))
         at = max((at for at, _ in seen), default=None)
         cadence = min((cadence for _, cadence in seen), default=None)
         return DeviceStatus(
@@ -108,7 +108,7 @@ async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
             hardware_id=device.hardware_id,
             last_packet_at=None if at is None else from_ms(at),
             expected_every=cadence and cadence // 1000,
-            status=activity(at, cadence, to_ms(rows.now)),
+            status=device_activity(at, cadence, to_ms(rows.now)),
         )
 
     return [status(device) for device in devices]
@@ -119,11 +119,11 @@ async def network_states(rows: Rows, devices: Sequence[Device]) -> list[NetworkS
     return [device.network_state for device in devices]
 
 
-def activity(last_ms: int | None, cadence_ms: int | None, now_ms: int) -> DeviceActivity:
+def device_activity(last_ms: int | None, interval_ms: int | None, now_ms: int) -> DeviceActivity:
     """What the age of a device's last packet says, by the interval at which it is expected to send."""
-    if last_ms is None or cadence_ms is None or now_ms - last_ms > STALE_INTERVALS * cadence_ms:
+    if last_ms is None or interval_ms is None or now_ms - last_ms > STALE_INTERVALS * interval_ms:
         return DeviceActivity.OFFLINE
-    return DeviceActivity.LIVE if now_ms - last_ms <= LIVE_INTERVALS * cadence_ms else DeviceActivity.STALE
+    return DeviceActivity.LIVE if now_ms - last_ms <= LIVE_INTERVALS * interval_ms else DeviceActivity.STALE
 
 
 async def catch_ups(rows: Rows, resources: Sequence[Resource]) -> list[list[CatchUp]]:
@@ -139,11 +139,11 @@ async def catch_ups(rows: Rows, resources: Sequence[Resource]) -> list[list[Catc
     return [by_resource[resource.resource_id] for resource in resources]
 
 
-def _cadence(field: Field) -> int:
-    return field.interval_ms or LIVE_CADENCE_MS
+def _expected_interval_ms(field: ReadingField) -> int:
+    return field.interval_ms or LIVE_INTERVAL_MS
 
 
-async def _sensors(rows: Rows, devices: Sequence[Device]) -> dict[str, list[DeviceSensor]]:
+async def _load_sensors(rows: Rows, devices: Sequence[Device]) -> dict[str, list[DeviceSensor]]:
     """The sensors of each device, which the caller has from `Rows`, by device id."""
     found = await rows.all(
         DeviceSensor,
@@ -156,7 +156,7 @@ async def _sensors(rows: Rows, devices: Sequence[Device]) -> dict[str, list[Devi
     return by_device
 
 
-async def _resources(rows: Rows, sensors: Iterable[list[DeviceSensor]]) -> dict[str, Resource]:
+async def _load_resources(rows: Rows, sensors: Iterable[list[DeviceSensor]]) -> dict[str, Resource]:
     """The active ones among the resources of these sensors that the caller may see."""
     wanted = {one.resource_id for some in sensors for one in some if one.resource_id}
     found = await rows.all(Resource, col(Resource.resource_id).in_(wanted), col(Resource.active).is_(True))

@@ -11,141 +11,159 @@ from zoneinfo import ZoneInfo
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.readings.aggregates import Aggregates
-from wattgate.db.readings.series import Stored as Reading
+from wattgate.db.readings.series import StoredReading as Reading
 from wattgate.energy import buckets, timeline
-from wattgate.energy.buckets import DAY, HALF_HOUR, Grid
-from wattgate.energy.display.ambient import DAYS, learned
-from wattgate.energy.display.energy_total import Tally
-from wattgate.energy.display.home import Calendar, Wish
-from wattgate.energy.display.meter import Count, Kind, Meter, Span
-from wattgate.energy.display.power import HOLDS, Held, Source, is_estimate, watts
-from wattgate.energy.display.rates import Rates
-from wattgate.energy.pricing import Piece, Sample, priced, with_vat
-from wattgate.energy.storage_fields import Field
+from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, BucketGrid
+from wattgate.energy.display.ambient import LEARNING_DAYS, mean_by_time_of_day
+from wattgate.energy.display.energy_total import EnergyTotal
+from wattgate.energy.display.home import DisplayPreferences, HomeCalendar
+from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
+from wattgate.energy.display.power import MAX_HOLD_MS, PowerIntegral, PowerSource, can_estimate_energy, to_watts
+from wattgate.energy.display.rates import RateSchedule
+from wattgate.energy.pricing import EnergySample, PricedPart, add_vat, price_samples
+from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import AmbientBasis, Period, TariffKind
 
-AHEAD = 8 * DAY
+RATES_AHEAD_MS = 8 * DAY_MS
 """How far ahead the rates of a week's pattern are known; prices by the half hour until the end of tomorrow."""
 
-SETTINGS = "display"
+PREFERENCES_ATTRIBUTE = "display"
 """The attribute of a virtual entity with what its owner wishes: {"dailyBudget": pounds, "ambientBasis": basis}."""
 
-Live = tuple[Source, list[Held]]
+LivePower = tuple[PowerSource, list[PowerIntegral]]
 """A source of power, and what it held in the half hours before that of its newest reading."""
 
-_KWH_TO_W = 2000.0
+_WATTS_PER_HALF_HOUR_KWH = 2000.0
 """The power in W that makes a kWh in half an hour."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredEnergy:
     """The energy of a field in the half hours of a grid, and what was counted from `since` to before it."""
 
     resource_id: str
-    kind: Kind
-    field: Field
-    grid: Grid
-    amounts: Aggregates
-    since: int
-    before: int
+    kind: MeterKind
+    field: ReadingField
+    grid: BucketGrid
+    aggregates: Aggregates
+    counted_since: int
+    energy_before_grid: int
 
-    def samples(self) -> list[Sample]:
+    def samples(self) -> list[EnergySample]:
         """In order, what each half hour counted; first what came before the grid."""
         scale = 10 ** (timeline.ENERGY_DECIMALS - self.field.decimals)
-        found = [Sample(self.since, self.before * scale, False)] if self.before else []
-        columns = zip(self.grid.edges, self.amounts.count, self.amounts.sum, self.amounts.estimated, strict=False)
-        return found + [Sample(at, total * scale, guessed > 0) for at, count, total, guessed in columns if count]
+        found = (
+            [EnergySample(self.counted_since, self.energy_before_grid * scale, False)]
+            if self.energy_before_grid
+            else []
+        )
+        columns = zip(
+            self.grid.edges, self.aggregates.count, self.aggregates.sum, self.aggregates.estimated, strict=False
+        )
+        return found + [EnergySample(at, total * scale, guessed > 0) for at, count, total, guessed in columns if count]
 
     @property
-    def to(self) -> int:
+    def stored_to(self) -> int:
         """The end of the newest sample; where the grid begins, if there is none in it."""
-        ends = [at for at, count in zip(self.amounts.last_at, self.amounts.count, strict=True) if count]
+        ends = [at for at, count in zip(self.aggregates.last_at, self.aggregates.count, strict=True) if count]
         return max(ends) + (self.field.interval_ms or 0) if ends else self.grid.start
 
     @property
     def can_be_estimated(self) -> bool:
         """Whether what is missing may be told from power: half hours by the clock, in kWh."""
         field = self.field
-        return field.unit == "kWh" and field.interval_ms == HALF_HOUR and not field.start_ms % HALF_HOUR
+        return field.unit == "kWh" and field.interval_ms == HALF_HOUR_MS and not field.start_ms % HALF_HOUR_MS
 
     def complete_to(self, start: int, now: int) -> int:
         """Up to when no sample is missing from an instant on, of those that are over."""
         if self.field.interval_ms is None:
-            return max(start, min(self.to, now))
+            return max(start, min(self.stored_to, now))
         edges = self.grid.edges
         for place in range(bisect_left(edges, start), self.grid.count):
-            expected = self.field.expected(edges[place], edges[place + 1]) or 0
-            if edges[place + 1] > now or self.amounts.count[place] < expected:
+            expected = self.field.expected_samples(edges[place], edges[place + 1]) or 0
+            if edges[place + 1] > now or self.aggregates.count[place] < expected:
                 return edges[place]
         return now
 
 
-def calendar(now: datetime, zone: ZoneInfo) -> Calendar:
+def build_calendar(now: datetime, zone: ZoneInfo) -> HomeCalendar:
     """The day and the month of an instant by a wall clock, and those that follow."""
-    day, tomorrow = _two(now, Period.P1D, zone)
-    month, next_month = _two(now, Period.P1M, zone)
-    return Calendar(day, tomorrow, month, next_month)
+    day, tomorrow = _current_and_next_period(now, Period.P1D, zone)
+    month, next_month = _current_and_next_period(now, Period.P1M, zone)
+    return HomeCalendar(day, tomorrow, month, next_month)
 
 
-def half_hours(now: datetime, known: Calendar, zone: ZoneInfo) -> Grid:
+def build_half_hour_grid(now: datetime, home_calendar: HomeCalendar, zone: ZoneInfo) -> BucketGrid:
     """The half hours from which the day, the month and what is usual are told."""
-    start = min(known.month.start, _days_before(known.day.start, zone))
-    return buckets.grid(from_ms(start), now, Period.PT30M, zone)
+    start = min(home_calendar.month.start, _learning_start(home_calendar.day.start, zone))
+    return buckets.build_grid(from_ms(start), now, Period.PT30M, zone)
 
 
-def rates(tariffs: Sequence[Tariff], prices: timeline.Prices, unit: str, start: int, known: Calendar) -> Rates | None:
+def build_rate_schedule(
+    tariffs: Sequence[Tariff], prices: timeline.PricesByTariff, unit: str, start: int, home_calendar: HomeCalendar
+) -> RateSchedule | None:
     """What energy costs from an instant on, as far ahead as it is known; None where no tariff is."""
     if not tariffs:
         return None
     dynamic = any(tariff.kind is TariffKind.DYNAMIC for tariff in tariffs)
-    stop = known.tomorrow.end if dynamic else known.day.start + AHEAD
-    spans = timeline.spans(tariffs, prices, start, stop)
+    stop = home_calendar.tomorrow.end if dynamic else home_calendar.day.start + RATES_AHEAD_MS
+    spans = timeline.rate_spans(tariffs, prices, start, stop)
     later = next((to_ms(tariff.valid_from) for tariff in tariffs if to_ms(tariff.valid_from) >= stop), None)
     if later is not None:
-        spans.append(timeline.spans(tariffs, prices, later, later + 1)[-1])
-    return Rates(tuple(tariffs), tuple(_merged(spans)), unit)
+        spans.append(timeline.rate_spans(tariffs, prices, later, later + 1)[-1])
+    return RateSchedule(tuple(tariffs), tuple(_drop_empty_spans(spans)), unit)
 
 
-def meter(stored: Stored, known: Rates | None, spans: Calendar, now: int) -> Meter:
+def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans: HomeCalendar, now: int) -> Meter:
     """The meter of what is stored, as far as it is."""
     samples = stored.samples()
     start = min(spans.day.start, spans.month.start)
-    if known is None:
-        pieces = [Piece(*sample, None, 0) for sample in samples if sample.at >= start]
+    if rate_schedule is None:
+        pieces = [PricedPart(*sample, None, 0) for sample in samples if sample.at >= start]
     else:
-        pieces = list(priced(samples, known.spans, start))
+        pieces = list(price_samples(samples, rate_schedule.spans, start))
     counts = []
     for span in (spans.day, spans.month):
-        inside = pieces[bisect_left(pieces, span.start, key=_at) :]
-        counts.append(Count(span, Tally().plus(inside), stored.complete_to(span.start, now)))
+        inside = pieces[bisect_left(pieces, span.start, key=_sample_start) :]
+        counts.append(PeriodCount(span, EnergyTotal().add_parts(inside), stored.complete_to(span.start, now)))
     return Meter(
         kind=stored.kind,
         unit=stored.field.unit,
-        rates=None if known is None else _from(known, min(spans.day.start, stored.to)),
+        rates=None if rate_schedule is None else _schedule_from(rate_schedule, min(spans.day.start, stored.stored_to)),
         counts=tuple(counts),
-        stored_to=stored.to,
-        block=_block(samples, None if known is None else known.rule(stored.to)),
+        stored_to=stored.stored_to,
+        block_usage=_block_usage(samples, None if rate_schedule is None else rate_schedule.rule_at(stored.stored_to)),
     )
 
 
-def live(resource: Resource, field: Field, kind: Kind, newest: Reading, held: Sequence[Held], now: int) -> Live:
+def build_live_power(
+    resource: Resource,
+    field: ReadingField,
+    kind: MeterKind,
+    newest: Reading,
+    integrals: Sequence[PowerIntegral],
+    now: int,
+) -> LivePower:
     """The source of power that a field is, and what it held in the half hours but the newest one."""
-    each = watts(1, field.unit) / 10**field.decimals
-    found = {one.at: Held(one.at, round(one.positive * each), round(one.negative * each), one.known) for one in held}
-    slot = newest.at - newest.at % HALF_HOUR
-    source = Source(
+    each = to_watts(1, field.unit) / 10**field.decimals
+    found = {
+        one.at: PowerIntegral(one.at, round(one.positive * each), round(one.negative * each), one.known_ms)
+        for one in integrals
+    }
+    slot = newest.at - newest.at % HALF_HOUR_MS
+    source = PowerSource(
         resource_id=resource.resource_id,
         field=field,
-        exports=kind is Kind.EXPORTED,
+        exports=kind is MeterKind.EXPORTED,
         at=newest.at,
-        watts=watts(field.number(newest.value), field.unit),
-        held=found.pop(slot, Held(slot, 0, 0, 0)),
-        held_to=max(newest.at, min(now, newest.at + HOLDS)),
+        watts=to_watts(field.from_stored(newest.value), field.unit),
+        integral=found.pop(slot, PowerIntegral(slot, 0, 0, 0)),
+        integrated_to=max(newest.at, min(now, newest.at + MAX_HOLD_MS)),
     )
     return source, list(found.values())
 
 
-def estimated(meter: Meter, energy: Stored, sources: Mapping[str, Live], now: int) -> Meter:
+def add_estimates(meter: Meter, energy: StoredEnergy, sources: Mapping[str, LivePower], now: int) -> Meter:
     """The meter with what live power comes to in the half hours that are not stored yet but over.
 
     Power of its own resource tells it; of what goes out also the power below zero of the one that tells what comes in.
@@ -153,54 +171,56 @@ def estimated(meter: Meter, energy: Stored, sources: Mapping[str, Live], now: in
     inward = [place for place, (source, _) in enumerate(sources.values()) if not source.exports]
     if energy.resource_id in sources:
         place, reverse = list(sources).index(energy.resource_id), False
-    elif meter.kind is Kind.EXPORTED and len(inward) == 1 and len(sources) == 1:
+    elif meter.kind is MeterKind.EXPORTED and len(inward) == 1 and len(sources) == 1:
         place, reverse = inward[0], True
     else:
         return meter
     if not energy.can_be_estimated:
         return meter
-    meter = replace(meter, source=place, reverse=reverse)
+    meter = replace(meter, source_index=place, counts_negative_power=reverse)
     _, halves = list(sources.values())[place]
     for held in halves:
-        if is_estimate(held, now):
-            meter = meter.estimating(held, held.at + HALF_HOUR)
+        if can_estimate_energy(held, now):
+            meter = meter.with_estimate(held, held.at + HALF_HOUR_MS)
     return meter
 
 
-def standing(known: Rates, days: Calendar) -> list[tuple[int, Decimal]]:
+def standing_charges(rate_schedule: RateSchedule, days: HomeCalendar) -> list[tuple[int, Decimal]]:
     """The charge with VAT of each day of a home's calendar up to tomorrow, by its midnight."""
-    begun = timeline.standing(known.tariffs, min(days.month.start, days.day.start), days.tomorrow.end)
-    return [(at, with_vat(tariff, tariff.standing_charge)) for at, tariff in begun]
+    begun = timeline.standing_charge_days(
+        rate_schedule.tariffs, min(days.month.start, days.day.start), days.tomorrow.end
+    )
+    return [(at, add_vat(tariff, tariff.standing_charge)) for at, tariff in begun]
 
 
-def usual(electricity: Sequence[Stored], today: int, zone: ZoneInfo) -> list[float | None]:
+def usual_power(electricity: Sequence[StoredEnergy], today: int, zone: ZoneInfo) -> list[float | None]:
     """The mean power (W) that came in at each half hour of the wall clock, over the days before today."""
     days: dict[date, list[float | None]] = {}
     edges = electricity[0].grid.edges if electricity else [today]
-    for place in range(bisect_left(edges, _days_before(today, zone)), bisect_left(edges, today)):
+    for place in range(bisect_left(edges, _learning_start(today, zone)), bisect_left(edges, today)):
         local = from_ms(edges[place]).astimezone(zone)
-        known = [_watts(one, place) for one in electricity]
-        times = days.setdefault(local.date(), [None] * (DAY // HALF_HOUR))
+        known = [_mean_watts(one, place) for one in electricity]
+        times = days.setdefault(local.date(), [None] * (DAY_MS // HALF_HOUR_MS))
         times[local.hour * 2 + local.minute // 30] = None if None in known else sum(filter(None, known))
-    return learned(list(days.values())) if days else [None] * (DAY // HALF_HOUR)
+    return mean_by_time_of_day(list(days.values())) if days else [None] * (DAY_MS // HALF_HOUR_MS)
 
 
-def wish(attributes: Mapping[str, Any]) -> Wish:
+def parse_preferences(attributes: Mapping[str, Any]) -> DisplayPreferences:
     """What a home's attributes say that its owner wishes; what cannot be understood is passed over."""
-    said = attributes.get(SETTINGS)
+    said = attributes.get(PREFERENCES_ATTRIBUTE)
     if not isinstance(said, Mapping):
-        return Wish()
+        return DisplayPreferences()
     basis = said.get("ambientBasis")
     known = AmbientBasis(basis) if basis in [one.value for one in AmbientBasis] else None
-    return Wish(known, _pence(said.get("dailyBudget")))
+    return DisplayPreferences(known, _parse_pence(said.get("dailyBudget")))
 
 
-def _days_before(today: int, zone: ZoneInfo) -> int:
+def _learning_start(today: int, zone: ZoneInfo) -> int:
     """The midnight from which it is learned what is usual."""
-    return buckets.midnight(from_ms(today).astimezone(zone).date() - timedelta(days=DAYS), zone)
+    return buckets.day_start(from_ms(today).astimezone(zone).date() - timedelta(days=LEARNING_DAYS), zone)
 
 
-def _pence(pounds: Any) -> Decimal | None:
+def _parse_pence(pounds: Any) -> Decimal | None:
     try:
         amount = Decimal(str(pounds)) * 100
     except InvalidOperation:
@@ -208,38 +228,38 @@ def _pence(pounds: Any) -> Decimal | None:
     return amount if amount.is_finite() and amount > 0 else None
 
 
-def _watts(stored: Stored, place: int) -> float | None:
+def _mean_watts(stored: StoredEnergy, position: int) -> float | None:
     """The mean power of a half hour; None where it is not complete."""
-    field, amounts, edges = stored.field, stored.amounts, stored.grid.edges
-    expected = field.expected(edges[place], edges[place + 1])
-    if not amounts.count[place] or (expected and amounts.count[place] < expected):
+    field, amounts, edges = stored.field, stored.aggregates, stored.grid.edges
+    expected = field.expected_samples(edges[position], edges[position + 1])
+    if not amounts.count[position] or (expected and amounts.count[position] < expected):
         return None
-    return field.number(amounts.sum[place]) * _KWH_TO_W
+    return field.from_stored(amounts.sum[position]) * _WATTS_PER_HALF_HOUR_KWH
 
 
-def _two(now: datetime, period: Period, zone: ZoneInfo) -> tuple[Span, Span]:
-    first, second = timeline.calendar(to_ms(now), to_ms(now) + 1, period, zone)
-    third = timeline.calendar(second, second + 1, period, zone)[1]
-    return Span(first, second), Span(second, third)
+def _current_and_next_period(now: datetime, period: Period, zone: ZoneInfo) -> tuple[TimeSpan, TimeSpan]:
+    first, second = timeline.period_edges(to_ms(now), to_ms(now) + 1, period, zone)
+    third = timeline.period_edges(second, second + 1, period, zone)[1]
+    return TimeSpan(first, second), TimeSpan(second, third)
 
 
-def _merged(spans: Sequence[timeline.Span]) -> list[timeline.Span]:
+def _drop_empty_spans(spans: Sequence[timeline.RateSpan]) -> list[timeline.RateSpan]:
     """Of spans that begin at the same instant the last one."""
     return list({span.start: span for span in spans}.values())
 
 
-def _from(known: Rates, start: int) -> Rates:
+def _schedule_from(rate_schedule: RateSchedule, start: int) -> RateSchedule:
     """What holds from an instant on: what came before it is not kept."""
-    place = max(bisect_right(known.spans, start, key=lambda span: span.start) - 1, 0)
-    first = max(bisect_right(known.tariffs, start, key=lambda tariff: to_ms(tariff.valid_from)) - 1, 0)
-    return Rates(known.tariffs[first:], known.spans[place:], known.unit)
+    place = max(bisect_right(rate_schedule.spans, start, key=lambda span: span.start) - 1, 0)
+    first = max(bisect_right(rate_schedule.tariffs, start, key=lambda tariff: to_ms(tariff.valid_from)) - 1, 0)
+    return RateSchedule(rate_schedule.tariffs[first:], rate_schedule.spans[place:], rate_schedule.unit)
 
 
-def _block(samples: Sequence[Sample], rule: timeline.Rate | timeline.Blocks | None) -> tuple[int, int]:
-    if not isinstance(rule, timeline.Blocks):
+def _block_usage(samples: Sequence[EnergySample], rule: timeline.Rate | timeline.BlockRates | None) -> tuple[int, int]:
+    if not isinstance(rule, timeline.BlockRates):
         return 0, 0
-    return rule.since, sum(sample.energy for sample in samples[bisect_left(samples, rule.since, key=_at) :])
+    return rule.since, sum(sample.energy for sample in samples[bisect_left(samples, rule.since, key=_sample_start) :])
 
 
-def _at(sample: Sample | Piece) -> int:
+def _sample_start(sample: EnergySample | PricedPart) -> int:
     return sample.at

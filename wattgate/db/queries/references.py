@@ -7,11 +7,13 @@ from wattgate.db.models import Tenanted
 from wattgate.db.rows import Rows
 
 
-def referred(model: type[Tenanted], column: str) -> Callable[[Rows, Sequence[Any]], Awaitable[list[Tenanted | None]]]:
+def reference_loader(
+    model: type[Tenanted], column: str
+) -> Callable[[Rows, Sequence[Any]], Awaitable[list[Tenanted | None]]]:
     """A loader of the record whose identifier stands in a column of each parent; None where it is not visible."""
 
     async def load(rows: Rows, parents: Sequence[Any]) -> list[Tenanted | None]:
-        found = await rows.many(model, {getattr(parent, column) for parent in parents})
+        found = await rows.get_many(model, {getattr(parent, column) for parent in parents})
         return [found.get(getattr(parent, column)) for parent in parents]
 
     return load

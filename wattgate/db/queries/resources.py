@@ -7,13 +7,13 @@ import msgspec
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, ResourceType
-from wattgate.db.queries.consent import either, withheld
-from wattgate.db.readings.series import Stored
-from wattgate.db.readings.series_keys import key_of, number_of
+from wattgate.db.queries.consent import find_consent_errors, replace_withheld
+from wattgate.db.readings.series import StoredReading
+from wattgate.db.readings.series_keys import resource_number, series_key
 from wattgate.db.rows import Rows
-from wattgate.energy.storage_fields import POWER_FIELD, Field, field_named, fields_of
+from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
 
-POWER_AGE_MS = 15 * 60 * 1000
+MAX_POWER_AGE_MS = 15 * 60 * 1000
 """A power reading older than this is no longer what is drawn now."""
 
 
@@ -29,66 +29,70 @@ class CurrentReading(msgspec.Struct, gc=False):
 
 async def types(rows: Rows, resources: Sequence[Resource]) -> list[ResourceType]:
     """The type of each resource."""
-    found = await rows.many(ResourceType, (resource.resource_type_id for resource in resources))
+    found = await rows.get_many(ResourceType, (resource.resource_type_id for resource in resources))
     return [found[resource.resource_type_id] for resource in resources]
 
 
-async def current(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReading | None]:
+async def current_readings(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReading | None]:
     """The newest reading of each resource: its power where that is fresh, else its first field's latest value.
 
     A resource that tells a cost answers what its consumption does: nothing is known of the cost of this moment.
     """
-    sources = await measured(rows, resources)
-    fields = [fields_of(source.storage) for source in sources]
+    sources = await load_measured_resources(rows, resources)
+    fields = [parse_fields(source.storage) for source in sources]
     wanted = [
-        key_of(source, field) for source, known in zip(sources, fields, strict=True) for field in _shown_now(known)
+        series_key(source, field)
+        for source, known in zip(sources, fields, strict=True)
+        for field in _current_fields(known)
     ]
-    found = await rows.series.latest(wanted)
-    fresh = to_ms(rows.now) - POWER_AGE_MS
-    newest = [_newest(source, known, found, fresh) for source, known in zip(sources, fields, strict=True)]
-    return either(await withheld(rows, resources), resources, newest)
+    found = await rows.readings.latest(wanted)
+    fresh = to_ms(rows.now) - MAX_POWER_AGE_MS
+    newest = [_newest_reading(source, known, found, fresh) for source, known in zip(sources, fields, strict=True)]
+    return replace_withheld(await find_consent_errors(rows, resources), resources, newest)
 
 
 async def first_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
     """The time of the first available reading of each resource's first field."""
-    sources = await measured(rows, resources)
-    return _times(sources, await rows.series.earliest([(number_of(source), 0) for source in sources]))
+    sources = await load_measured_resources(rows, resources)
+    return _reading_times(sources, await rows.readings.earliest([(resource_number(source), 0) for source in sources]))
 
 
 async def last_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
     """The time of the most recent reading of each resource's first field."""
-    sources = await measured(rows, resources)
-    return _times(sources, await rows.series.latest([(number_of(source), 0) for source in sources]))
+    sources = await load_measured_resources(rows, resources)
+    return _reading_times(sources, await rows.readings.latest([(resource_number(source), 0) for source in sources]))
 
 
-async def measured(rows: Rows, resources: Sequence[Resource]) -> list[Resource]:
+async def load_measured_resources(rows: Rows, resources: Sequence[Resource]) -> list[Resource]:
     """The resources whose readings are stored: of those that tell a cost, the ones whose cost it is."""
     wanted = {resource.cost_of for resource in resources if resource.cost_of}
-    known = await rows.many(Resource, wanted) if wanted else {}
+    known = await rows.get_many(Resource, wanted) if wanted else {}
     return [known[resource.cost_of] if resource.cost_of else resource for resource in resources]
 
 
-def _shown_now(fields: tuple[Field, ...]) -> list[Field]:
-    power = field_named(fields, POWER_FIELD)
+def _current_fields(fields: tuple[ReadingField, ...]) -> list[ReadingField]:
+    power = find_field(fields, POWER_FIELD)
     return [power, fields[0]] if power else [fields[0]]
 
 
-def _newest(
-    resource: Resource, fields: tuple[Field, ...], found: dict[tuple[int, int], Stored], fresh: int
+def _newest_reading(
+    resource: Resource, fields: tuple[ReadingField, ...], latest: dict[tuple[int, int], StoredReading], fresh: int
 ) -> CurrentReading | None:
-    for field in _shown_now(fields):
-        stored = found.get(key_of(resource, field))
+    for field in _current_fields(fields):
+        stored = latest.get(series_key(resource, field))
         if stored and (field.name != POWER_FIELD or stored.at >= fresh):
             return CurrentReading(
                 resource_id=resource.resource_id,
                 field=field.name,
                 unit=field.unit,
                 at=from_ms(stored.at),
-                value=field.number(stored.value),
+                value=field.from_stored(stored.value),
             )
     return None
 
 
-def _times(resources: Sequence[Resource], found: dict[tuple[int, int], Stored]) -> list[datetime | None]:
-    stored = [found.get((number_of(resource), 0)) for resource in resources]
+def _reading_times(
+    resources: Sequence[Resource], readings_by_key: dict[tuple[int, int], StoredReading]
+) -> list[datetime | None]:
+    stored = [readings_by_key.get((resource_number(resource), 0)) for resource in resources]
     return [None if one is None else from_ms(one.at) for one in stored]

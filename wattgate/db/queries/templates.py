@@ -8,30 +8,30 @@ from sqlmodel import col
 
 from wattgate.db.models import Template, TemplateVersion
 from wattgate.db.rows import Rows
-from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, chain_of
-from wattgate.delivery.templates.rendering import Source
+from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, culture_fallbacks
+from wattgate.delivery.templates.rendering import TemplateSource
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TemplateChoice:
     """The template that was found, if one was, and the cultures that were tried, the last of them its own."""
 
     template: Template | None
-    tried: tuple[str, ...]
+    tried_cultures: tuple[str, ...]
 
 
-async def choose_template(rows: Rows, alert_type_id: str, channel: str, culture: str | None) -> Choice:
+async def choose_template(rows: Rows, alert_type_id: str, channel: str, culture: str | None) -> TemplateChoice:
     """The template of an alert type in a channel for somebody of a culture; of several, the newest in use."""
-    return choose(await templates_for(rows, alert_type_id, channel), culture, await culture_of(rows))
+    return choose_from(await list_templates(rows, alert_type_id, channel), culture, await application_culture(rows))
 
 
-async def culture_of(rows: Rows) -> str:
+async def application_culture(rows: Rows) -> str:
     """The culture of an application."""
     application = await rows.application()
     return application.culture_code if application else DEFAULT_CULTURE
 
 
-async def templates_for(rows: Rows, alert_type_id: str, channel: str) -> list[Template]:
+async def list_templates(rows: Rows, alert_type_id: str, channel: str) -> list[Template]:
     """The templates of an alert type in a channel, newest first, in all cultures."""
     return await rows.all(
         Template,
@@ -41,15 +41,15 @@ async def templates_for(rows: Rows, alert_type_id: str, channel: str) -> list[Te
     )
 
 
-def choose(templates: Sequence[Template], culture: str | None, default: str = DEFAULT_CULTURE) -> Choice:
+def choose_from(templates: Sequence[Template], culture: str | None, default: str = DEFAULT_CULTURE) -> TemplateChoice:
     """The first template in use along the chain of cultures."""
     tried = []
-    for one in chain_of(culture, default):
+    for one in culture_fallbacks(culture, default):
         tried.append(one)
         for template in templates:
             if template.active and template.culture_code.lower() == one.lower():
-                return Choice(template, tuple(tried))
-    return Choice(None, tuple(tried))
+                return TemplateChoice(template, tuple(tried))
+    return TemplateChoice(None, tuple(tried))
 
 
 async def versions(rows: Rows, templates: Sequence[Template]) -> list[list[TemplateVersion]]:
@@ -73,6 +73,6 @@ async def published(rows: Rows, templates: Sequence[Template]) -> list[TemplateV
     ]
 
 
-def source_of(version: TemplateVersion) -> Source:
+def to_source(version: TemplateVersion) -> TemplateSource:
     """What a version says, to be rendered."""
-    return Source(version.html_template, version.subject, version.preheader, version.text)
+    return TemplateSource(version.html_template, version.subject, version.preheader, version.text)

@@ -11,7 +11,7 @@ MAX_BUCKETS = 20_000
 """How many buckets one series has at most."""
 
 
-def closed(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
+def resolve_range(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
     """The start and end of a range, which is now where it is open. BadInput where it is empty."""
     start, end = range.start, range.end or now
     if end <= start:
@@ -20,11 +20,11 @@ def closed(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
     return start, end
 
 
-def check_buckets(start: datetime, end: datetime, period: Period) -> None:
+def check_bucket_count(start: datetime, end: datetime, period: Period) -> None:
     """BadInput where a range may have more buckets of a period than a series holds."""
-    if (count := buckets.at_most(start, end, period)) > MAX_BUCKETS:
+    if (count := buckets.max_bucket_count(start, end, period)) > MAX_BUCKETS:
         raise BadInput(
             f"a series has at most {MAX_BUCKETS:,} buckets, and this range has about {count:,} of {period.value}: "
-            f"{buckets.instead(start, end, period, MAX_BUCKETS)}",
+            f"{buckets.suggest_range(start, end, period, MAX_BUCKETS)}",
             problems=[Problem(("period",), f"gives more than {MAX_BUCKETS:,} buckets")],
         )

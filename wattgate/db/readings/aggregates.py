@@ -11,20 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wattgate.db.reader import Session, dialect_of, fetch
-from wattgate.db.readings.rollups import AMOUNTS, DAYS, HOURS, READINGS, Source
-from wattgate.db.rowset import Rowset, text_of
-from wattgate.energy.buckets import Grid, Run
-from wattgate.energy.storage_fields import hourly
+from wattgate.db.reader import DatabaseSession, dialect_name, fetch
+from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
+from wattgate.db.rowset import Rowset, cached_text
+from wattgate.energy.buckets import BucketGrid, BucketRun
+from wattgate.energy.storage_fields import has_hourly_rollup
 
-BIGINTS = np.dtype(">i8")
+BIGINT_DTYPE = np.dtype(">i8")
 """What PostgreSQL's int8send makes."""
 
 SeriesKey = tuple[int, int]
 """Number of the resource and index of its storage field."""
 
 
-class Span(NamedTuple):
+class ReadSpan(NamedTuple):
     """Time to be read, from start to before stop, for buckets from the one at `position` on, each `step` long."""
 
     position: int
@@ -53,12 +53,12 @@ class Aggregates:
 
     @classmethod
     def empty(cls, size: int) -> "Aggregates":
-        return cls(*([0] * size for _ in AMOUNTS))
+        return cls(*([0] * size for _ in AGGREGATE_COLUMNS))
 
     def add(self, position: int, amounts: Sequence[int]) -> None:
         """Put further amounts into a bucket."""
         if not self.count[position]:
-            for name, amount in zip(AMOUNTS, amounts, strict=True):
+            for name, amount in zip(AGGREGATE_COLUMNS, amounts, strict=True):
                 getattr(self, name)[position] = amount
             return
         count, total, least, greatest, first_at, last_at, estimated, revision, received_at = amounts
@@ -74,55 +74,59 @@ class Aggregates:
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
+class ReadPlan:
     """Which spans of a grid are read from which source."""
 
-    spans: dict[str, list[Span]] = field(default_factory=dict)
+    spans: dict[str, list[ReadSpan]] = field(default_factory=dict)
 
-    def add(self, source: Source, span: Span) -> None:
+    def add(self, source: ReadingSource, span: ReadSpan) -> None:
         spans = self.spans.setdefault(source.table, [])
-        if spans and _follows(spans[-1], span):
-            span = Span(*spans.pop()[:3], span.stop)
+        if spans and _is_contiguous(spans[-1], span):
+            span = ReadSpan(*spans.pop()[:3], span.stop)
         spans.append(span)
 
 
-def cover(grid: Grid, levels: Sequence[Source]) -> Cover:
+def plan_reads(grid: BucketGrid, levels: Sequence[ReadingSource]) -> ReadPlan:
     """The fewest spans that make up the buckets of a grid, of sources from the coarsest to the finest."""
-    found, position = Cover(), 0
+    found, position = ReadPlan(), 0
     for run in grid.runs:
-        for source, span in _covered(run, position, levels):
+        for source, span in _plan_run(run, position, levels):
             found.add(source, span)
         position += run.count
     return found
 
 
-def _covered(run: Run, position: int, levels: Sequence[Source]) -> Iterator[tuple[Source, Span]]:
+def _plan_run(
+    run: BucketRun, position: int, levels: Sequence[ReadingSource]
+) -> Iterator[tuple[ReadingSource, ReadSpan]]:
     level, *finer = levels
-    if run.start % level.size == 0 and run.step % level.size == 0:
-        yield level, Span(position, run.start, run.step, run.stop)
-    elif run.step < level.size:
-        yield from _covered(run, position, finer)
+    if run.start % level.interval_ms == 0 and run.step % level.interval_ms == 0:
+        yield level, ReadSpan(position, run.start, run.step, run.stop)
+    elif run.step < level.interval_ms:
+        yield from _plan_run(run, position, finer)
     else:
         for number in range(run.count):
             start = run.start + number * run.step
-            yield from _bucket(start, start + run.step, position + number, levels)
+            yield from _plan_bucket(start, start + run.step, position + number, levels)
 
 
-def _bucket(start: int, stop: int, position: int, levels: Sequence[Source]) -> Iterator[tuple[Source, Span]]:
+def _plan_bucket(
+    start: int, stop: int, position: int, levels: Sequence[ReadingSource]
+) -> Iterator[tuple[ReadingSource, ReadSpan]]:
     """What one bucket is made of: whole rows of the coarsest level inside, and finer ones around them."""
     level, *finer = levels
-    first, last = -(-start // level.size) * level.size, stop // level.size * level.size
+    first, last = -(-start // level.interval_ms) * level.interval_ms, stop // level.interval_ms * level.interval_ms
     if first >= last:
-        yield from _bucket(start, stop, position, finer)
+        yield from _plan_bucket(start, stop, position, finer)
         return
     if start < first:
-        yield from _bucket(start, first, position, finer)
-    yield level, Span(position, first, last - first, last)
+        yield from _plan_bucket(start, first, position, finer)
+    yield level, ReadSpan(position, first, last - first, last)
     if last < stop:
-        yield from _bucket(last, stop, position, finer)
+        yield from _plan_bucket(last, stop, position, finer)
 
 
-def _follows(one: Span, other: Span) -> bool:
+def _is_contiguous(one: ReadSpan, other: ReadSpan) -> bool:
     """Whether the other span goes on where the one ends, bucket after bucket of the same length."""
     return (
         one.step == other.step
@@ -135,14 +139,15 @@ _SERIES = Rowset("series", {"number": "bigint", "field": "int"})
 _SPANS = Rowset("spans", {"position": "int", "start": "bigint", "step": "bigint", "stop": "bigint"})
 _POSITION = "p.position + (r.at - p.start) / p.step"
 _MATCH = "r.resource_number = s.number AND r.field = s.field AND r.at >= p.start AND r.at < p.stop"
-_SELECT = {
+_SELECT_AGGREGATES = {
     "sqlite": f"""
         SELECT s.number, s.field, {_POSITION} AS position, {{selected}}
         FROM {{series}} s CROSS JOIN {{spans}} p CROSS JOIN {{source}} r WHERE {_MATCH}
         GROUP BY s.number, s.field, {_POSITION}""",
     # one row for each series, with a column of every amount: arrays are decoded far faster than rows
     "postgresql": f"""
-        SELECT s.number, s.field, array_agg(a.position), {", ".join(f"array_agg(a.{name})" for name in AMOUNTS)}
+        SELECT s.number, s.field, array_agg(a.position),
+            {", ".join(f"array_agg(a.{name})" for name in AGGREGATE_COLUMNS)}
         FROM {{series}} s CROSS JOIN {{spans}} p
         CROSS JOIN LATERAL (
             SELECT {_POSITION} AS position, {{selected}} FROM {{source}} r
@@ -152,20 +157,20 @@ _SELECT = {
 }
 
 
-_SAMPLE = ("at", "value", "quality", "revision", "received_at")
-_SAMPLES = {
+_SAMPLE_COLUMNS = ("at", "value", "quality", "revision", "received_at")
+_SELECT_SAMPLES = {
     "sqlite": f"""
-        SELECT s.number, s.field, {", ".join(f"r.{name}" for name in _SAMPLE)}
+        SELECT s.number, s.field, {", ".join(f"r.{name}" for name in _SAMPLE_COLUMNS)}
         FROM {{series}} s CROSS JOIN reading r
         WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= :first AND r.at < :last""",
     # for each series a text of bytes with every column, which takes half of what arrays take
     "postgresql": f"""
-        SELECT s.number, s.field, {", ".join(f"a.{name}" for name in _SAMPLE)}
+        SELECT s.number, s.field, {", ".join(f"a.{name}" for name in _SAMPLE_COLUMNS)}
         FROM {{series}} s
         CROSS JOIN LATERAL (
-            SELECT {", ".join(f"string_agg(int8send(r.{name}), '') AS {name}" for name in _SAMPLE)}
+            SELECT {", ".join(f"string_agg(int8send(r.{name}), '') AS {name}" for name in _SAMPLE_COLUMNS)}
             FROM (
-                SELECT {", ".join(_SAMPLE)} FROM reading
+                SELECT {", ".join(_SAMPLE_COLUMNS)} FROM reading
                 WHERE resource_number = s.number AND field = s.field AND at >= :first AND at < :last ORDER BY at
             ) r
         ) a
@@ -173,8 +178,8 @@ _SAMPLES = {
 }
 
 
-async def read(
-    session: Session, series: Sequence[SeriesKey], grid: Grid, interval_ms: int | None
+async def fetch_aggregates(
+    session: DatabaseSession, series: Sequence[SeriesKey], grid: BucketGrid, interval_ms: int | None
 ) -> dict[SeriesKey, Aggregates]:
     """What each series amounts to in the buckets of a grid: a statement for each source that is needed.
 
@@ -183,61 +188,65 @@ async def read(
     """
     found = {key: Aggregates.empty(grid.count) for key in series}
     if interval_ms is not None and all(run.step <= interval_ms for run in grid.runs):
-        for key, (at, *others) in (await _samples(session, series, grid)).items():
-            _put(found, key, _of_samples(grid.positions(at), at, *others))
+        for key, (at, *others) in (await _fetch_samples(session, series, grid)).items():
+            _store_columns(found, key, _aggregate_samples(grid.positions_of(at), at, *others))
         return found
-    levels = (DAYS, HOURS, READINGS) if hourly(interval_ms) else (DAYS, READINGS)
-    spans = cover(grid, levels).spans
-    dialect = dialect_of(session)
+    levels = (
+        (DAY_SOURCE, HOUR_SOURCE, READING_SOURCE) if has_hourly_rollup(interval_ms) else (DAY_SOURCE, READING_SOURCE)
+    )
+    spans = plan_reads(grid, levels).spans
+    dialect = dialect_name(session)
     for source in levels:
         if source.table not in spans:
             continue
-        statement = _SELECT[dialect].format(
-            selected=source.selected, source=source.table, series=_SERIES.sql(dialect), spans=_SPANS.sql(dialect)
+        statement = _SELECT_AGGREGATES[dialect].format(
+            selected=source.select_list, source=source.table, series=_SERIES.sql(dialect), spans=_SPANS.sql(dialect)
         )
         parameters = _SERIES.parameters(dialect, series) | _SPANS.parameters(dialect, spans[source.table])
         if dialect != "sqlite":  # these let the planner leave out the partitions of other months
             parameters |= {"first": grid.start, "last": grid.stop}
-        rows = await fetch(session, text_of(statement), parameters)
-        for number, field_index, *columns in _columns(rows) if dialect == "sqlite" else rows:
-            _put(found, (number, field_index), columns)
+        rows = await fetch(session, cached_text(statement), parameters)
+        for number, field_index, *columns in _columns_by_series(rows) if dialect == "sqlite" else rows:
+            _store_columns(found, (number, field_index), columns)
     return found
 
 
-async def _samples(session: Session, series: Sequence[SeriesKey], grid: Grid) -> dict[SeriesKey, Sequence[list[int]]]:
+async def _fetch_samples(
+    session: DatabaseSession, series: Sequence[SeriesKey], grid: BucketGrid
+) -> dict[SeriesKey, Sequence[list[int]]]:
     """The samples in the span of a grid of each series that has any: the columns of _SAMPLE."""
-    dialect = dialect_of(session)
-    statement = _SAMPLES[dialect].format(series=_SERIES.sql(dialect))
+    dialect = dialect_name(session)
+    statement = _SELECT_SAMPLES[dialect].format(series=_SERIES.sql(dialect))
     parameters = _SERIES.parameters(dialect, series) | {"first": grid.start, "last": grid.stop}
-    rows = await fetch(session, text_of(statement), parameters)
+    rows = await fetch(session, cached_text(statement), parameters)
     if dialect == "sqlite":
-        return {(number, field_index): columns for number, field_index, *columns in _columns(rows)}
-    return {(number, field_index): [*map(_column, texts)] for number, field_index, *texts in rows}
+        return {(number, field_index): columns for number, field_index, *columns in _columns_by_series(rows)}
+    return {(number, field_index): [*map(_decode_column, texts)] for number, field_index, *texts in rows}
 
 
-def _column(text: bytes) -> list[int]:
+def _decode_column(text: bytes) -> list[int]:
     """The numbers of a column that stands in bytes."""
-    column = np.frombuffer(text, BIGINTS)
+    column = np.frombuffer(text, BIGINT_DTYPE)
     found: list[int] = column.tolist() if column.any() else [0] * len(column)
     return found
 
 
-def _columns(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+def _columns_by_series(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]:
     """Rows of many buckets as one of each series, with a column of every amount: as PostgreSQL gives them."""
     for key, some in groupby(rows, itemgetter(0, 1)):
         yield *key, *map(list, islice(zip(*some, strict=True), 2, None))
 
 
-def _put(found: dict[SeriesKey, Aggregates], key: SeriesKey, columns: Sequence[Any]) -> None:
+def _store_columns(aggregates: dict[SeriesKey, Aggregates], key: SeriesKey, columns: Sequence[Any]) -> None:
     positions, *amounts = columns
-    if positions == list(range(len(found[key].count))) and not any(found[key].count):
-        found[key] = Aggregates(*amounts)  # every bucket at once and in order, as it nearly always is
+    if positions == list(range(len(aggregates[key].count))) and not any(aggregates[key].count):
+        aggregates[key] = Aggregates(*amounts)  # every bucket at once and in order, as it nearly always is
     else:
         for position, *some in zip(positions, *amounts, strict=True):
-            found[key].add(position, some)
+            aggregates[key].add(position, some)
 
 
-def _of_samples(
+def _aggregate_samples(
     position: list[int], at: list[int], value: list[int], quality: list[int], revision: list[int], received: list[int]
 ) -> Sequence[list[int]]:
     """What single samples amount to, in columns."""

@@ -12,20 +12,20 @@ import msgspec
 from wattgate.clock import Timestamp, from_ms
 from wattgate.db.models import Resource
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
-from wattgate.db.readings.series_keys import key_of
-from wattgate.db.wire_column import Column
-from wattgate.energy.buckets import Grid, instead
-from wattgate.energy.storage_fields import Field
+from wattgate.db.readings.series_keys import series_key
+from wattgate.db.wire_column import WireColumn
+from wattgate.energy.buckets import BucketGrid, suggest_range
+from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import BucketQuality, Function, Period, Weekday
 from wattgate.errors import BadInput
 
 T = TypeVar("T")
 
-MAX_OBJECTS = 2_000
+MAX_BUCKET_OBJECTS = 2_000
 """How many buckets are told as objects; columns hold as many as a series may have."""
 
 
-class Bucket(msgspec.Struct, gc=False):
+class ReadingBucket(msgspec.Struct, gc=False):
     """One span of a series, from `start` on. `value` is None where no reading is stored for the span.
 
     Of most buckets little else is asked, so that the series tells it when it is.
@@ -43,7 +43,7 @@ class Bucket(msgspec.Struct, gc=False):
     @property
     def count(self) -> int:
         """How many readings are stored for the span."""
-        return self.series.amounts.count[self.position]
+        return self.series.aggregates.count[self.position]
 
     @property
     def expected(self) -> int | None:
@@ -52,7 +52,7 @@ class Bucket(msgspec.Struct, gc=False):
 
     @property
     def quality(self) -> BucketQuality:
-        return quality(self.count, self.expected, self.estimated)
+        return bucket_quality(self.count, self.expected, self.estimated)
 
     @property
     def completeness(self) -> float | None:
@@ -62,15 +62,15 @@ class Bucket(msgspec.Struct, gc=False):
     @property
     def estimated(self) -> int:
         """How many of the readings are not ACTUAL."""
-        return self.series.amounts.estimated[self.position]
+        return self.series.aggregates.estimated[self.position]
 
     @property
     def revision(self) -> int:
         """How often a reading of the span was replaced by another value."""
-        return self.series.amounts.revision[self.position]
+        return self.series.aggregates.revision[self.position]
 
 
-class Incomplete(NamedTuple):
+class IncompleteBucket(NamedTuple):
     """The first bucket that lacks a sample: where its samples begin, its end, and the time between two of them (ms).
 
     `begun` is whether its first sample is there; `complete_before` whether earlier buckets had samples to have.
@@ -79,8 +79,8 @@ class Incomplete(NamedTuple):
     start: int
     stop: int
     step: int
-    begun: bool
-    complete_before: bool
+    has_first_sample: bool
+    has_complete_predecessors: bool
 
 
 @dataclass(frozen=True)
@@ -93,43 +93,46 @@ class ReadingSeries:
     """
 
     resource: Resource
-    storage: Field
+    reading_field: ReadingField
     start: datetime
     end: datetime | None
-    until: datetime
+    effective_end: datetime
     period: Period
     function: Function
     time_zone: tzinfo
     week_start: Weekday
-    grid: Grid
-    amounts: Aggregates
+    grid: BucketGrid
+    aggregates: Aggregates
     values: list[float | None]
-    since: int | None
+    received_after: int | None
     as_of: datetime
 
     @property
-    def key(self) -> SeriesKey:
+    def series_key(self) -> SeriesKey:
         """The key of what the series was read from."""
-        return key_of(self.resource, self.storage)
+        return series_key(self.resource, self.reading_field)
 
     @property
     def field(self) -> str:
-        return self.storage.name
+        return self.reading_field.name
 
     @property
     def unit(self) -> str:
-        return self.storage.unit
+        return self.reading_field.unit
 
     @property
-    def buckets(self) -> list[Bucket]:
+    def buckets(self) -> list[ReadingBucket]:
         """The buckets as objects. BadInput where they are too many for that."""
-        if len(self.told) > MAX_OBJECTS:
+        if len(self.selected_positions) > MAX_BUCKET_OBJECTS:
             raise BadInput(
-                f"buckets are told as objects up to {MAX_OBJECTS:,}, and these are {len(self.told):,}: ask columns, or "
-                + instead(self.start, self.until, self.period, MAX_OBJECTS).removeprefix("ask ")
+                f"buckets are told as objects up to {MAX_BUCKET_OBJECTS:,}, "
+                f"and these are {len(self.selected_positions):,}: ask columns, or "
+                + suggest_range(self.start, self.effective_end, self.period, MAX_BUCKET_OBJECTS).removeprefix("ask ")
             )
         starts, values = self.grid.timestamps, self.values
-        return [Bucket(starts[position], values[position], self, position) for position in self.told]
+        return [
+            ReadingBucket(starts[position], values[position], self, position) for position in self.selected_positions
+        ]
 
     @property
     def columns(self) -> "BucketColumns":
@@ -138,26 +141,26 @@ class ReadingSeries:
     @property
     def total(self) -> float | None:
         """The sum of all readings; None where there is none."""
-        return self.storage.number(sum(self.amounts.sum)) if self.count else None
+        return self.reading_field.from_stored(sum(self.aggregates.sum)) if self.count else None
 
     @property
     def mean(self) -> float | None:
         """The mean of all readings; None where there is none."""
-        return self.storage.number(sum(self.amounts.sum)) / self.count if self.count else None
+        return self.reading_field.from_stored(sum(self.aggregates.sum)) / self.count if self.count else None
 
     @property
-    def highest(self) -> Bucket | None:
+    def highest(self) -> ReadingBucket | None:
         """The bucket with the greatest value, the first of several; None where all are empty."""
         return self._extreme(1)
 
     @property
-    def lowest(self) -> Bucket | None:
+    def lowest(self) -> ReadingBucket | None:
         """The bucket with the least value, the first of several; None where all are empty."""
         return self._extreme(-1)
 
     @cached_property
     def count(self) -> int:
-        return sum(self.amounts.count)
+        return sum(self.aggregates.count)
 
     @property
     def completeness(self) -> float | None:
@@ -169,24 +172,24 @@ class ReadingSeries:
     @property
     def quality(self) -> BucketQuality:
         expected = None if self.expected is None else sum(self.expected)
-        return quality(self.count, expected, sum(self.amounts.estimated))
+        return bucket_quality(self.count, expected, sum(self.aggregates.estimated))
 
     @property
     def revision(self) -> int:
-        return sum(self.amounts.revision)
+        return sum(self.aggregates.revision)
 
     @property
     def collected_to(self) -> datetime | None:
         """The end of the newest sample; None where there is none."""
-        ends = [at for at, count in zip(self.amounts.last_at, self.amounts.count, strict=True) if count]
-        return from_ms(max(ends) + (self.storage.interval_ms or 0)) if ends else None
+        ends = [at for at, count in zip(self.aggregates.last_at, self.aggregates.count, strict=True) if count]
+        return from_ms(max(ends) + (self.reading_field.interval_ms or 0)) if ends else None
 
     @cached_property
-    def told(self) -> list[int]:
+    def selected_positions(self) -> list[int]:
         """The positions of the buckets that are told."""
-        if self.since is None:
+        if self.received_after is None:
             return list(range(self.grid.count))
-        since, amounts = self.since, self.amounts
+        since, amounts = self.received_after, self.aggregates
         return [
             position
             for position, (count, received_at) in enumerate(zip(amounts.count, amounts.received_at, strict=True))
@@ -196,7 +199,7 @@ class ReadingSeries:
     @cached_property
     def expected(self) -> list[int] | None:
         """How many samples each bucket is to have; None where they are taken at any time."""
-        interval, start = self.storage.interval_ms, self.storage.start_ms
+        interval, start = self.reading_field.interval_ms, self.reading_field.start_ms
         if interval is None:
             return None
         if all(run.step % interval == 0 for run in self.grid.runs):
@@ -204,25 +207,25 @@ class ReadingSeries:
         before = [(start - edge) // interval for edge in self.grid.edges]
         return [one - other for one, other in pairwise(before)]
 
-    def bucket(self, position: int) -> Bucket:
+    def bucket(self, position: int) -> ReadingBucket:
         """The bucket at a position of the grid."""
-        return Bucket(self.grid.timestamps[position], self.values[position], self, position)
+        return ReadingBucket(self.grid.timestamps[position], self.values[position], self, position)
 
-    def first_incomplete(self) -> Incomplete | None:
+    def first_incomplete(self) -> IncompleteBucket | None:
         """The first bucket that lacks a sample; None where none does, or where samples are taken at any time."""
-        interval = self.storage.interval_ms
+        interval = self.reading_field.interval_ms
         if self.expected is None or interval is None:
             return None
-        counts = zip(self.amounts.count, self.expected, strict=True)
+        counts = zip(self.aggregates.count, self.expected, strict=True)
         position = next((place for place, (count, expected) in enumerate(counts) if count < expected), None)
         if position is None:
             return None
         start, stop = self.grid.edges[position : position + 2]
-        first = start + (self.storage.start_ms - start) % interval
-        begun = self.amounts.count[position] > 0 and self.amounts.first_at[position] == first
-        return Incomplete(first, stop, interval, begun, any(self.expected[:position]))
+        first = start + (self.reading_field.start_ms - start) % interval
+        begun = self.aggregates.count[position] > 0 and self.aggregates.first_at[position] == first
+        return IncompleteBucket(first, stop, interval, begun, any(self.expected[:position]))
 
-    def _extreme(self, sign: int) -> Bucket | None:
+    def _extreme(self, sign: int) -> ReadingBucket | None:
         """The bucket whose value is greatest, or least where the sign is -1."""
         filled = [(sign * value, -position) for position, value in enumerate(self.values) if value is not None]
         return self.bucket(-max(filled)[1]) if filled else None
@@ -235,52 +238,56 @@ class BucketColumns:
     series: ReadingSeries
 
     @property
-    def start(self) -> Column[str]:
-        return Column(self._of(self.series.grid.labels[:-1]))
+    def start(self) -> WireColumn[str]:
+        return WireColumn(self._select(self.series.grid.labels[:-1]))
 
     @property
-    def end(self) -> Column[str]:
-        return Column(self._of(self.series.grid.labels[1:]))
+    def end(self) -> WireColumn[str]:
+        return WireColumn(self._select(self.series.grid.labels[1:]))
 
     @property
-    def value(self) -> Column[float | None]:
-        return Column(self._of(self.series.values))
+    def value(self) -> WireColumn[float | None]:
+        return WireColumn(self._select(self.series.values))
 
     @property
-    def count(self) -> Column[int]:
-        return Column(self._of(self.series.amounts.count))
+    def count(self) -> WireColumn[int]:
+        return WireColumn(self._select(self.series.aggregates.count))
 
     @property
-    def estimated(self) -> Column[int]:
-        return Column(self._of(self.series.amounts.estimated))
+    def estimated(self) -> WireColumn[int]:
+        return WireColumn(self._select(self.series.aggregates.estimated))
 
     @property
-    def revision(self) -> Column[int]:
-        return Column(self._of(self.series.amounts.revision))
+    def revision(self) -> WireColumn[int]:
+        return WireColumn(self._select(self.series.aggregates.revision))
 
     @property
-    def quality(self) -> Column[str]:
-        amounts = self.series.amounts
+    def quality(self) -> WireColumn[str]:
+        amounts = self.series.aggregates
         if amounts.count == self.series.expected and all(amounts.count) and not any(amounts.estimated):
-            return Column(self._of([BucketQuality.ACTUAL.value] * len(amounts.count)))
+            return WireColumn(self._select([BucketQuality.ACTUAL.value] * len(amounts.count)))
         columns = zip(amounts.count, self._expected, amounts.estimated, strict=True)
-        return Column(self._of([quality(*bucket).value for bucket in columns]))
+        return WireColumn(self._select([bucket_quality(*bucket).value for bucket in columns]))
 
     @property
-    def completeness(self) -> Column[float | None]:
-        shares = zip(self.series.amounts.count, self._expected, strict=True)
-        return Column(self._of([count / expected if expected else None for count, expected in shares]))
+    def completeness(self) -> WireColumn[float | None]:
+        shares = zip(self.series.aggregates.count, self._expected, strict=True)
+        return WireColumn(self._select([count / expected if expected else None for count, expected in shares]))
 
     @property
     def _expected(self) -> Sequence[int | None]:
         return self.series.expected or [None] * self.series.grid.count
 
-    def _of(self, column: Sequence[T]) -> Iterable[T]:
+    def _select(self, column: Sequence[T]) -> Iterable[T]:
         """Of a column for all buckets those places that are told."""
-        return column if self.series.since is None else (column[position] for position in self.series.told)
+        return (
+            column
+            if self.series.received_after is None
+            else (column[position] for position in self.series.selected_positions)
+        )
 
 
-def quality(count: int, expected: int | None, estimated: int) -> BucketQuality:
+def bucket_quality(count: int, expected: int | None, estimated: int) -> BucketQuality:
     """What a span is worth that has so many readings of so many expected (None: not known), some of them estimated."""
     if not count:
         return BucketQuality.MISSING

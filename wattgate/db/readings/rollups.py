@@ -8,28 +8,28 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from wattgate.db.models.resources import Rollup
 from wattgate.db.rowset import Rowset
-from wattgate.energy.arrays import Integers, firsts
-from wattgate.energy.buckets import DAY, HOUR
+from wattgate.energy.arrays import IntArray, is_group_start
+from wattgate.energy.buckets import DAY_MS, HOUR_MS
 
-KEY = ("resource_number", "field", "at")
-AMOUNTS = tuple(name for name in Rollup.model_fields if name not in KEY)
+KEY_COLUMNS = ("resource_number", "field", "at")
+AGGREGATE_COLUMNS = tuple(name for name in Rollup.model_fields if name not in KEY_COLUMNS)
 """What is kept of a span: count, sum, min, max, first_at, last_at, estimated, revision, received_at."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReadingSource:
     """A table that spans can be read from: its rows begin every `size` ms; `amounts` are the AMOUNTS of many rows."""
 
     table: str
-    size: int
-    amounts: Mapping[str, str]
+    interval_ms: int
+    expressions: Mapping[str, str]
 
     @property
-    def selected(self) -> str:
-        return ", ".join(f"{expression} AS {name}" for name, expression in self.amounts.items())
+    def select_list(self) -> str:
+        return ", ".join(f"{expression} AS {name}" for name, expression in self.expressions.items())
 
 
-READINGS = Source(
+READING_SOURCE = ReadingSource(
     "reading",
     1,
     {
@@ -44,7 +44,7 @@ READINGS = Source(
         "received_at": "max(r.received_at)",
     },
 )
-_OF_ROLLUPS = {
+_ROLLUP_EXPRESSIONS = {
     "count": "CAST(sum(r.count) AS bigint)",
     "sum": "CAST(sum(r.sum) AS bigint)",
     "min": "min(r.min)",
@@ -55,12 +55,12 @@ _OF_ROLLUPS = {
     "revision": "CAST(sum(r.revision) AS bigint)",
     "received_at": "max(r.received_at)",
 }
-HOURS = Source("reading_hour", HOUR, _OF_ROLLUPS)
-DAYS = Source("reading_day", DAY, _OF_ROLLUPS)
+HOUR_SOURCE = ReadingSource("reading_hour", HOUR_MS, _ROLLUP_EXPRESSIONS)
+DAY_SOURCE = ReadingSource("reading_day", DAY_MS, _ROLLUP_EXPRESSIONS)
 
 _TOUCHED = Rowset("touched", {"number": "bigint", "field": "int", "start": "bigint"})
 _MATCH = "r.resource_number = t.number AND r.field = t.field AND r.at >= t.start AND r.at < t.start + {size}"
-_SELECT = {
+_SELECT_ROLLUPS = {
     "sqlite": """
         SELECT t.number, t.field, t.start, {selected} FROM {touched} t CROSS JOIN {source} r WHERE {match}
         GROUP BY t.number, t.field, t.start""",
@@ -74,40 +74,51 @@ _UPSERT = """
     ON CONFLICT ({key}) DO UPDATE SET {replaced}"""
 
 
-async def refresh(
-    connection: AsyncConnection, number: Integers, field: Integers, at: Integers, hourly: Integers
+async def refresh_rollups(
+    connection: AsyncConnection, number: IntArray, field: IntArray, at: IntArray, hourly: IntArray
 ) -> None:
     """Bring the rollups up to date after a write of readings, given in columns and in the order of their key.
 
     They are made anew of what is stored, so that a corrected reading corrects them too.
     """
     fine = hourly.astype(bool)
-    for level, source, touched in ((HOURS, READINGS, fine), (DAYS, HOURS, fine), (DAYS, READINGS, ~fine)):
+    for level, source, touched in (
+        (HOUR_SOURCE, READING_SOURCE, fine),
+        (DAY_SOURCE, HOUR_SOURCE, fine),
+        (DAY_SOURCE, READING_SOURCE, ~fine),
+    ):
         if touched.any():
-            await _make(connection, level, source, _spans(number[touched], field[touched], at[touched], level.size))
+            await _refresh_level(
+                connection,
+                level,
+                source,
+                _touched_spans(number[touched], field[touched], at[touched], level.interval_ms),
+            )
 
 
-def _spans(number: Integers, field: Integers, at: Integers, size: int) -> list[tuple[int, int, int]]:
+def _touched_spans(number: IntArray, field: IntArray, at: IntArray, size: int) -> list[tuple[int, int, int]]:
     """The rows of a level that hold these readings: resource number, field and start."""
     columns = (number, field, at - at % size)
-    first = firsts(*columns)
+    first = is_group_start(*columns)
     return list(zip(*(column[first].tolist() for column in columns), strict=True))
 
 
-async def _make(connection: AsyncConnection, level: Source, source: Source, spans: list[tuple[int, int, int]]) -> None:
+async def _refresh_level(
+    connection: AsyncConnection, level: ReadingSource, source: ReadingSource, spans: list[tuple[int, int, int]]
+) -> None:
     """Make the rows of a level that begin where the spans do, of those of a finer source."""
     dialect = connection.dialect.name
-    select = _SELECT[dialect].format(
-        selected=source.selected,
+    select = _SELECT_ROLLUPS[dialect].format(
+        selected=source.select_list,
         source=source.table,
         touched=_TOUCHED.sql(dialect),
-        match=_MATCH.format(size=level.size),
+        match=_MATCH.format(size=level.interval_ms),
     )
     statement = _UPSERT.format(
         table=level.table,
-        columns=", ".join((*KEY, *AMOUNTS)),
-        key=", ".join(KEY),
+        columns=", ".join((*KEY_COLUMNS, *AGGREGATE_COLUMNS)),
+        key=", ".join(KEY_COLUMNS),
         select=select,
-        replaced=", ".join(f"{name} = excluded.{name}" for name in AMOUNTS),
+        replaced=", ".join(f"{name} = excluded.{name}" for name in AGGREGATE_COLUMNS),
     )
     await connection.execute(text(statement), _TOUCHED.parameters(dialect, spans))

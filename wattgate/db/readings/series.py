@@ -11,18 +11,18 @@ from sqlalchemy import select, text
 from sqlmodel import col
 
 from wattgate.db.models import Reading
-from wattgate.db.reader import Session, dialect_of, fetch
+from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings import aggregates, held_power, partitions, recording
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
-from wattgate.db.readings.recording import Readings
-from wattgate.db.readings.rollups import DAYS, HOURS
-from wattgate.db.rowset import Rowset, text_of
-from wattgate.energy.buckets import DAY, Grid
-from wattgate.energy.display.power import Held
+from wattgate.db.readings.recording import ReadingColumns
+from wattgate.db.readings.rollups import DAY_SOURCE, HOUR_SOURCE
+from wattgate.db.rowset import Rowset, cached_text
+from wattgate.energy.buckets import DAY_MS, BucketGrid
+from wattgate.energy.display.power import PowerIntegral
 from wattgate.energy.freshness import Receipt
 
 
-class Stored(NamedTuple):
+class StoredReading(NamedTuple):
     """A stored reading; `quality` is a `ReadingQuality`'s code."""
 
     at: int
@@ -30,15 +30,15 @@ class Stored(NamedTuple):
     quality: int
 
 
-_STORED = "r.at, r.value, r.quality"
+_READING_COLUMNS = "r.at, r.value, r.quality"
 _SERIES = Rowset("series", {"number": "bigint", "field": "int"})
-_EDGE_OF_SERIES = f"""
-    SELECT s.number, s.field, {_STORED}
+_SELECT_EXTREME = f"""
+    SELECT s.number, s.field, {_READING_COLUMNS}
     FROM {{series}} s CROSS JOIN reading r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at = (
         SELECT {{which}}(at) FROM reading WHERE resource_number = s.number AND field = s.field)"""
 _NEWEST = Rowset("newest", {"number": "bigint", "field": "int", "since": "bigint"})
-_RECEIPTS = """
+_SELECT_RECEIPTS = """
     SELECT s.number, s.field, r.received_at, max(r.at)
     FROM {newest} s CROSS JOIN reading r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.since AND r.at >= coalesce((
@@ -46,33 +46,33 @@ _RECEIPTS = """
         ORDER BY at DESC LIMIT 1 OFFSET {depth}), s.since)
     GROUP BY s.number, s.field, r.received_at
     ORDER BY s.number, s.field, r.received_at"""
-LATE = 31 * DAY
+MAX_DELAY_MS = 31 * DAY_MS
 """How long after its instant a reading may be received to be told to those who follow. Later ones are found by
 `revised_since`."""
 
-_RECEIVED = f"""
-    SELECT s.number, s.field, {_STORED}
+_SELECT_RECEIVED = f"""
+    SELECT s.number, s.field, {_READING_COLUMNS}
     FROM {{series}} s
     JOIN reading_day d ON d.resource_number = s.number AND d.field = s.field AND d.received_at >= :since
     JOIN reading r ON r.resource_number = s.number AND r.field = s.field
-        AND r.at >= d.at AND r.at < d.at + {DAY} AND r.received_at >= :since
+        AND r.at >= d.at AND r.at < d.at + {DAY_MS} AND r.received_at >= :since
     WHERE d.at >= :oldest
     ORDER BY r.received_at, r.at, s.number, s.field
     LIMIT :limit"""
-_SINCE = Rowset("since", {"number": "bigint", "field": "int", "start": "bigint"})
-_FROM_ON = """
+_SERIES_SINCE = Rowset("since", {"number": "bigint", "field": "int", "start": "bigint"})
+_SELECT_SINCE = """
     SELECT s.number, s.field, r.at, r.value
     FROM {since} s CROSS JOIN reading r
     WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= s.start AND r.at >= :oldest
     ORDER BY s.number, s.field, r.at
     LIMIT :limit"""
-_PLACES = Rowset("places", {"number": "bigint", "field": "int", "at": "bigint"})
-_AT_PLACES = f"""
-    SELECT p.number, p.field, {_STORED}
+_POINTS = Rowset("places", {"number": "bigint", "field": "int", "at": "bigint"})
+_SELECT_POINTS = f"""
+    SELECT p.number, p.field, {_READING_COLUMNS}
     FROM {{places}} p CROSS JOIN reading r
     WHERE r.resource_number = p.number AND r.field = p.field AND r.at = p.at"""
 _GAPS = Rowset("gaps", {"number": "bigint", "field": "int", "start": "bigint", "stop": "bigint", "step": "bigint"})
-_FIRST_GAP = """
+_SELECT_FIRST_GAP = """
     SELECT g.number, g.field, g.start, (
         SELECT min(r.at) + g.step FROM reading r
         WHERE r.resource_number = g.number AND r.field = g.field AND r.at >= g.start AND r.at < g.stop
@@ -83,45 +83,45 @@ _FIRST_GAP = """
 
 
 _NUMBERS = Rowset("numbers", {"number": "bigint", "before": "bigint"})
-_OLD = """
+_SELECT_EXPIRED = """
     SELECT n.number FROM {numbers} n
     WHERE EXISTS (SELECT 1 FROM reading_day d WHERE d.resource_number = n.number AND d.at < n.before)"""
-_FORGET = """
+_DELETE_EXPIRED = """
     DELETE FROM {table} WHERE EXISTS (
         SELECT 1 FROM {numbers} n WHERE n.number = {table}.resource_number AND {table}.at < n.before)"""
 
 
-class Series:
+class ReadingStore:
     """The readings that one session sees. The keys of series come from rows that `Rows` gave, never from outside."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: DatabaseSession) -> None:
         self._session = session
 
-    async def record(self, readings: Readings, now_ms: int) -> None:
+    async def record(self, readings: ReadingColumns, now_ms: int) -> None:
         """Store readings; those that are stored already with another value or quality are revised."""
         if len(readings.at):
-            await recording.record(await self._session.connection(), readings, now_ms)
+            await recording.upsert_readings(await self._session.connection(), readings, now_ms)
 
-    async def forget(self, numbers: Sequence[int], before: int, *, limit: int) -> int:
+    async def purge(self, numbers: Sequence[int], before: int, *, limit: int) -> int:
         """Delete the readings from before a midnight (UTC) of at most so many of these resources; how many had some."""
         connection = await self._session.connection()
-        found = await self._run(_OLD, _NUMBERS, [(number, before) for number in numbers])
+        found = await self._fetch(_SELECT_EXPIRED, _NUMBERS, [(number, before) for number in numbers])
         chosen = [(number, before) for (number,) in found[:limit]]
         if connection.dialect.name == "postgresql":  # a write under way would leave readings that no day counts
-            await recording.lock(connection, [number for number, _ in chosen])
-        for table in ("reading", HOURS.table, DAYS.table):
-            statement = _FORGET.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
+            await recording.lock_resources(connection, [number for number, _ in chosen])
+        for table in ("reading", HOUR_SOURCE.table, DAY_SOURCE.table):
+            statement = _DELETE_EXPIRED.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
             await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, chosen))
         return len(chosen)
 
-    async def keep_house(self, now: datetime, *, unused_since: datetime) -> None:
+    async def maintain_partitions(self, now: datetime, *, unused_since: datetime) -> None:
         """On PostgreSQL drop empty partitions from before an instant, and make those of the months to come."""
         connection = await self._session.connection()
         if connection.dialect.name == "postgresql":
-            await partitions.drop_empty(connection, unused_since)
-            await partitions.ahead(connection, now)
+            await partitions.drop_empty_partitions(connection, unused_since)
+            await partitions.ensure_upcoming_partitions(connection, now)
 
-    async def aggregates(self, series: Mapping[SeriesKey, int | None], grid: Grid) -> dict[SeriesKey, Aggregates]:
+    async def aggregates(self, series: Mapping[SeriesKey, int | None], grid: BucketGrid) -> dict[SeriesKey, Aggregates]:
         """What the readings of each series amount to in each bucket; with each series the interval (ms) of its field.
 
         Series of one interval share their statements.
@@ -129,10 +129,10 @@ class Series:
         found: dict[SeriesKey, Aggregates] = {}
         for interval_ms in set(series.values()):
             alike = [key for key, interval in series.items() if interval == interval_ms]
-            found |= await aggregates.read(self._session, alike, grid, interval_ms)
+            found |= await aggregates.fetch_aggregates(self._session, alike, grid, interval_ms)
         return found
 
-    async def raw(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[Stored]:
+    async def list_readings(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[StoredReading]:
         """At most so many readings of a series from start to before stop, oldest first."""
         number, field = series
         statement = (
@@ -142,9 +142,9 @@ class Series:
             .order_by(col(Reading.at))
             .limit(limit)
         )
-        return [Stored(*row) for row in await self._session.execute(statement)]
+        return [StoredReading(*row) for row in await self._session.execute(statement)]
 
-    async def from_on(
+    async def list_since(
         self, series: Mapping[SeriesKey, int], *, limit: int
     ) -> dict[SeriesKey, list[tuple[int, int]]] | None:
         """The readings (instant, value) of each series from an instant on, in order; None if more than the limit."""
@@ -153,16 +153,16 @@ class Series:
             return found
         wanted = [(*key, start) for key, start in series.items()]
         # the oldest of all lets PostgreSQL leave out the partitions of earlier months
-        rows = await self._run(_FROM_ON, _SINCE, wanted, oldest=min(series.values()), limit=limit + 1)
+        rows = await self._fetch(_SELECT_SINCE, _SERIES_SINCE, wanted, oldest=min(series.values()), limit=limit + 1)
         if len(rows) > limit:
             return None
         for number, field, *sample in rows:
             found[number, field].append((sample[0], sample[1]))
         return found
 
-    async def values_at(self, places: Iterable[tuple[int, int, int]]) -> dict[tuple[int, int, int], int]:
+    async def values_at(self, points: Iterable[tuple[int, int, int]]) -> dict[tuple[int, int, int], int]:
         """The stored values at places (resource number, field, at), by place."""
-        found = await self._run(_AT_PLACES, _PLACES, list(places))
+        found = await self._fetch(_SELECT_POINTS, _POINTS, list(points))
         return {(number, field, at): value for number, field, at, value, _ in found}
 
     async def first_gaps(self, spans: Sequence[tuple[int, int, int, int, int]]) -> dict[tuple[int, int, int], int]:
@@ -170,16 +170,16 @@ class Series:
 
         The answer is by resource number, field and start.
         """
-        found = await self._run(_FIRST_GAP, _GAPS, spans)
+        found = await self._fetch(_SELECT_FIRST_GAP, _GAPS, spans)
         return {(number, field, start): at for number, field, start, at in found}
 
-    async def latest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
+    async def latest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
         """The newest reading of each series that has one."""
-        return await self._edge_of("max", series)
+        return await self._fetch_extreme("max", series)
 
-    async def earliest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
+    async def earliest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
         """The oldest reading of each series that has one."""
-        return await self._edge_of("min", series)
+        return await self._fetch_extreme("min", series)
 
     async def receipts(self, series: Sequence[tuple[int, int, int]], count: int) -> dict[SeriesKey, list[Receipt]]:
         """When the newest readings were received, at most so many of each series (resource number, field, since when).
@@ -187,24 +187,32 @@ class Series:
         In order; what came at once is one receipt. To say since when spares PostgreSQL the partitions before.
         """
         by_series: dict[SeriesKey, list[Receipt]] = {(number, field): [] for number, field, _ in series}
-        for number, field, *receipt in await self._run(_RECEIPTS.replace("{depth}", str(count - 1)), _NEWEST, series):
+        for number, field, *receipt in await self._fetch(
+            _SELECT_RECEIPTS.replace("{depth}", str(count - 1)), _NEWEST, series
+        ):
             by_series[number, field].append(Receipt(*receipt))
         return by_series
 
-    async def held_power(self, since: Sequence[tuple[int, int, int]], until: int) -> dict[SeriesKey, list[Held]]:
+    async def power_integrals(
+        self, since: Sequence[tuple[int, int, int]], until: int
+    ) -> dict[SeriesKey, list[PowerIntegral]]:
         """What series of power (resource number, field, since when) held in each half hour up to an instant."""
-        return await held_power.read(self._session, since, until)
+        return await held_power.fetch_power_integrals(self._session, since, until)
 
-    async def received(self, series: Sequence[SeriesKey], since: int, *, limit: int) -> list[tuple[SeriesKey, Stored]]:
+    async def list_received(
+        self, series: Sequence[SeriesKey], since: int, *, limit: int
+    ) -> list[tuple[SeriesKey, StoredReading]]:
         """At most so many readings of these series that were received since an instant, in the order of receipt."""
-        found = await self._run(_RECEIVED, _SERIES, series, since=since, oldest=since - LATE, limit=limit)
-        return [((number, field), Stored(*stored)) for number, field, *stored in found]
+        found = await self._fetch(
+            _SELECT_RECEIVED, _SERIES, series, since=since, oldest=since - MAX_DELAY_MS, limit=limit
+        )
+        return [((number, field), StoredReading(*stored)) for number, field, *stored in found]
 
-    async def _edge_of(self, which: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, Stored]:
-        found = await self._run(_EDGE_OF_SERIES.replace("{which}", which), _SERIES, series)
-        return {(number, field): Stored(*stored) for number, field, *stored in found}
+    async def _fetch_extreme(self, sql_function: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
+        found = await self._fetch(_SELECT_EXTREME.replace("{which}", sql_function), _SERIES, series)
+        return {(number, field): StoredReading(*stored) for number, field, *stored in found}
 
-    async def _run(self, sql: str, rowset: Rowset, rows: Sequence[Any], **more: int) -> Sequence[Any]:
-        dialect = dialect_of(self._session)
-        statement = text_of(sql.replace(f"{{{rowset.name}}}", rowset.sql(dialect)))
+    async def _fetch(self, sql: str, rowset: Rowset, rows: Sequence[Any], **more: int) -> Sequence[Any]:
+        dialect = dialect_name(self._session)
+        statement = cached_text(sql.replace(f"{{{rowset.name}}}", rowset.sql(dialect)))
         return await fetch(self._session, statement, {**rowset.parameters(dialect, rows), **more})

@@ -2,25 +2,25 @@
 
 from wattgate.db.models import Resource
 from wattgate.db.readings.aggregates import SeriesKey
-from wattgate.energy.storage_fields import Field, field_named, fields_of
+from wattgate.energy.storage_fields import ReadingField, find_field, parse_fields
 from wattgate.errors import BadInput, Problem
 
 
-def number_of(resource: Resource) -> int:
+def resource_number(resource: Resource) -> int:
     """The short key of a resource in the tables of readings."""
     assert resource.number is not None  # set by the database when the resource was added
     return resource.number
 
 
-def key_of(resource: Resource, field: Field) -> SeriesKey:
+def series_key(resource: Resource, field: ReadingField) -> SeriesKey:
     """The key of the series of a resource's field."""
-    return number_of(resource), field.index
+    return resource_number(resource), field.index
 
 
-def field_of(resource: Resource, name: str | None) -> Field:
+def require_field(resource: Resource, name: str | None) -> ReadingField:
     """The field of that name, or the first one. BadInput where the resource has none of that name."""
-    known = fields_of(resource.storage)
-    field = field_named(known, name)
+    known = parse_fields(resource.storage)
+    field = find_field(known, name)
     if field is None:
         names = ", ".join(field.name for field in known)
         raise BadInput(

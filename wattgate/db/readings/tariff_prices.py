@@ -7,19 +7,19 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
 from wattgate.db.models import TariffPrice
-from wattgate.db.reader import Session, dialect_of
+from wattgate.db.reader import DatabaseSession, dialect_name
 from wattgate.energy.timeline import Price
 
 
-class Prices:
+class TariffPriceStore:
     """The prices that one session sees. The ids of tariffs come from rows that `Rows` gave, never from outside."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: DatabaseSession) -> None:
         self._session = session
 
-    async def record(self, tariff_id: str, prices: Sequence[Price]) -> None:
+    async def upsert(self, tariff_id: str, prices: Sequence[Price]) -> None:
         """Upsert prices of a tariff; no two for the same half hour."""
-        insert = (sqlite if dialect_of(self._session) == "sqlite" else postgresql).insert(TariffPrice)
+        insert = (sqlite if dialect_name(self._session) == "sqlite" else postgresql).insert(TariffPrice)
         statement = insert.on_conflict_do_update(
             index_elements=["tariff_id", "at"], set_={"rate": insert.excluded.rate}
         )
@@ -28,7 +28,7 @@ class Prices:
         connection = await self._session.connection()
         await connection.execute(statement, rows)
 
-    async def between(
+    async def list_between(
         self, tariff_ids: Collection[str], start: int, stop: int, *, limit: int | None = None
     ) -> dict[str, list[Price]]:
         """By tariff that has any, its prices for half hours that begin from start to before stop, in order.

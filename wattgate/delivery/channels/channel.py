@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class MessageContent:
     """What is said. A channel takes the parts that it can carry; `data` is for software."""
 
     subject: str = ""
@@ -18,7 +18,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class OutboundMessage:
     """One attempt of a delivery. `attempt` counts from 1.
 
     A delivery may be attempted again after it has arrived, when a worker dies in between: the receiver knows it by
@@ -30,7 +30,7 @@ class Outgoing:
     attempt: int
     created_at: datetime
     addresses: tuple[str, ...]
-    content: Content
+    content: MessageContent
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -39,33 +39,33 @@ class Sent:
     """It was taken; `reference` is what the receiver calls it, where it says so."""
 
     reference: str | None = None
-    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    details: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class TemporaryFailure:
     """It was not taken this time. The receiver asks to be left alone for `after` seconds, where it says so."""
 
     reason: str
-    after: float | None = None
-    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    retry_after_seconds: float | None = None
+    details: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class PermanentFailure:
     """It will never be taken. `code` is for software, such as user.tokens.not_found."""
 
     code: str
     reason: str
-    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    details: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
-Outcome = Sent | Retry | Refused
+Outcome = Sent | TemporaryFailure | PermanentFailure
 """What became of an attempt; `facts` are what a kind of delivery keeps of it, such as the status of an answer."""
 
 
-class Channel(Protocol):
+class DeliveryChannel(Protocol):
     """A way out of the house."""
 
-    async def send(self, outgoing: Outgoing) -> Outcome:
+    async def send(self, outbound: OutboundMessage) -> Outcome:
         """Send something. Whatever goes wrong outside is an outcome; only faults of ours are raised."""

@@ -6,124 +6,135 @@ from dataclasses import dataclass
 from typing import Any
 
 from wattgate.clock import Clock, utc_now
-from wattgate.delivery.channels.channel import Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.delivery.channels.web_push import MAX_PLAINTEXT, Subscription, Vapid, encrypt, subscription_of
-from wattgate.delivery.http.outbound_http import REFUSED, Answer, Callout, CalloutFailed
+from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent, TemporaryFailure
+from wattgate.delivery.channels.web_push import (
+    MAX_PLAINTEXT_BYTES,
+    PushSubscription,
+    Vapid,
+    encrypt,
+    parse_subscription,
+)
+from wattgate.delivery.http.outbound_http import BLOCKED, OutboundHttpClient, OutboundRequestFailed, OutboundResponse
 
-NO_TOKENS = "user.tokens.not_found"
+NO_TOKENS_CODE = "user.tokens.not_found"
 """The code where there is no token that is good: SPEC.md's."""
 
-NO_PROVIDER = "provider.not_configured"
-TOKEN_REFUSED = "user.tokens.refused"
-PROVIDER_REFUSED = "provider.refused"
+NO_PROVIDER_CODE = "provider.not_configured"
+TOKEN_REJECTED_CODE = "user.tokens.refused"
+PROVIDER_REJECTED_CODE = "provider.refused"
 
-GONE = "gone"
+TOKEN_GONE = "gone"
 """The fact of an outcome that says that the token is good no more."""
 
-TIME_TO_LIVE = 24 * 3600
+TTL_SECONDS = 24 * 3600
 """Seconds for which a push service keeps a message for a browser that is away."""
 
-MAX_TEXT = 1_000
+MAX_TEXT_LENGTH = 1_000
 """Characters of a push; what is longer is cut. No phone shows more."""
 
-WHY_GONE = "the push token is good no more and was removed"
+TOKEN_GONE_REASON = "the push token is good no more and was removed"
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class PushProvider:
     """A service that brings pushes to phones, by HTTP. `token` is our credential there."""
 
     url: str
     token: str | None = None
 
 
-class Push:
+class PushChannel:
     """The channel of pushes: each delivery has one address, the token of one app."""
 
     def __init__(
         self,
-        browsers: Callout,
-        phones: Callout,
+        browser_http: OutboundHttpClient,
+        phone_http: OutboundHttpClient,
         *,
         vapid: Vapid | None = None,
-        provider: Provider | None = None,
+        provider: PushProvider | None = None,
         clock: Clock = utc_now,
     ) -> None:
-        self._browsers = browsers
-        self._phones = phones
+        self._browser_http = browser_http
+        self._phone_http = phone_http
         self._vapid = vapid
         self._provider = provider
         self._clock = clock
 
-    async def send(self, outgoing: Outgoing) -> Outcome:
-        (token,) = outgoing.addresses
-        subscription = subscription_of(token)
+    async def send(self, outbound: OutboundMessage) -> Outcome:
+        (token,) = outbound.addresses
+        subscription = parse_subscription(token)
         try:
             if subscription is not None:
-                return await self._to_browser(outgoing, subscription)
-            return await self._to_phone(outgoing, token)
-        except CalloutFailed as failed:
-            if failed.type == REFUSED:
-                return Refused(TOKEN_REFUSED, failed.message)
-            return Retry(failed.message)
+                return await self._send_to_browser(outbound, subscription)
+            return await self._send_to_phone(outbound, token)
+        except OutboundRequestFailed as failed:
+            if failed.type == BLOCKED:
+                return PermanentFailure(TOKEN_REJECTED_CODE, failed.message)
+            return TemporaryFailure(failed.message)
 
-    async def _to_browser(self, outgoing: Outgoing, subscription: Subscription) -> Outcome:
+    async def _send_to_browser(self, outbound: OutboundMessage, subscription: PushSubscription) -> Outcome:
         if self._vapid is None:
-            return Refused(NO_PROVIDER, "the gateway has no key for Web Push (WATTGATE_WEB_PUSH_KEY)")
+            return PermanentFailure(NO_PROVIDER_CODE, "the gateway has no key for Web Push (WATTGATE_WEB_PUSH_KEY)")
         headers = {
             "Authorization": self._vapid.authorization(subscription.endpoint, self._clock()),
             "Content-Encoding": "aes128gcm",
             "Content-Type": "application/octet-stream",
-            "TTL": str(TIME_TO_LIVE),
-            "Urgency": outgoing.headers.get("Urgency", "normal"),
+            "TTL": str(TTL_SECONDS),
+            "Urgency": outbound.headers.get("Urgency", "normal"),
         }
-        body = encrypt(_short(message(outgoing)), subscription)
-        answer = await self._browsers.send("POST", subscription.endpoint, headers=headers, body=body)
-        return told(answer, gone=(404, 410))
+        body = encrypt(_fit_payload(push_payload(outbound)), subscription)
+        answer = await self._browser_http.send("POST", subscription.endpoint, headers=headers, body=body)
+        return outcome_of(answer, gone_statuses=(404, 410))
 
-    async def _to_phone(self, outgoing: Outgoing, token: str) -> Outcome:
+    async def _send_to_phone(self, outbound: OutboundMessage, token: str) -> Outcome:
         if self._provider is None:
-            return Refused(NO_PROVIDER, "the gateway has no push provider (WATTGATE_PUSH_URL)")
-        headers = {"Content-Type": "application/json", "Idempotency-Key": outgoing.delivery_id}
+            return PermanentFailure(NO_PROVIDER_CODE, "the gateway has no push provider (WATTGATE_PUSH_URL)")
+        headers = {"Content-Type": "application/json", "Idempotency-Key": outbound.delivery_id}
         if self._provider.token is not None:
             headers["Authorization"] = f"Bearer {self._provider.token}"
-        body = json.dumps({**message(outgoing), "token": token}).encode()
+        body = json.dumps({**push_payload(outbound), "token": token}).encode()
         # 404 would also come from a provider whose address is wrong, and then every token would be removed
-        return told(await self._phones.send("POST", self._provider.url, headers=headers, body=body), gone=(410,))
+        return outcome_of(
+            await self._phone_http.send("POST", self._provider.url, headers=headers, body=body), gone_statuses=(410,)
+        )
 
 
-def message(outgoing: Outgoing) -> dict[str, Any]:
+def push_payload(outbound: OutboundMessage) -> dict[str, Any]:
     """What an app gets. `id` is the same at every attempt, so that an app can leave out what it has shown."""
     return {
-        "id": outgoing.delivery_id,
-        "title": outgoing.content.subject[:MAX_TEXT],
-        "body": outgoing.content.text[:MAX_TEXT],
-        "data": outgoing.content.data,
+        "id": outbound.delivery_id,
+        "title": outbound.content.subject[:MAX_TEXT_LENGTH],
+        "body": outbound.content.text[:MAX_TEXT_LENGTH],
+        "data": outbound.content.data,
     }
 
 
-def told(answer: Answer, *, gone: tuple[int, ...]) -> Outcome:
+def outcome_of(response: OutboundResponse, *, gone_statuses: tuple[int, ...]) -> Outcome:
     """What the answer of a push service means."""
-    facts = {"statusCode": answer.status}
-    if 200 <= answer.status < 300:
-        return Sent(answer.headers.get("location"), facts)
-    if answer.status in gone:
-        return Refused(NO_TOKENS, WHY_GONE, {**facts, GONE: True})
-    reason = f"the push service answered {answer.status}"
-    if answer.status in (408, 425, 429) or answer.status >= 500:
-        return Retry(reason, _seconds(answer.headers), facts)
-    return Refused(PROVIDER_REFUSED, reason, facts)
+    facts = {"statusCode": response.status}
+    if 200 <= response.status < 300:
+        return Sent(response.headers.get("location"), facts)
+    if response.status in gone_statuses:
+        return PermanentFailure(NO_TOKENS_CODE, TOKEN_GONE_REASON, {**facts, TOKEN_GONE: True})
+    reason = f"the push service answered {response.status}"
+    if response.status in (408, 425, 429) or response.status >= 500:
+        return TemporaryFailure(reason, _retry_after_seconds(response.headers), facts)
+    return PermanentFailure(PROVIDER_REJECTED_CODE, reason, facts)
 
 
-def _seconds(headers: Mapping[str, str]) -> float | None:
+def _retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     """How long the service asks to be left alone, where it says so in seconds."""
     asked = headers.get("retry-after", "")
     return float(asked) if asked.isdecimal() else None
 
 
-def _short(told: Mapping[str, Any]) -> bytes:
+def _fit_payload(payload: Mapping[str, Any]) -> bytes:
     """A message in as many bytes as Web Push takes: a text that is too long loses its end."""
-    body = str(told["body"])
-    while len(written := json.dumps({**told, "body": body}, ensure_ascii=False).encode()) > MAX_PLAINTEXT and body:
-        body = body[: -max(1, (len(written) - MAX_PLAINTEXT) // 4)]
+    body = str(payload["body"])
+    while (
+        len(written := json.dumps({**payload, "body": body}, ensure_ascii=False).encode()) > MAX_PLAINTEXT_BYTES
+        and body
+    ):
+        body = body[: -max(1, (len(written) - MAX_PLAINTEXT_BYTES) // 4)]
     return written

@@ -23,30 +23,30 @@ from aiosmtplib import (
     SMTPServerDisconnected,
 )
 
-from wattgate.delivery.channels.channel import Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.delivery.channels.mail import Letter, Letterhead, write
+from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent, TemporaryFailure
+from wattgate.delivery.channels.mail import MailMessage, SenderProfile, build_and_encode_mail
 
 log = logging.getLogger(__name__)
 
-CONNECTIONS = 4
+MAX_CONNECTIONS = 4
 """How many connections to the server one channel has at once, at most."""
 
-MAILS_OF_A_CONNECTION = 100
+MAX_MAILS_PER_CONNECTION = 100
 """After how many mails a connection is closed: servers put bounds to that too."""
 
-LONGEST_IDLE = 30.0
+MAX_IDLE_SECONDS = 30.0
 """Seconds after which a connection that nobody used is not used again."""
 
-LONGEST_GOOD_BYE = 1.0
+QUIT_TIMEOUT_SECONDS = 1.0
 """Seconds that a server has to answer a good-bye."""
 
-LONGEST_TOLD = 300
+MAX_REASON_LENGTH = 300
 """Characters of a server's answer that are kept."""
 
-SUPPRESS = "suppress"
+SUPPRESS_ADDRESS = "suppress"
 """The fact of a refusal that the address itself is at fault, so that nothing should be sent to it again."""
 
-CLOSING = 421
+SERVICE_CLOSING_CODE = 421
 """What a server says before it hangs up."""
 
 
@@ -58,7 +58,7 @@ class Security(Enum):
     TLS = "smtps"
 
 
-PORTS: Mapping[Security, int] = MappingProxyType({Security.NONE: 25, Security.STARTTLS: 587, Security.TLS: 465})
+DEFAULT_PORTS: Mapping[Security, int] = MappingProxyType({Security.NONE: 25, Security.STARTTLS: 587, Security.TLS: 465})
 """The usual port of each."""
 
 
@@ -73,7 +73,7 @@ class SmtpServer:
     password: str | None = field(default=None, repr=False)
 
     @classmethod
-    def at(cls, url: str) -> "SmtpServer":
+    def from_url(cls, url: str) -> "SmtpServer":
         """The server of a URL such as smtps://user:password@host:465. ValueError where it is none."""
         parts = urlsplit(url)
         schemes = {one.value: one for one in Security}
@@ -81,15 +81,15 @@ class SmtpServer:
             raise ValueError("is not an address such as smtp+starttls://user:password@host:587")
         security = schemes[parts.scheme]
         name, password = (None if one is None else unquote(one) for one in (parts.username, parts.password))
-        if name is not None and security is Security.NONE and not _is_this_machine(parts.hostname):
+        if name is not None and security is Security.NONE and not _is_loopback(parts.hostname):
             raise ValueError("would send a password that anybody can read: use smtps:// or smtp+starttls://")
-        return cls(parts.hostname, parts.port or PORTS[security], security, name, password)
+        return cls(parts.hostname, parts.port or DEFAULT_PORTS[security], security, name, password)
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
 
-def _is_this_machine(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -97,10 +97,10 @@ def _is_this_machine(host: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Connection:
+class _PooledConnection:
     client: SMTP
-    mails: int = 0
-    used_at: float = 0.0
+    mail_count: int = 0
+    last_used_at: float = 0.0
 
 
 class SmtpChannel:
@@ -109,90 +109,90 @@ class SmtpChannel:
     def __init__(
         self,
         server: SmtpServer,
-        head: Letterhead,
+        profile: SenderProfile,
         *,
-        trust: ssl.SSLContext | None = None,
-        connections: int = CONNECTIONS,
-        time_limit: float = 30.0,
+        tls_context: ssl.SSLContext | None = None,
+        max_connections: int = MAX_CONNECTIONS,
+        timeout_seconds: float = 30.0,
     ) -> None:
         self._server = server
-        self._head = head
-        self._trust = trust or ssl.create_default_context()
-        self._time_limit = time_limit
-        self._places = asyncio.Semaphore(connections)
-        self._idle: list[_Connection] = []
+        self._profile = profile
+        self._tls_context = tls_context or ssl.create_default_context()
+        self._timeout_seconds = timeout_seconds
+        self._connection_slots = asyncio.Semaphore(max_connections)
+        self._idle_connections: list[_PooledConnection] = []
 
-    async def send(self, outgoing: Outgoing) -> Outcome:
+    async def send(self, outbound: OutboundMessage) -> Outcome:
         """Send a mail to the one address of `outgoing`."""
-        made = write(outgoing, self._head)
-        if isinstance(made, Refused):
+        made = build_and_encode_mail(outbound, self._profile)
+        if isinstance(made, PermanentFailure):
             return made
         letter, written = made
         try:
-            async with asyncio.timeout(self._time_limit), self._places:
-                return await self._hand_over(letter, written)
+            async with asyncio.timeout(self._timeout_seconds), self._connection_slots:
+                return await self._deliver(letter, written)
         except TimeoutError:
-            reason = f"the mail server did not take it within {self._time_limit:g} seconds"
+            reason = f"the mail server did not take it within {self._timeout_seconds:g} seconds"
         except SMTPResponseException as error:
-            reason = _told(error)
+            reason = _format_error(error)
         except (SMTPException, OSError) as error:
-            reason = str(error)[:LONGEST_TOLD]
+            reason = str(error)[:MAX_REASON_LENGTH]
         log.warning("mail server %s: %s", self._server, reason)
-        return Retry(reason)
+        return TemporaryFailure(reason)
 
     async def check(self) -> None:
         """Connect and log in. SMTPException or OSError where the server does not let the gateway in."""
-        async with asyncio.timeout(self._time_limit):
-            self._idle.append(await self._connected())
+        async with asyncio.timeout(self._timeout_seconds):
+            self._idle_connections.append(await self._connect())
         await self.close()
 
     async def close(self) -> None:
         """Say good-bye on the connections that wait for a mail."""
-        while self._idle:
-            client = self._idle.pop().client
+        while self._idle_connections:
+            client = self._idle_connections.pop().client
             with suppress(SMTPException, OSError):
-                await client.quit(timeout=LONGEST_GOOD_BYE)
+                await client.quit(timeout=QUIT_TIMEOUT_SECONDS)
             client.close()
 
-    async def _hand_over(self, letter: Letter, written: bytes) -> Outcome:
-        connection = await self._begun(letter)
-        with _closed_on_fault(connection):
-            outcome, goes_on = await _finish(connection.client, letter, written)
+    async def _deliver(self, mail: MailMessage, encoded: bytes) -> Outcome:
+        connection = await self._start_mail(mail)
+        with _close_on_error(connection):
+            outcome, goes_on = await _send_recipient_and_data(connection.client, mail, encoded)
         if goes_on:
-            connection.mails += 1
-            connection.used_at = asyncio.get_running_loop().time()
-            self._idle.append(connection)
+            connection.mail_count += 1
+            connection.last_used_at = asyncio.get_running_loop().time()
+            self._idle_connections.append(connection)
         else:
             connection.client.close()
         return outcome
 
-    async def _begun(self, letter: Letter) -> _Connection:
+    async def _start_mail(self, mail: MailMessage) -> _PooledConnection:
         """A connection on which a mail has begun. The server may have ended one that waited; then it is a new one."""
-        waiting = self._usable()
+        waiting = self._take_idle_connection()
         if waiting is not None:
-            with suppress(SMTPServerDisconnected, _HungUp), _closed_on_fault(waiting):
-                await _begin(waiting.client, letter)
+            with suppress(SMTPServerDisconnected, _ServerClosing), _close_on_error(waiting):
+                await _send_mail_from(waiting.client, mail)
                 return waiting
-        connection = await self._connected()
-        with _closed_on_fault(connection):
-            await _begin(connection.client, letter)
+        connection = await self._connect()
+        with _close_on_error(connection):
+            await _send_mail_from(connection.client, mail)
         return connection
 
-    def _usable(self) -> _Connection | None:
+    def _take_idle_connection(self) -> _PooledConnection | None:
         """The connection that was used last, unless it is too old; then so are the others."""
-        since = asyncio.get_running_loop().time() - LONGEST_IDLE
-        while self._idle:
-            connection = self._idle.pop()
+        since = asyncio.get_running_loop().time() - MAX_IDLE_SECONDS
+        while self._idle_connections:
+            connection = self._idle_connections.pop()
             if (
                 connection.client.is_connected
-                and connection.used_at > since
-                and connection.mails < MAILS_OF_A_CONNECTION
+                and connection.last_used_at > since
+                and connection.mail_count < MAX_MAILS_PER_CONNECTION
             ):
                 return connection
             connection.client.close()
         return None
 
-    async def _connected(self) -> _Connection:
+    async def _connect(self) -> _PooledConnection:
         """A new connection, protected and logged in as the server's address says."""
         client = SMTP(
             hostname=self._server.host,
@@ -201,24 +201,24 @@ class SmtpChannel:
             password=self._server.password,
             use_tls=self._server.security is Security.TLS,
             start_tls=self._server.security is Security.STARTTLS,
-            tls_context=self._trust,
-            local_hostname=self._head.sender.domain,
-            timeout=self._time_limit,
+            tls_context=self._tls_context,
+            local_hostname=self._profile.sender.domain,
+            timeout=self._timeout_seconds,
         )
         await client.connect()
-        connection = _Connection(client, used_at=asyncio.get_running_loop().time())
-        with _closed_on_fault(connection):
+        connection = _PooledConnection(client, last_used_at=asyncio.get_running_loop().time())
+        with _close_on_error(connection):
             if client.is_ehlo_or_helo_needed:
                 await client.ehlo()
         return connection
 
 
-class _HungUp(SMTPSenderRefused):
+class _ServerClosing(SMTPSenderRefused):
     """What a server says in answer to a mail when it has already decided to hang up."""
 
 
 @contextmanager
-def _closed_on_fault(connection: _Connection) -> Iterator[None]:
+def _close_on_error(connection: _PooledConnection) -> Iterator[None]:
     """Nobody knows in what state a connection is on which something has gone wrong."""
     try:
         yield
@@ -227,30 +227,32 @@ def _closed_on_fault(connection: _Connection) -> Iterator[None]:
         raise
 
 
-async def _begin(client: SMTP, letter: Letter) -> None:
+async def _send_mail_from(client: SMTP, mail: MailMessage) -> None:
     """MAIL FROM. What is wrong here is wrong between the server and the gateway, whoever the letter is to."""
     try:
-        await client.mail(letter.sender.address, **_options(client, letter))
+        await client.mail(mail.sender.address, **_mail_options(client, mail))
     except SMTPSenderRefused as error:
-        if error.code == CLOSING:
-            raise _HungUp(error.code, error.message, error.sender) from None
+        if error.code == SERVICE_CLOSING_CODE:
+            raise _ServerClosing(error.code, error.message, error.sender) from None
         raise
 
 
-async def _finish(client: SMTP, letter: Letter, written: bytes) -> tuple[Outcome, bool]:
+async def _send_recipient_and_data(client: SMTP, mail: MailMessage, encoded: bytes) -> tuple[Outcome, bool]:
     """RCPT TO and DATA; and whether the connection can be used again."""
-    if letter.international and not client.supports_extension("smtputf8"):
-        refused = Refused("address.not_supported", "the mail server does not take addresses that are not ASCII")
+    if mail.is_international and not client.supports_extension("smtputf8"):
+        refused = PermanentFailure(
+            "address.not_supported", "the mail server does not take addresses that are not ASCII"
+        )
         return refused, await _reset(client)
     try:
-        await client.rcpt(letter.recipient.address, encoding="utf-8")
-        answer = await client.data(written)
+        await client.rcpt(mail.recipient.address, encoding="utf-8")
+        answer = await client.data(encoded)
     except (SMTPRecipientRefused, SMTPDataError) as error:
-        if error.code == CLOSING:
-            return Retry(_told(error)), False
+        if error.code == SERVICE_CLOSING_CODE:
+            return TemporaryFailure(_format_error(error)), False
         refused_address = isinstance(error, SMTPRecipientRefused)
-        return refusal(error.code, error.message, of_address=refused_address), await _reset(client)
-    return Sent(answer.message[:LONGEST_TOLD]), True
+        return rejection_outcome(error.code, error.message, is_address_rejection=refused_address), await _reset(client)
+    return Sent(answer.message[:MAX_REASON_LENGTH]), True
 
 
 async def _reset(client: SMTP) -> bool:
@@ -262,30 +264,34 @@ async def _reset(client: SMTP) -> bool:
     return True
 
 
-def refusal(code: int, message: str, *, of_address: bool) -> Outcome:
+def rejection_outcome(code: int, message: str, *, is_address_rejection: bool) -> Outcome:
     """What it means that a server refuses an address, or else a mail, with some code (RFC 5321, 4.2; RFC 3463).
 
     A refusal of a mail is about its address only where the server says so.
     """
-    told = f"{code} {' '.join(message.split())}"[:LONGEST_TOLD]
+    told = f"{code} {' '.join(message.split())}"[:MAX_REASON_LENGTH]
     if not 500 <= code < 600:
-        return Retry(told)
-    said = _ENHANCED.match(message)
-    gone = said["detail"] in _NO_SUCH_ADDRESS if said else of_address and code in _NO_SUCH_ADDRESS_CODES
-    return Refused("address.refused" if gone else "message.refused", told, {SUPPRESS: True} if gone else {})
+        return TemporaryFailure(told)
+    said = _ENHANCED_STATUS.match(message)
+    gone = (
+        said["detail"] in _UNKNOWN_ADDRESS_DETAILS if said else is_address_rejection and code in _UNKNOWN_ADDRESS_CODES
+    )
+    return PermanentFailure(
+        "address.refused" if gone else "message.refused", told, {SUPPRESS_ADDRESS: True} if gone else {}
+    )
 
 
-_ENHANCED = re.compile(r"5\.(?P<detail>\d{1,3}\.\d{1,3})\b")
-_NO_SUCH_ADDRESS = frozenset({"1.0", "1.1", "1.2", "1.3", "1.6", "1.10", "2.0", "2.1"})
-_NO_SUCH_ADDRESS_CODES = frozenset({550, 551, 553, 556})
+_ENHANCED_STATUS = re.compile(r"5\.(?P<detail>\d{1,3}\.\d{1,3})\b")
+_UNKNOWN_ADDRESS_DETAILS = frozenset({"1.0", "1.1", "1.2", "1.3", "1.6", "1.10", "2.0", "2.1"})
+_UNKNOWN_ADDRESS_CODES = frozenset({550, 551, 553, 556})
 """By what servers say that nobody has an address, in the codes of RFC 3463 and, where they give none, of RFC 5321."""
 
 
-def _options(client: SMTP, letter: Letter) -> dict[str, Any]:
-    if letter.international and client.supports_extension("smtputf8"):
+def _mail_options(client: SMTP, mail: MailMessage) -> dict[str, Any]:
+    if mail.is_international and client.supports_extension("smtputf8"):
         return {"options": ["SMTPUTF8"], "encoding": "utf-8"}
     return {}
 
 
-def _told(error: SMTPResponseException) -> str:
-    return f"{error.code} {' '.join(error.message.split())}"[:LONGEST_TOLD]
+def _format_error(error: SMTPResponseException) -> str:
+    return f"{error.code} {' '.join(error.message.split())}"[:MAX_REASON_LENGTH]

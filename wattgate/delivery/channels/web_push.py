@@ -21,28 +21,28 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 CURVE = ec.SECP256R1()
-POINT, SECRET, SALT, TAG = 65, 16, 16, 16
+POINT_BYTES, SECRET_BYTES, SALT_BYTES, TAG_BYTES = 65, 16, 16, 16
 """Bytes of a public key (uncompressed), of the secret that a browser shares, of a salt, and of a seal."""
 
-MAX_TOKEN = 4_096
+MAX_TOKEN_LENGTH = 4_096
 """Characters of a push token."""
 
-MAX_PLAINTEXT = 3993
+MAX_PLAINTEXT_BYTES = 3993
 """Bytes of a message; with what encrypts it they are 4096, which every push service takes."""
 
-LAST_RECORD = b"\x02"
+LAST_RECORD_DELIMITER = b"\x02"
 """Stands after the message, which is the only record."""
 
-TOKEN_LIFE = timedelta(hours=12)
+VAPID_TOKEN_LIFETIME = timedelta(hours=12)
 """RFC 8292 allows a day at most."""
 
 
-class BadKey(ValueError):
+class InvalidKey(ValueError):
     """A key that is none; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class PushSubscription:
     """What `PushManager.subscribe` gives: where messages go, and with what they are encrypted."""
 
     endpoint: str
@@ -50,42 +50,46 @@ class Subscription:
     secret: bytes
 
 
-def subscription_of(token: str) -> Subscription | None:
+def parse_subscription(token: str) -> PushSubscription | None:
     """The subscription that a push token holds as JSON, or None for the token of another kind of app."""
     try:
         given = json.loads(token)
         keys = given["keys"]
-        found = Subscription(str(given["endpoint"]), unbase64(keys["p256dh"]), unbase64(keys["auth"]))
-        _point(found.public_key)
+        found = PushSubscription(str(given["endpoint"]), decode_base64(keys["p256dh"]), decode_base64(keys["auth"]))
+        _decode_point(found.public_key)
     except (ValueError, TypeError, KeyError):
         return None
-    return found if len(found.secret) == SECRET else None
+    return found if len(found.secret) == SECRET_BYTES else None
 
 
-def wrong_with(token: str) -> str | None:
+def token_problem(token: str) -> str | None:
     """What keeps a text from being a push token, of whatever kind; None for nothing."""
     if not token.strip():
         return "is empty"
-    if len(token) > MAX_TOKEN:
-        return f"is longer than {MAX_TOKEN:,} characters"
-    if token.lstrip().startswith("{") and subscription_of(token) is None:
+    if len(token) > MAX_TOKEN_LENGTH:
+        return f"is longer than {MAX_TOKEN_LENGTH:,} characters"
+    if token.lstrip().startswith("{") and parse_subscription(token) is None:
         return "is JSON, but no subscription of a browser"
     return None
 
 
 def encrypt(
-    plaintext: bytes, to: Subscription, *, salt: bytes | None = None, ours: ec.EllipticCurvePrivateKey | None = None
+    plaintext: bytes,
+    subscription: PushSubscription,
+    *,
+    salt: bytes | None = None,
+    private_key: ec.EllipticCurvePrivateKey | None = None,
 ) -> bytes:
     """The body of a push message (aes128gcm). The salt and the key are fresh for each, but for tests."""
-    salt = os.urandom(SALT) if salt is None else salt
-    ours = ours or ec.generate_private_key(CURVE)
-    our_point = _bytes_of(ours.public_key())
-    shared = ours.exchange(ec.ECDH(), _point(to.public_key))
-    info = b"WebPush: info\x00" + to.public_key + our_point
-    material = _derived(shared, to.secret, info, 32)
-    key = _derived(material, salt, b"Content-Encoding: aes128gcm\x00", 16)
-    nonce = _derived(material, salt, b"Content-Encoding: nonce\x00", 12)
-    sealed = AESGCM(key).encrypt(nonce, plaintext + LAST_RECORD, None)
+    salt = os.urandom(SALT_BYTES) if salt is None else salt
+    private_key = private_key or ec.generate_private_key(CURVE)
+    our_point = _encode_point(private_key.public_key())
+    shared = private_key.exchange(ec.ECDH(), _decode_point(subscription.public_key))
+    info = b"WebPush: info\x00" + subscription.public_key + our_point
+    material = _derive_key(shared, subscription.secret, info, 32)
+    key = _derive_key(material, salt, b"Content-Encoding: aes128gcm\x00", 16)
+    nonce = _derive_key(material, salt, b"Content-Encoding: nonce\x00", 12)
+    sealed = AESGCM(key).encrypt(nonce, plaintext + LAST_RECORD_DELIMITER, None)
     record_size = max(4096, len(sealed))
     return salt + record_size.to_bytes(4, "big") + bytes((len(our_point),)) + our_point + sealed
 
@@ -96,13 +100,13 @@ class Vapid:
     def __init__(self, private_key: str, contact: str) -> None:
         """The private key is 32 bytes in base64url, as key generators for Web Push print it. BadKey for any other."""
         try:
-            number = unbase64(private_key)
+            number = decode_base64(private_key)
             self._key = ec.derive_private_key(int.from_bytes(number, "big"), CURVE)
         except ValueError:
-            raise BadKey("is no private key of P-256 in base64url") from None
+            raise InvalidKey("is no private key of P-256 in base64url") from None
         if len(number) != 32:
-            raise BadKey("is not 32 bytes long in base64url")
-        self.public_key = base64url(_bytes_of(self._key.public_key()))
+            raise InvalidKey("is not 32 bytes long in base64url")
+        self.public_key = encode_base64url(_encode_point(self._key.public_key()))
         self._contact = contact
 
     def authorization(self, endpoint: str, now: datetime) -> str:
@@ -110,22 +114,22 @@ class Vapid:
         place = urlsplit(endpoint)
         claims = {
             "aud": f"{place.scheme}://{place.netloc}",
-            "exp": int((now + TOKEN_LIFE).timestamp()),
+            "exp": int((now + VAPID_TOKEN_LIFETIME).timestamp()),
             "sub": self._contact,
         }
-        head = base64url(json.dumps({"typ": "JWT", "alg": "ES256"}).encode())
-        signed = f"{head}.{base64url(json.dumps(claims).encode())}"
+        head = encode_base64url(json.dumps({"typ": "JWT", "alg": "ES256"}).encode())
+        signed = f"{head}.{encode_base64url(json.dumps(claims).encode())}"
         r, s = decode_dss_signature(self._key.sign(signed.encode(), ec.ECDSA(SHA256())))
-        signature = base64url(r.to_bytes(32, "big") + s.to_bytes(32, "big"))
+        signature = encode_base64url(r.to_bytes(32, "big") + s.to_bytes(32, "big"))
         return f"vapid t={signed}.{signature}, k={self.public_key}"
 
 
-def base64url(value: bytes) -> str:
+def encode_base64url(value: bytes) -> str:
     """Base64 for URLs, without padding."""
     return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
 
-def unbase64(text: str) -> bytes:
+def decode_base64(text: str) -> bytes:
     """The bytes of base64, for URLs or not, with or without padding. ValueError where it is none."""
     plain = text.rstrip("=").replace("+", "-").replace("/", "_")
     try:
@@ -134,15 +138,15 @@ def unbase64(text: str) -> bytes:
         raise ValueError(str(error)) from None
 
 
-def _derived(material: bytes, salt: bytes, info: bytes, length: int) -> bytes:
+def _derive_key(material: bytes, salt: bytes, info: bytes, length: int) -> bytes:
     return HKDF(algorithm=SHA256(), length=length, salt=salt, info=info).derive(material)
 
 
-def _point(encoded: bytes) -> ec.EllipticCurvePublicKey:
-    if len(encoded) != POINT:
-        raise BadKey("is no uncompressed point of P-256")
+def _decode_point(encoded: bytes) -> ec.EllipticCurvePublicKey:
+    if len(encoded) != POINT_BYTES:
+        raise InvalidKey("is no uncompressed point of P-256")
     return ec.EllipticCurvePublicKey.from_encoded_point(CURVE, encoded)
 
 
-def _bytes_of(key: ec.EllipticCurvePublicKey) -> bytes:
+def _encode_point(key: ec.EllipticCurvePublicKey) -> bytes:
     return key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)

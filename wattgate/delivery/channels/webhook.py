@@ -8,23 +8,23 @@ from http import HTTPStatus
 from typing import Any
 
 from wattgate.clock import Clock, utc_now
-from wattgate.delivery.channels.channel import Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.delivery.http.outbound_http import Answer, Callout, CalloutFailed
+from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent, TemporaryFailure
+from wattgate.delivery.http.outbound_http import OutboundHttpClient, OutboundRequestFailed, OutboundResponse
 
-GONE = 410
+STATUS_GONE = 410
 """The status by which a receiver says that it wants no more, ever."""
 
-THROTTLING = (429, 502, 504)
+THROTTLING_STATUSES = (429, 502, 504)
 """The statuses by which a receiver, or what stands before it, says that it cannot take more for the moment."""
 
-PATTERN = re.compile(r"(?:\*|[a-z0-9_]+)(?:\.(?:\*|[a-z0-9_]+))*")
+EVENT_PATTERN = re.compile(r"(?:\*|[a-z0-9_]+)(?:\.(?:\*|[a-z0-9_]+))*")
 """Segments of an event's code, or * for one; * at the end stands for all that follow."""
 
-MAX_REASON = 200
+MAX_REASON_LENGTH = 200
 """How much of a reason is kept, in characters."""
 
 
-def wants(patterns: Iterable[str], event_code: str) -> bool:
+def matches_any(patterns: Iterable[str], event_code: str) -> bool:
     """Whether one of the patterns stands for the event."""
     return any(_matches(pattern.split("."), event_code.split(".")) for pattern in patterns)
 
@@ -38,41 +38,43 @@ def _matches(pattern: list[str], code: list[str]) -> bool:
 class WebhookChannel:
     """Posts events to the addresses that integrators name."""
 
-    def __init__(self, callout: Callout, clock: Clock = utc_now) -> None:
-        self._callout = callout
+    def __init__(self, http: OutboundHttpClient, clock: Clock = utc_now) -> None:
+        self._http = http
         self._clock = clock
 
-    async def send(self, outgoing: Outgoing) -> Outcome:
+    async def send(self, outbound: OutboundMessage) -> Outcome:
         """Post the text of an event, with the headers that were made for it, to its only address."""
-        headers = {"Content-Type": "application/json", **outgoing.headers}
-        (url,) = outgoing.addresses
+        headers = {"Content-Type": "application/json", **outbound.headers}
+        (url,) = outbound.addresses
         try:
-            answer = await self._callout.send("POST", url, headers=headers, body=outgoing.content.text.encode())
-        except CalloutFailed as failed:
-            return Retry(failed.message[:MAX_REASON], facts={"statusCode": 0, "error": failed.told})
-        return _outcome(answer, self._clock())
+            answer = await self._http.send("POST", url, headers=headers, body=outbound.content.text.encode())
+        except OutboundRequestFailed as failed:
+            return TemporaryFailure(
+                failed.message[:MAX_REASON_LENGTH], details={"statusCode": 0, "error": failed.to_json}
+            )
+        return _outcome_of(answer, self._clock())
 
 
-def _outcome(answer: Answer, now: datetime) -> Outcome:
+def _outcome_of(response: OutboundResponse, now: datetime) -> Outcome:
     """What an answer means; any but a 2xx is a failure, redirects included."""
-    if 200 <= answer.status < 300:
-        return Sent(facts={"statusCode": answer.status})
-    reason = _reason(answer.status)
-    error = {"statusCode": answer.status, "message": reason}
-    told = {"statusCode": answer.status, "error": {"type": "response", "error": error, "initialError": None}}
-    if answer.status == GONE:
-        return Refused("gone", reason, facts=told)
-    return Retry(reason, retry_after(answer.headers, now), facts=told)
+    if 200 <= response.status < 300:
+        return Sent(details={"statusCode": response.status})
+    reason = _status_reason(response.status)
+    error = {"statusCode": response.status, "message": reason}
+    told = {"statusCode": response.status, "error": {"type": "response", "error": error, "initialError": None}}
+    if response.status == STATUS_GONE:
+        return PermanentFailure("gone", reason, details=told)
+    return TemporaryFailure(reason, parse_retry_after(response.headers, now), details=told)
 
 
-def _reason(status: int) -> str:
+def _status_reason(status: int) -> str:
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         return str(status)
 
 
-def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """The seconds that an answer asks to wait (RFC 9110, 10.2.3); None where it asks nothing that can be read."""
     written = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}", written):
@@ -83,7 +85,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         return None
 
 
-def failed_attempt(number: int, at: str, facts: Mapping[str, Any], reason: str) -> dict[str, Any]:
+def failed_attempt_json(number: int, at: str, details: Mapping[str, Any], reason: str) -> dict[str, Any]:
     """An item of failedAttempts, as SPEC.md has it; `facts` are those of the outcome, which a fault of ours lacks."""
     error = {"type": "gateway", "error": {"statusCode": 0, "message": reason}, "initialError": None}
-    return {"attempt": number, "attemptAt": at, "statusCode": 0, "error": error, **facts}
+    return {"attempt": number, "attemptAt": at, "statusCode": 0, "error": error, **details}

@@ -17,50 +17,58 @@ from typing import Any
 
 import h11
 
-from wattgate.delivery.http.egress import PUBLIC, Address, Destination, Reach, Refused, check, parse
+from wattgate.delivery.http.egress import (
+    PUBLIC_HTTPS_ONLY,
+    BlockedDestination,
+    Destination,
+    EgressPolicy,
+    IpAddress,
+    check_address,
+    parse_destination,
+)
 
 log = logging.getLogger(__name__)
 
-RESOLVING = 5.0
+RESOLVE_TIMEOUT_SECONDS = 5.0
 """Seconds that the look-up of a name may take."""
 
-CONNECTING = 5.0
+CONNECT_TIMEOUT_SECONDS = 5.0
 """Seconds that a connection to one address may take, without TLS."""
 
-TOTAL = 15.0
+TOTAL_TIMEOUT_SECONDS = 15.0
 """Seconds that a request may take in all, up to the head of its answer."""
 
-BODY = 5.0
+BODY_TIMEOUT_SECONDS = 5.0
 """Seconds that the body of an answer may take, within the total."""
 
-MAX_HEAD = 16 * 2**10
+MAX_HEAD_BYTES = 16 * 2**10
 """Bytes of the head of an answer."""
 
-MAX_HEADS = 64 * 2**10
+MAX_HEADS_BYTES = 64 * 2**10
 """Bytes of all that comes until then: answers may be told of in advance (1xx)."""
 
-MAX_BODY = 64 * 2**10
+MAX_BODY_BYTES = 64 * 2**10
 """Bytes of the body of an answer that are read; the connection is cut where more come."""
 
 MAX_ADDRESSES = 4
 """How many addresses of a host are tried, one after the other."""
 
-LOOK_UPS = 16
+RESOLVER_THREADS = 16
 """How many names are looked up at once; these are threads, and the names' own servers decide how long they hang."""
 
 USER_AGENT = "wattgate"
-REFUSED = "refused"
+BLOCKED = "refused"
 """The type of a failure where nothing was sent, for the address may not be sent to."""
 
-NO_ANSWER = 0
+NO_RESPONSE_STATUS = 0
 """The status code that is told where no answer came."""
 
-Resolve = Callable[[str], Awaitable[Sequence[str]]]
+ResolveHost = Callable[[str], Awaitable[Sequence[str]]]
 """From a host's name to its addresses as text; OSError where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OutboundResponse:
     """What came back: header names are in lower case, and the body is cut off after `MAX_BODY` bytes."""
 
     status: int
@@ -68,7 +76,7 @@ class Answer:
     body: bytes
 
 
-class CalloutFailed(Exception):
+class OutboundRequestFailed(Exception):
     """A request that got no answer. `code` is POSIX's or the resolver's name of what happened, in `syscall`."""
 
     def __init__(self, message: str, *, type: str, code: str, syscall: str, host: str, port: int) -> None:
@@ -81,11 +89,11 @@ class CalloutFailed(Exception):
         self.port = port
 
     @property
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The member `error` of a failed attempt, as SPEC.md has it."""
         return {
             "type": self.type,
-            "error": {"statusCode": NO_ANSWER, "message": self.message},
+            "error": {"statusCode": NO_RESPONSE_STATUS, "message": self.message},
             "initialError": {
                 "errno": self.code,
                 "code": self.code,
@@ -98,103 +106,107 @@ class CalloutFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _RequestStep:
     """A step of a request, which ends by an instant of the loop's clock; `failed` words what went wrong in it."""
 
     destination: Destination
     syscall: str
-    until: float
+    deadline: float
 
-    def failed(self, message: str, code: str, *, type: str = "connection") -> CalloutFailed:
+    def error(self, message: str, code: str, *, type: str = "connection") -> OutboundRequestFailed:
         to = self.destination
-        return CalloutFailed(message, type=type, code=code, syscall=self.syscall, host=to.host, port=to.port)
+        return OutboundRequestFailed(message, type=type, code=code, syscall=self.syscall, host=to.host, port=to.port)
 
 
-class Callout:
+class OutboundHttpClient:
     """Sends requests to addresses that users name, as far as `reach` goes."""
 
     def __init__(
         self,
-        reach: Reach = PUBLIC,
+        policy: EgressPolicy = PUBLIC_HTTPS_ONLY,
         *,
-        resolve: Resolve | None = None,
+        resolve: ResolveHost | None = None,
         tls: ssl.SSLContext | None = None,
-        total: float = TOTAL,
+        timeout_seconds: float = TOTAL_TIMEOUT_SECONDS,
     ) -> None:
-        self.reach = reach
-        self._resolve = resolve or _system_resolver()
+        self.policy = policy
+        self._resolve = resolve or _create_system_resolver()
         self._tls = tls or ssl.create_default_context()
-        self._total = total
+        self._timeout_seconds = timeout_seconds
 
-    async def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes) -> OutboundResponse:
         """The answer to one request. CalloutFailed where none came, or where the URL leads to no permitted place."""
         try:
-            to = parse(url, self.reach)
-        except Refused as refused:
+            to = parse_destination(url, self.policy)
+        except BlockedDestination as refused:
             message = f"the address {refused}"
-            raise CalloutFailed(message, type=REFUSED, code="EACCES", syscall="connect", host="", port=0) from None
-        until = asyncio.get_running_loop().time() + self._total
-        addresses = await self._addresses(to, until)
+            raise OutboundRequestFailed(
+                message, type=BLOCKED, code="EACCES", syscall="connect", host="", port=0
+            ) from None
+        until = asyncio.get_running_loop().time() + self._timeout_seconds
+        addresses = await self._resolve_addresses(to, until)
         connected = await self._connect(to, addresses, until)
-        reader, writer = await self._opened(to, connected, until)
+        reader, writer = await self._open_streams(to, connected, until)
         try:
-            return await _exchange(reader, writer, _request(method, to, headers, body), body, to, until)
+            return await _send_and_receive(reader, writer, _build_request(method, to, headers, body), body, to, until)
         finally:
             writer.transport.abort()  # what else may come has no use, and nobody waits for a farewell
 
-    async def _addresses(self, to: Destination, until: float) -> list[Address]:
+    async def _resolve_addresses(self, to: Destination, deadline: float) -> list[IpAddress]:
         """Where the host is, if all of that is permitted: one address that is not would be one to be lured to."""
-        if to.literal is not None:
-            found = [to.literal]
+        if to.host_ip is not None:
+            found = [to.host_ip]
         else:
-            step = _Step(to, "getaddrinfo", _at_most(RESOLVING, until))
-            async with _telling(step):
+            step = _RequestStep(to, "getaddrinfo", _deadline_within(RESOLVE_TIMEOUT_SECONDS, deadline))
+            async with _translate_errors(step):
                 found = [ip_address(one) for one in await self._resolve(to.host)]
             if not found:
-                raise step.failed(f"getaddrinfo ENOTFOUND {to.host}", "ENOTFOUND")
+                raise step.error(f"getaddrinfo ENOTFOUND {to.host}", "ENOTFOUND")
         for address in found:
             try:
-                check(address, to.port, to.scheme, self.reach)
-                self._refuse_own(address)
-            except Refused as refused:
+                check_address(address, to.port, to.scheme, self.policy)
+                self._check_not_own_address(address)
+            except BlockedDestination as refused:
                 log.warning("nothing is sent to %s, which %s", to.authority, refused)
-                step = _Step(to, "connect", until)
-                raise step.failed(f"{to.host} {refused}", "EACCES", type=REFUSED) from None
+                step = _RequestStep(to, "connect", deadline)
+                raise step.error(f"{to.host} {refused}", "EACCES", type=BLOCKED) from None
         return found[:MAX_ADDRESSES]
 
-    def _refuse_own(self, address: Address) -> None:
-        named = any(address in network for network in self.reach.networks)
-        if not named and is_own(address):
-            raise Refused("leads to an address that is not public")
+    def _check_not_own_address(self, address: IpAddress) -> None:
+        named = any(address in network for network in self.policy.allowed_networks)
+        if not named and is_own_address(address):
+            raise BlockedDestination("leads to an address that is not public")
 
-    async def _connect(self, to: Destination, addresses: Sequence[Address], until: float) -> socket.socket:
+    async def _connect(self, to: Destination, addresses: Sequence[IpAddress], deadline: float) -> socket.socket:
         """A connection to the first address that takes one."""
         for address in addresses[:-1]:
             try:
-                return await _connected(to, address, until)
-            except CalloutFailed:
+                return await _connect_socket(to, address, deadline)
+            except OutboundRequestFailed:
                 continue
-        return await _connected(to, addresses[-1], until)
+        return await _connect_socket(to, addresses[-1], deadline)
 
-    async def _opened(
-        self, to: Destination, connected: socket.socket, until: float
+    async def _open_streams(
+        self, to: Destination, connected: socket.socket, deadline: float
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Streams over a connection: with TLS for the host that was named, whatever address it is at."""
         tls, name = (self._tls, to.host) if to.scheme == "https" else (None, None)
         try:
-            async with _telling(_Step(to, "connect", until)):
-                return await asyncio.open_connection(sock=connected, limit=MAX_BODY, ssl=tls, server_hostname=name)
+            async with _translate_errors(_RequestStep(to, "connect", deadline)):
+                return await asyncio.open_connection(
+                    sock=connected, limit=MAX_BODY_BYTES, ssl=tls, server_hostname=name
+                )
         except BaseException:  # a cancelled request leaves no connection behind either
             connected.close()
             raise
 
 
-async def _connected(to: Destination, address: Address, until: float) -> socket.socket:
+async def _connect_socket(to: Destination, address: IpAddress, deadline: float) -> socket.socket:
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setblocking(False)
     try:
-        async with _telling(_Step(to, "connect", _at_most(CONNECTING, until))):
+        async with _translate_errors(_RequestStep(to, "connect", _deadline_within(CONNECT_TIMEOUT_SECONDS, deadline))):
             await asyncio.get_running_loop().sock_connect(made, (str(address), to.port))
     except BaseException:
         made.close()
@@ -202,7 +214,7 @@ async def _connected(to: Destination, address: Address, until: float) -> socket.
     return made
 
 
-def _request(method: str, to: Destination, headers: Mapping[str, str], body: bytes) -> h11.Request:
+def _build_request(method: str, to: Destination, headers: Mapping[str, str], body: bytes) -> h11.Request:
     told = {
         "Host": to.authority,
         "User-Agent": USER_AGENT,
@@ -214,41 +226,41 @@ def _request(method: str, to: Destination, headers: Mapping[str, str], body: byt
     return h11.Request(method=method, target=to.target, headers=list(told.items()))
 
 
-async def _exchange(
+async def _send_and_receive(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     request: h11.Request,
     body: bytes,
     to: Destination,
-    until: float,
-) -> Answer:
+    deadline: float,
+) -> OutboundResponse:
     """Send a request and read its answer; with the head there is one, whatever becomes of the body."""
-    http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
-    async with _telling(_Step(to, "write", until)):
+    http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
+    async with _translate_errors(_RequestStep(to, "write", deadline)):
         for event in (request, h11.Data(data=body), h11.EndOfMessage()):
             writer.write(http.send(event) or b"")
         await writer.drain()
-    async with _telling(_Step(to, "read", until)):
-        head = await _head(http, reader)
+    async with _translate_errors(_RequestStep(to, "read", deadline)):
+        head = await _read_head(http, reader)
     headers = {name.decode("ascii"): value.decode("latin-1") for name, value in head.headers}
     read = bytearray()
     try:
-        async with asyncio.timeout_at(_at_most(BODY, until)):
+        async with asyncio.timeout_at(_deadline_within(BODY_TIMEOUT_SECONDS, deadline)):
             await _read_body(http, reader, read)
     except (OSError, h11.RemoteProtocolError):
         pass  # the head says how the request was taken
-    return Answer(head.status_code, headers, bytes(read[:MAX_BODY]))
+    return OutboundResponse(head.status_code, headers, bytes(read[:MAX_BODY_BYTES]))
 
 
-async def _head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Response:
+async def _read_head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Response:
     """The head of the answer, after whatever is told in advance of it."""
-    left = MAX_HEADS
+    left = MAX_HEADS_BYTES
     while True:
         event = http.next_event()
         if isinstance(event, h11.Response):
             return event
         if event is h11.NEED_DATA:
-            data = await reader.read(MAX_HEAD)
+            data = await reader.read(MAX_HEAD_BYTES)
             if not data:
                 raise ConnectionResetError(errno.ECONNRESET, "the connection was closed without an answer")
             left -= len(data)
@@ -259,10 +271,10 @@ async def _head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Respo
 
 async def _read_body(http: h11.Connection, reader: asyncio.StreamReader, read: bytearray) -> None:
     """Read up to the end of the answer, or as much of it as has a use."""
-    while len(read) < MAX_BODY:
+    while len(read) < MAX_BODY_BYTES:
         event = http.next_event()
         if event is h11.NEED_DATA:
-            http.receive_data(await reader.read(MAX_HEAD))
+            http.receive_data(await reader.read(MAX_HEAD_BYTES))
         elif isinstance(event, h11.Data):
             read += event.data
         else:
@@ -270,34 +282,34 @@ async def _read_body(http: h11.Connection, reader: asyncio.StreamReader, read: b
 
 
 @asynccontextmanager
-async def _telling(step: _Step) -> AsyncIterator[None]:
+async def _translate_errors(step: _RequestStep) -> AsyncIterator[None]:
     """Tell what goes wrong in a step of a request as CalloutFailed."""
     to = step.destination
     try:
-        async with asyncio.timeout_at(step.until):
+        async with asyncio.timeout_at(step.deadline):
             yield
     except TimeoutError:
-        raise step.failed(f"{step.syscall} ETIMEDOUT {to.host}:{to.port}", "ETIMEDOUT") from None
+        raise step.error(f"{step.syscall} ETIMEDOUT {to.host}:{to.port}", "ETIMEDOUT") from None
     except socket.gaierror as error:
         code = "EAI_AGAIN" if error.errno == socket.EAI_AGAIN else "ENOTFOUND"
-        raise step.failed(f"getaddrinfo {code} {to.host}", code) from None
+        raise step.error(f"getaddrinfo {code} {to.host}", code) from None
     except ssl.SSLCertVerificationError as error:
-        raise step.failed(f"the certificate does not hold: {error.verify_message}", "ECERT") from None
+        raise step.error(f"the certificate does not hold: {error.verify_message}", "ECERT") from None
     except ssl.SSLError as error:
-        raise step.failed(f"TLS failed: {error.reason or 'the connection was closed'}", "EPROTO") from None
+        raise step.error(f"TLS failed: {error.reason or 'the connection was closed'}", "EPROTO") from None
     except OSError as error:
         code = errno.errorcode.get(error.errno or 0, "ECONNRESET")
-        raise step.failed(f"{step.syscall} {code} {to.host}:{to.port}", code) from None
+        raise step.error(f"{step.syscall} {code} {to.host}:{to.port}", code) from None
     except h11.RemoteProtocolError as error:
-        raise step.failed(f"the answer is not HTTP: {error}", "EPROTO") from None
+        raise step.error(f"the answer is not HTTP: {error}", "EPROTO") from None
 
 
-def is_own(address: Address) -> bool:
+def is_own_address(address: IpAddress) -> bool:
     """Whether an address is one of this machine, which sockets may be bound to."""
-    return _binds(address) and not _binds(ip_address("240.0.0.1"))  # some machines let sockets bind to anything
+    return _can_bind(address) and not _can_bind(ip_address("240.0.0.1"))  # some machines let sockets bind to anything
 
 
-def _binds(address: Address) -> bool:
+def _can_bind(address: IpAddress) -> bool:
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
@@ -307,13 +319,13 @@ def _binds(address: Address) -> bool:
     return True
 
 
-def _at_most(seconds: float, until: float) -> float:
-    return min(asyncio.get_running_loop().time() + seconds, until)
+def _deadline_within(seconds: float, deadline: float) -> float:
+    return min(asyncio.get_running_loop().time() + seconds, deadline)
 
 
-def _system_resolver() -> Resolve:
+def _create_system_resolver() -> ResolveHost:
     """The operating system's look-up of names, in threads of its own that nothing else waits for."""
-    threads = ThreadPoolExecutor(LOOK_UPS, thread_name_prefix="look-up")
+    threads = ThreadPoolExecutor(RESOLVER_THREADS, thread_name_prefix="look-up")
 
     def look_up(host: str) -> list[str]:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)

@@ -8,41 +8,41 @@ import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
-PREFIX = "whsec_"
-MIN_BYTES, MAX_BYTES = 24, 64
+SECRET_PREFIX = "whsec_"
+MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 """How long a secret may be, decoded."""
 
-NEW_BYTES = 32
+NEW_SECRET_BYTES = 32
 
 
 def new_secret() -> str:
     """A fresh random secret, as receivers are given it."""
-    return PREFIX + base64.b64encode(secrets.token_bytes(NEW_BYTES)).decode()
+    return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(NEW_SECRET_BYTES)).decode()
 
 
-def key_of(secret: str) -> bytes:
+def decode_secret(secret: str) -> bytes:
     """The key that a secret stands for. ValueError where it is none."""
     try:
-        key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+        key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
     except (binascii.Error, ValueError):
         raise ValueError("is not whsec_ and base64") from None
-    if not secret.startswith(PREFIX) or not MIN_BYTES <= len(key) <= MAX_BYTES:
-        raise ValueError(f"is not whsec_ and {MIN_BYTES} to {MAX_BYTES} bytes in base64")
+    if not secret.startswith(SECRET_PREFIX) or not MIN_SECRET_BYTES <= len(key) <= MAX_SECRET_BYTES:
+        raise ValueError(f"is not whsec_ and {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} bytes in base64")
     return key
 
 
-def headers(message_id: str, sent_at: datetime, body: bytes, keys: Sequence[str]) -> dict[str, str]:
+def signature_headers(message_id: str, sent_at: datetime, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
     """The headers of a message: its id, the instant of this attempt, and one signature for each secret, if any.
 
     A receiver takes the message where one of the signatures holds, so that secrets can change without a gap.
     """
     timestamp = str(int(sent_at.timestamp()))
     told = {"webhook-id": message_id, "webhook-timestamp": timestamp}
-    if keys:
-        told["webhook-signature"] = " ".join(_signed(message_id, timestamp, body, secret) for secret in keys)
+    if secrets:
+        told["webhook-signature"] = " ".join(_sign(message_id, timestamp, body, secret) for secret in secrets)
     return told
 
 
-def _signed(message_id: str, timestamp: str, body: bytes, secret: str) -> str:
+def _sign(message_id: str, timestamp: str, body: bytes, secret: str) -> str:
     content = f"{message_id}.{timestamp}.".encode() + body
-    return "v1," + base64.b64encode(hmac.digest(key_of(secret), content, hashlib.sha256)).decode()
+    return "v1," + base64.b64encode(hmac.digest(decode_secret(secret), content, hashlib.sha256)).decode()

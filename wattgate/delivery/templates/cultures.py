@@ -13,7 +13,7 @@ def is_culture(code: str) -> bool:
     return _CULTURE.fullmatch(code) is not None
 
 
-def chain_of(culture: str | None, default: str = DEFAULT_CULTURE) -> tuple[str, ...]:
+def culture_fallbacks(culture: str | None, default: str = DEFAULT_CULTURE) -> tuple[str, ...]:
     """The cultures to try, best first: fr-CA, fr, en-GB, en. The look-up of RFC 4647, then the same for the default."""
     tried: dict[str, str] = {}
     for wanted in (culture, default):

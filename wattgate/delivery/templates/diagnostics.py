@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Part(StrEnum):
+class TemplatePart(StrEnum):
     """The parts of a template, each a source of its own."""
 
     SUBJECT = "subject"
@@ -28,7 +28,7 @@ class Finding:
 
     severity: Severity
     code: str
-    part: Part
+    part: TemplatePart
     message: str
     line: int | None = None
     column: int | None = None
@@ -39,7 +39,7 @@ class Finding:
         return f"{where}: {self.message}" + (f" ({self.hint})" if self.hint else "")
 
 
-class TemplateFault(Exception):
+class TemplateError(Exception):
     """The base of what stops a template from being rendered; never raised itself. `findings` says where and why."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
@@ -47,23 +47,23 @@ class TemplateFault(Exception):
         self.findings = tuple(findings)
 
 
-class DoesNotParse(TemplateFault):
+class TemplateSyntaxError(TemplateError):
     """The source is not a template: a marker that does not end, an unknown tag or filter."""
 
 
-class TooMuch(TemplateFault):
+class TemplateLimitExceeded(TemplateError):
     """Rendering takes more time, loops or room than a template gets."""
 
 
-class VariablesMissing(TemplateFault):
+class MissingVariables(TemplateError):
     """The template needs variables that the data does not have."""
 
 
-class ValueRefused(TemplateFault):
+class UnsafeTemplateValues(TemplateError):
     """A value must not stand where the template puts it: a script in a link, a line break in a subject."""
 
 
-def place_of(source: str, index: int) -> tuple[int, int]:
+def line_and_column(source: str, index: int) -> tuple[int, int]:
     """The line and column of a position in a source, both counted from 1."""
     before = source[: max(index, 0)]
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1

@@ -9,21 +9,21 @@ import re
 from enum import Enum, auto
 
 
-class At(Enum):
+class HtmlState(Enum):
     """The state after the text read so far."""
 
     TEXT = auto()
-    OPENED = auto()
+    TAG_OPEN = auto()
     TAG_NAME = auto()
-    IN_TAG = auto()
+    BEFORE_ATTRIBUTE_NAME = auto()
     ATTRIBUTE_NAME = auto()
-    AFTER_NAME = auto()
-    BEFORE_VALUE = auto()
-    QUOTED = auto()
-    UNQUOTED = auto()
+    AFTER_ATTRIBUTE_NAME = auto()
+    BEFORE_ATTRIBUTE_VALUE = auto()
+    QUOTED_VALUE = auto()
+    UNQUOTED_VALUE = auto()
     COMMENT = auto()
     DECLARATION = auto()
-    RAW = auto()
+    RAW_TEXT = auto()
 
 
 RAW_ELEMENTS = frozenset(
@@ -31,41 +31,41 @@ RAW_ELEMENTS = frozenset(
 )
 """Elements whose content is no markup: it ends at their end tag."""
 
-_BLANK = " \t\n\r\f"
+_WHITESPACE = " \t\n\r\f"
 _TAG_STARTS = re.compile(r"/?[a-zA-Z]")
 
 
-class Reader:
+class HtmlTokenizer:
     """Reads a document piece by piece; `at` is where the last piece ends.
 
     What inherits from it is told of text, of tags and of what elements hold that hold no markup.
     """
 
-    conditional = True
+    reads_conditional_comments = True
     """Whether conditional comments are read as what they hold, as Outlook does, or as comments."""
 
     def __init__(self) -> None:
-        self.at = At.TEXT
-        self.tag = ""
-        self.ends = False
-        self.attribute = ""
-        self.value = ""
-        self.quote = ""
-        self.element = ""
+        self.state = HtmlState.TEXT
+        self.tag_name = ""
+        self.is_end_tag = False
+        self.attribute_name = ""
+        self.attribute_value = ""
+        self.quote_character = ""
+        self.element_name = ""
         self.attributes: dict[str, str] = {}
         self.position = 0
         self.tag_position = 0
-        self._held = ""
-        self._begun = ""
-        self._before = 0
+        self._pending = ""
+        self._comment_start = ""
+        self._characters_before = 0
 
-    def read(self, text: str) -> None:
+    def feed(self, text: str) -> None:
         """Read on."""
         at = 0
         while at < len(text):
-            self.position = self._before + at
+            self.position = self._characters_before + at
             at = self._step(text, at)
-        self._before += len(text)
+        self._characters_before += len(text)
 
     def on_text(self, text: str) -> None:
         """Text, or a part of it; entities are as they are written."""
@@ -78,140 +78,162 @@ class Reader:
 
     def _step(self, text: str, at: int) -> int:
         """Read one character, or a run of those that change nothing; the position after it."""
-        match self.at:
-            case At.TEXT:
-                return self._text(text, at)
-            case At.QUOTED:
-                end = text.find(self.quote, at)
-                self.value += text[at:] if end < 0 else text[at:end]
+        match self.state:
+            case HtmlState.TEXT:
+                return self._read_text(text, at)
+            case HtmlState.QUOTED_VALUE:
+                end = text.find(self.quote_character, at)
+                self.attribute_value += text[at:] if end < 0 else text[at:end]
                 if end < 0:
                     return len(text)
-                self._keep(At.IN_TAG)
+                self._store_attribute(HtmlState.BEFORE_ATTRIBUTE_NAME)
                 return end + 1
-            case At.RAW:
-                return self._raw(text, at)
-            case At.OPENED:
-                self._held += text[at]
-                self._opened(self._held)
-            case At.COMMENT | At.DECLARATION:
-                self._comment(text[at])
+            case HtmlState.RAW_TEXT:
+                return self._read_raw_text(text, at)
+            case HtmlState.TAG_OPEN:
+                self._pending += text[at]
+                self._read_tag_open(self._pending)
+            case HtmlState.COMMENT | HtmlState.DECLARATION:
+                self._read_comment(text[at])
             case _:
-                self._in_tag(text[at])
+                self._read_tag(text[at])
         return at + 1
 
-    def _text(self, text: str, at: int) -> int:
+    def _read_text(self, text: str, at: int) -> int:
         end = text.find("<", at)
         if end != at:
             self.on_text(text[at:] if end < 0 else text[at:end])
         if end < 0:
             return len(text)
-        self.at, self._held, self.tag_position = At.OPENED, "", self._before + end
+        self.state, self._pending, self.tag_position = HtmlState.TAG_OPEN, "", self._characters_before + end
         return end + 1
 
-    def _raw(self, text: str, at: int) -> int:
+    def _read_raw_text(self, text: str, at: int) -> int:
         """Read the content of an element that holds no markup, up to its end tag."""
-        if not self._held and text[at] != "<":
+        if not self._pending and text[at] != "<":
             end = text.find("<", at)
             end = len(text) if end < 0 else end
             self.on_raw(text[at:end])
             return end
-        held, character = self._held.lower(), text[at]
+        held, character = self._pending.lower(), text[at]
         if not held:
             self.tag_position = self.position
-        wanted = f"</{self.element}"
-        if held == wanted and character in _BLANK + "/>":
-            self.at, self.tag, self.ends, self.attributes, self._held = At.IN_TAG, self.element, True, {}, ""
-            self._in_tag(character)
+        wanted = f"</{self.element_name}"
+        if held == wanted and character in _WHITESPACE + "/>":
+            self.state, self.tag_name, self.is_end_tag, self.attributes, self._pending = (
+                HtmlState.BEFORE_ATTRIBUTE_NAME,
+                self.element_name,
+                True,
+                {},
+                "",
+            )
+            self._read_tag(character)
         elif wanted.startswith(held + character.lower()):
-            self._held += character
+            self._pending += character
         else:
-            self.on_raw(self._held)
-            self._held = ""
+            self.on_raw(self._pending)
+            self._pending = ""
             if not held:
                 self.on_raw(character)
                 return at + 1
             return at
         return at + 1
 
-    def _comment(self, character: str) -> None:
+    def _read_comment(self, character: str) -> None:
         """Read a character of a comment or a declaration. Of a comment, its beginning and its end are held."""
-        if character == ">" and self._ends_here():
-            self.at, self._held, self._begun = At.TEXT, "", ""
+        if character == ">" and self._is_comment_end():
+            self.state, self._pending, self._comment_start = HtmlState.TEXT, "", ""
             return
-        if len(self._begun) < 3:
-            self._begun += character
-        self._held = (self._held + character)[-3:]
+        if len(self._comment_start) < 3:
+            self._comment_start += character
+        self._pending = (self._pending + character)[-3:]
 
-    def _ends_here(self) -> bool:
-        if self.at is At.DECLARATION:
+    def _is_comment_end(self) -> bool:
+        if self.state is HtmlState.DECLARATION:
             return True
         closed = (
-            self._held.endswith("--") or self._held == "--!" or (self._begun == self._held and self._held in ("", "-"))
+            self._pending.endswith("--")
+            or self._pending == "--!"
+            or (self._comment_start == self._pending and self._pending in ("", "-"))
         )
-        return closed or (self.conditional and self._begun == "[if" and self._held.endswith("]"))
+        return closed or (
+            self.reads_conditional_comments and self._comment_start == "[if" and self._pending.endswith("]")
+        )
 
-    def _opened(self, held: str) -> None:
+    def _read_tag_open(self, pending: str) -> None:
         """Decide what follows an opening bracket."""
-        if _TAG_STARTS.fullmatch(held):
-            self.at, self.ends, self.tag = At.TAG_NAME, held.startswith("/"), held.removeprefix("/").lower()
-            self.attribute, self.attributes = "", {}
-        elif held == "!--":
-            self.at, self._held, self._begun = At.COMMENT, "", ""
-        elif held in ("/", "!", "!-"):
+        if _TAG_STARTS.fullmatch(pending):
+            self.state, self.is_end_tag, self.tag_name = (
+                HtmlState.TAG_NAME,
+                pending.startswith("/"),
+                pending.removeprefix("/").lower(),
+            )
+            self.attribute_name, self.attributes = "", {}
+        elif pending == "!--":
+            self.state, self._pending, self._comment_start = HtmlState.COMMENT, "", ""
+        elif pending in ("/", "!", "!-"):
             return
-        elif held[0] in "!?/" and held != "/>":
-            self.at = At.DECLARATION
-            if held.endswith(">"):
-                self.at, self._held = At.TEXT, ""
+        elif pending[0] in "!?/" and pending != "/>":
+            self.state = HtmlState.DECLARATION
+            if pending.endswith(">"):
+                self.state, self._pending = HtmlState.TEXT, ""
         else:
-            again = held == "<"
-            self.on_text("<" if again else f"<{held}")
-            self.at, self._held, self.tag_position = (At.OPENED if again else At.TEXT), "", self.position
+            again = pending == "<"
+            self.on_text("<" if again else f"<{pending}")
+            self.state, self._pending, self.tag_position = (
+                (HtmlState.TAG_OPEN if again else HtmlState.TEXT),
+                "",
+                self.position,
+            )
 
-    def _in_tag(self, character: str) -> None:
+    def _read_tag(self, character: str) -> None:
         """Read a character of a tag, outside of a quoted value."""
-        if self.at is At.UNQUOTED:
-            if character in _BLANK:
-                self._keep(At.IN_TAG)
+        if self.state is HtmlState.UNQUOTED_VALUE:
+            if character in _WHITESPACE:
+                self._store_attribute(HtmlState.BEFORE_ATTRIBUTE_NAME)
             elif character == ">":
-                self._close()
+                self._close_tag()
             else:
-                self.value += character
-        elif self.at is At.BEFORE_VALUE and character in "\"'":
-            self.at, self.quote = At.QUOTED, character
+                self.attribute_value += character
+        elif self.state is HtmlState.BEFORE_ATTRIBUTE_VALUE and character in "\"'":
+            self.state, self.quote_character = HtmlState.QUOTED_VALUE, character
         elif character == ">":
-            self._close()
-        elif self.at is At.BEFORE_VALUE:
-            if character not in _BLANK:
-                self.at, self.value = At.UNQUOTED, character
+            self._close_tag()
+        elif self.state is HtmlState.BEFORE_ATTRIBUTE_VALUE:
+            if character not in _WHITESPACE:
+                self.state, self.attribute_value = HtmlState.UNQUOTED_VALUE, character
         else:
-            self._name(character)
+            self._read_name(character)
 
-    def _name(self, character: str) -> None:
+    def _read_name(self, character: str) -> None:
         """Read a character of a tag's or an attribute's name, or what stands between them."""
-        if character == "=" and self.at in (At.ATTRIBUTE_NAME, At.AFTER_NAME):
-            self.at, self.value = At.BEFORE_VALUE, ""
+        if character == "=" and self.state in (HtmlState.ATTRIBUTE_NAME, HtmlState.AFTER_ATTRIBUTE_NAME):
+            self.state, self.attribute_value = HtmlState.BEFORE_ATTRIBUTE_VALUE, ""
         elif character == "/":
-            self._keep(At.IN_TAG)
-        elif character in _BLANK:
-            self.at = At.AFTER_NAME if self.at in (At.ATTRIBUTE_NAME, At.AFTER_NAME) else At.IN_TAG
-        elif self.at is At.TAG_NAME:
-            self.tag += character.lower()
-        elif self.at is At.ATTRIBUTE_NAME:
-            self.attribute += character.lower()
+            self._store_attribute(HtmlState.BEFORE_ATTRIBUTE_NAME)
+        elif character in _WHITESPACE:
+            self.state = (
+                HtmlState.AFTER_ATTRIBUTE_NAME
+                if self.state in (HtmlState.ATTRIBUTE_NAME, HtmlState.AFTER_ATTRIBUTE_NAME)
+                else HtmlState.BEFORE_ATTRIBUTE_NAME
+            )
+        elif self.state is HtmlState.TAG_NAME:
+            self.tag_name += character.lower()
+        elif self.state is HtmlState.ATTRIBUTE_NAME:
+            self.attribute_name += character.lower()
         else:
-            self._keep(At.ATTRIBUTE_NAME)
-            self.attribute, self.value = character.lower(), ""
+            self._store_attribute(HtmlState.ATTRIBUTE_NAME)
+            self.attribute_name, self.attribute_value = character.lower(), ""
 
-    def _keep(self, then: At) -> None:
+    def _store_attribute(self, next_state: HtmlState) -> None:
         """Keep the attribute that has been read, if one has; of several with a name, the first holds."""
-        if self.attribute:
-            self.attributes.setdefault(self.attribute, self.value)
-        self.at, self.attribute = then, ""
+        if self.attribute_name:
+            self.attributes.setdefault(self.attribute_name, self.attribute_value)
+        self.state, self.attribute_name = next_state, ""
 
-    def _close(self) -> None:
-        self._keep(At.TEXT)
+    def _close_tag(self) -> None:
+        self._store_attribute(HtmlState.TEXT)
         self.on_tag()
-        if self.tag in RAW_ELEMENTS and not self.ends:
-            self.at = At.RAW
-        self.element, self._held = self.tag, ""
+        if self.tag_name in RAW_ELEMENTS and not self.is_end_tag:
+            self.state = HtmlState.RAW_TEXT
+        self.element_name, self._pending = self.tag_name, ""

@@ -15,12 +15,18 @@ from liquid.builtin.tags.for_tag import ForNode
 from liquid.exceptions import LiquidError
 from liquid.undefined import UNDEFINED, Undefined
 
-from wattgate.delivery.templates.output_writer import Beyond, Missing, Sink, nearest, spelt
+from wattgate.delivery.templates.output_writer import (
+    MissingVariable,
+    OutputWriter,
+    RenderLimitExceeded,
+    closest_match,
+    format_path,
+)
 
-MAX_VALUE = 20_000
+MAX_VALUE_LENGTH = 20_000
 """Characters of a value that a filter takes or makes, and items of a list."""
 
-MAX_ARGUMENT = 1_000
+MAX_ARGUMENT_LENGTH = 1_000
 """Characters of an argument of a filter: with `MAX_VALUE` it bounds what `replace` and `join` make."""
 
 MAX_NUMBER = 10**15
@@ -28,7 +34,7 @@ MAX_NUMBER = 10**15
 
 _NUMBER = re.compile(r"\s*[+-]?\d{1,15}(\.\d{1,15})?\s*")
 
-NUMBERS: Mapping[str, Callable[..., Any]] = {
+NUMBER_FILTERS: Mapping[str, Callable[..., Any]] = {
     "abs": filters.math.abs_,
     "at_least": filters.math.at_least,
     "at_most": filters.math.at_most,
@@ -43,7 +49,7 @@ NUMBERS: Mapping[str, Callable[..., Any]] = {
 }
 """The filters of numbers."""
 
-TEXTS: Mapping[str, Callable[..., Any]] = {
+TEXT_FILTERS: Mapping[str, Callable[..., Any]] = {
     "append": filters.string.append,
     "capitalize": filters.string.capitalize,
     "compact": filters.array.compact,
@@ -75,21 +81,21 @@ TEXTS: Mapping[str, Callable[..., Any]] = {
 """The filters of texts, lists and dates."""
 
 
-class Context(RenderContext):
+class LimitedRenderContext(RenderContext):
     """A rendering under way: it counts turns, looks at the time before every node, and knows what is missing."""
 
-    __slots__ = ("deadline", "sink", "turns")
+    __slots__ = ("deadline", "iterations", "writer")
 
-    def __init__(self, template: liquid.BoundTemplate, sink: Sink, data: Mapping[str, object]) -> None:
-        self.sink, self.turns = sink, 0
-        self.deadline = time.monotonic() + sink.limits.seconds
+    def __init__(self, template: liquid.BoundTemplate, writer: OutputWriter, data: Mapping[str, object]) -> None:
+        self.writer, self.iterations = writer, 0
+        self.deadline = time.monotonic() + writer.limits.max_seconds
         super().__init__(template, globals=template.make_globals(data))
 
     @property
     def disabled_tags(self) -> list[str]:
         """Nothing. Every node asks for it before it is rendered, so that this is where the time is looked at."""
         if time.monotonic() > self.deadline:
-            raise Beyond(f"it takes longer than {self.sink.limits.seconds:g} s")
+            raise RenderLimitExceeded(f"it takes longer than {self.writer.limits.max_seconds:g} s")
         return []
 
     @disabled_tags.setter
@@ -98,18 +104,18 @@ class Context(RenderContext):
 
     def raise_for_loop_limit(self, length: int = 1) -> None:
         """Count the turns of a loop that begins."""
-        self.turns += length
-        if self.turns > self.sink.limits.turns:
-            raise Beyond(f"its loops turn more than {self.sink.limits.turns:,} times")
+        self.iterations += length
+        if self.iterations > self.writer.limits.max_iterations:
+            raise RenderLimitExceeded(f"its loops turn more than {self.writer.limits.max_iterations:,} times")
 
     def get(self, path: list[object], *, token: Any, default: object = UNDEFINED) -> object:
         """What a path leads to, or `Missing`."""
         found = super().get(path, token=token, default=default)
-        if isinstance(found, Undefined) and not isinstance(found, Missing):
-            return Missing(spelt(path), token, self._near(path))
+        if isinstance(found, Undefined) and not isinstance(found, MissingVariable):
+            return MissingVariable(format_path(path), token, self._closest_path(path))
         return found
 
-    def _near(self, path: list[object]) -> str | None:
+    def _closest_path(self, path: list[object]) -> str | None:
         """The path with the name that is not there replaced by the nearest one that is."""
         at: Any = self.scope
         known: Any = {**self.globals, **self.locals}
@@ -117,8 +123,8 @@ class Context(RenderContext):
             try:
                 at = self.scope[str(segment)] if depth == 0 else self.get_item(at, segment)
             except (KeyError, TypeError, IndexError):
-                near = nearest(str(segment), known) if isinstance(known, Mapping) else None
-                return spelt([*path[:depth], near, *path[depth + 1 :]]) if near else None
+                near = closest_match(str(segment), known) if isinstance(known, Mapping) else None
+                return format_path([*path[:depth], near, *path[depth + 1 :]]) if near else None
             known = at
         return None
 
@@ -128,15 +134,15 @@ class Context(RenderContext):
 
         def bounded(value: object, *arguments: object, **named: object) -> object:
             for given in (value, *arguments, *named.values()):
-                if isinstance(given, Missing) and (name != "default" or given is not value):
-                    self.sink.miss(given)
-                if name in NUMBERS:
+                if isinstance(given, MissingVariable) and (name != "default" or given is not value):
+                    self.writer.report_missing(given)
+                if name in NUMBER_FILTERS:
                     _check_number(given, name)
             for given in (*arguments, *named.values()):
-                _check_size(given, MAX_ARGUMENT if isinstance(given, str) else MAX_VALUE)
-            _check_size(value, MAX_VALUE)
+                _check_size(given, MAX_ARGUMENT_LENGTH if isinstance(given, str) else MAX_VALUE_LENGTH)
+            _check_size(value, MAX_VALUE_LENGTH)
             made = found(value, *arguments, **named)
-            _check_size(made, MAX_VALUE)
+            _check_size(made, MAX_VALUE_LENGTH)
             return made
 
         return bounded
@@ -147,15 +153,15 @@ class ValueNode(output.OutputNode):
 
     def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
         value = self.expression.evaluate(context)
-        if not isinstance(buffer, Sink):
+        if not isinstance(buffer, OutputWriter):
             raise TypeError("templates are rendered to a sink")
-        if isinstance(value, Missing):
-            buffer.miss(value)
+        if isinstance(value, MissingVariable):
+            buffer.report_missing(value)
             return 0
         return buffer.write_value(value, self.token)
 
 
-class Placed(liquid.Tag):
+class TagWithPosition(liquid.Tag):
     """Errors of its parsing have the tag's place, where they have none of their own."""
 
     def get_node(self, stream: liquid.TokenStream) -> liquid.Node:
@@ -168,7 +174,7 @@ class Placed(liquid.Tag):
             raise
 
 
-class Value(Placed, output.Output):
+class ValueTag(TagWithPosition, output.Output):
     node_class = ValueNode
 
 
@@ -177,40 +183,40 @@ class LoopNode(ForNode):
 
     def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
         over = self.expression.iterable.evaluate(context)
-        if isinstance(over, Missing) and isinstance(buffer, Sink):
-            buffer.miss(over)
-        _check_size(over, MAX_VALUE)
+        if isinstance(over, MissingVariable) and isinstance(buffer, OutputWriter):
+            buffer.report_missing(over)
+        _check_size(over, MAX_VALUE_LENGTH)
         return super().render_to_output(context, buffer)
 
 
-class Loop(Placed, tags.for_tag.ForTag):
+class LoopTag(TagWithPosition, tags.for_tag.ForTag):
     node_class = LoopNode
 
 
-class If(Placed, tags.if_tag.IfTag):
+class IfTag(TagWithPosition, tags.if_tag.IfTag):
     """`{% if %}`."""
 
 
-class Unless(Placed, tags.unless_tag.UnlessTag):
+class UnlessTag(TagWithPosition, tags.unless_tag.UnlessTag):
     """`{% unless %}`."""
 
 
-class Case(Placed, tags.case_tag.CaseTag):
+class CaseTag(TagWithPosition, tags.case_tag.CaseTag):
     """`{% case %}`."""
 
 
-class Assign(Placed, tags.assign_tag.AssignTag):
+class AssignTag(TagWithPosition, tags.assign_tag.AssignTag):
     """`{% assign %}`."""
 
 
 TAGS = (
-    content.Literal, illegal.Illegal, Value, If, Unless, Case, Loop, Assign, tags.for_tag.BreakTag,
+    content.Literal, illegal.Illegal, ValueTag, IfTag, UnlessTag, CaseTag, LoopTag, AssignTag, tags.for_tag.BreakTag,
     tags.for_tag.ContinueTag, tags.comment_tag.CommentTag, tags.inline_comment_tag.InlineCommentTag,
 )  # fmt: skip
 """Every tag that templates have."""
 
 
-class Language(liquid.Environment):
+class TemplateEnvironment(liquid.Environment):
     """The tags and filters of a template, and no others."""
 
     block_nesting_limit = 30
@@ -221,17 +227,17 @@ class Language(liquid.Environment):
         """Register what there is."""
         for tag in TAGS:
             self.add_tag(tag)
-        self.filters.update({**NUMBERS, **TEXTS})
+        self.filters.update({**NUMBER_FILTERS, **TEXT_FILTERS})
 
 
-LANGUAGE = Language()
+TEMPLATE_ENVIRONMENT = TemplateEnvironment()
 
 
 def _check_size(value: object, limit: int) -> None:
     if isinstance(value, str | list | tuple | range | Mapping) and len(value) > limit:
-        raise Beyond(f"a value is longer than {limit:,}")
+        raise RenderLimitExceeded(f"a value is longer than {limit:,}")
     if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
-        raise Beyond(f"a number is larger than {MAX_NUMBER:,}")
+        raise RenderLimitExceeded(f"a number is larger than {MAX_NUMBER:,}")
 
 
 def _check_number(value: object, name: str) -> None:

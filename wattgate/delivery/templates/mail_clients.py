@@ -10,7 +10,7 @@ GMAIL = "Gmail"
 OUTLOOK = "Outlook on Windows"
 YAHOO = "Yahoo Mail"
 
-DROPPED: Mapping[str, tuple[str, ...]] = {
+UNSUPPORTED_PROPERTIES: Mapping[str, tuple[str, ...]] = {
     "animation": (GMAIL, OUTLOOK, YAHOO),
     "background-image": (OUTLOOK,),
     "border-radius": (OUTLOOK,),
@@ -29,25 +29,25 @@ DROPPED: Mapping[str, tuple[str, ...]] = {
 }
 """Properties, and who drops them."""
 
-DROPPED_VALUES: Mapping[tuple[str, str], tuple[str, ...]] = {
+UNSUPPORTED_VALUES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("display", "flex"): (OUTLOOK,),
     ("display", "inline-flex"): (OUTLOOK, YAHOO),
     ("display", "grid"): (GMAIL, OUTLOOK, YAHOO),
 }
 """Values of a property that is shown otherwise."""
 
-CUSTOM_PROPERTIES = (GMAIL, OUTLOOK, YAHOO)
+CUSTOM_PROPERTIES_UNSUPPORTED_BY = (GMAIL, OUTLOOK, YAHOO)
 """Who drops `--name: value`."""
 
-DROPPED_TAGS = frozenset(
+UNSUPPORTED_TAGS = frozenset(
     ("script", "iframe", "object", "embed", "applet", "form", "input", "button", "select", "video")
 )
 """Elements that mail programs take out, or do not let work."""
 
 
-def who_drops(name: str, value: str) -> tuple[str, ...]:
+def clients_without_support(name: str, value: str) -> tuple[str, ...]:
     """The mail programs that do not show a declaration."""
     name = name.lower().removeprefix("-webkit-").removeprefix("-moz-")
     if name.startswith("--"):
-        return CUSTOM_PROPERTIES
-    return DROPPED.get(name) or DROPPED_VALUES.get((name, value.lower().strip())) or ()
+        return CUSTOM_PROPERTIES_UNSUPPORTED_BY
+    return UNSUPPORTED_PROPERTIES.get(name) or UNSUPPORTED_VALUES.get((name, value.lower().strip())) or ()

@@ -11,54 +11,54 @@ import css_inline
 
 from wattgate.delivery.templates.diagnostics import (
     Finding,
-    Part,
+    MissingVariables,
     Severity,
-    TemplateFault,
-    ValueRefused,
-    VariablesMissing,
+    TemplateError,
+    TemplatePart,
+    UnsafeTemplateValues,
 )
-from wattgate.delivery.templates.engine import run
-from wattgate.delivery.templates.escaping import Refused, check_header
-from wattgate.delivery.templates.html_context import Reader
-from wattgate.delivery.templates.output_writer import LIMITS, Limits
-from wattgate.delivery.templates.plain_text import VOID, text_of
+from wattgate.delivery.templates.engine import render_source
+from wattgate.delivery.templates.escaping import UnsafeValue, check_header
+from wattgate.delivery.templates.html_context import HtmlTokenizer
+from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits
+from wattgate.delivery.templates.plain_text import VOID_TAGS, html_to_text
 
-INLINER = css_inline.CSSInliner(load_remote_stylesheets=False, keep_at_rules=True)
+CSS_INLINER = css_inline.CSSInliner(load_remote_stylesheets=False, keep_at_rules=True)
 """Puts styles where they hold, and keeps what holds for some screens only. It loads nothing."""
 
-HIDDEN = "display:none;font-size:1px;line-height:1px;max-height:0;max-width:0;opacity:0;overflow:hidden"
+HIDDEN_STYLE = "display:none;font-size:1px;line-height:1px;max-height:0;max-width:0;opacity:0;overflow:hidden"
 """Mail programs show the first words of a mail in their lists; this is how they come before all others unseen."""
 
 _SPACES = re.compile(r" {2,}")
-_BODY = re.compile(r"<body\b(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.IGNORECASE)
+_BODY_TAG = re.compile(r"<body\b(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.IGNORECASE)
 
 
 MAX_DEPTH = 300
 """Elements within each other. The library that inlines styles ends the process where there are some thousands."""
 
-CLOSED_BY_OTHERS = VOID | {"p", "li", "dd", "dt", "td", "th", "tr", "tbody", "thead", "tfoot", "option"}
+IMPLICITLY_CLOSED_TAGS = VOID_TAGS | {"p", "li", "dd", "dt", "td", "th", "tr", "tbody", "thead", "tfoot", "option"}
 """Elements that do not nest without one that does."""
 
 
-class _Depth(Reader):
+class _DepthCounter(HtmlTokenizer):
     """How many elements are open within each other, at most."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.open: Counter[str] = Counter()
-        self.depth = self.deepest = 0
+        self.open_elements: Counter[str] = Counter()
+        self.depth = self.max_depth = 0
 
     def on_tag(self) -> None:
-        if self.tag in CLOSED_BY_OTHERS or (self.ends and not self.open[self.tag]):
+        if self.tag_name in IMPLICITLY_CLOSED_TAGS or (self.is_end_tag and not self.open_elements[self.tag_name]):
             return
-        change = -1 if self.ends else 1
-        self.open[self.tag] += change
+        change = -1 if self.is_end_tag else 1
+        self.open_elements[self.tag_name] += change
         self.depth += change
-        self.deepest = max(self.deepest, self.depth)
+        self.max_depth = max(self.max_depth, self.depth)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TemplateSource:
     """The sources of a template. Without a text of its own, a message gets the one made from its HTML."""
 
     html: str
@@ -66,17 +66,17 @@ class Source:
     preheader: str = ""
     text: str | None = None
 
-    def parts(self) -> Iterator[tuple[Part, str]]:
+    def parts(self) -> Iterator[tuple[TemplatePart, str]]:
         """Each part that there is, with its source."""
-        yield Part.SUBJECT, self.subject
-        yield Part.PREHEADER, self.preheader
-        yield Part.HTML, self.html
+        yield TemplatePart.SUBJECT, self.subject
+        yield TemplatePart.PREHEADER, self.preheader
+        yield TemplatePart.HTML, self.html
         if self.text is not None:
-            yield Part.TEXT, self.text
+            yield TemplatePart.TEXT, self.text
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedTemplate:
     """A message as it is sent; `html` has its styles inlined and the preheader in it, hidden."""
 
     subject: str
@@ -84,13 +84,13 @@ class Rendered:
     html: str
     text: str
 
-    def marked_as_test(self) -> "Rendered":
+    def marked_as_test(self) -> "RenderedTemplate":
         """The same message for those who try it out."""
         return replace(self, subject=f"[TEST] {self.subject}")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PartialRendering:
     """A message as far as it could be rendered, and what was wrong. A part that could not be is left out."""
 
     subject: str | None
@@ -104,30 +104,38 @@ class Draft:
         return [one for one in self.findings if one.severity is Severity.ERROR]
 
     @property
-    def whole(self) -> Rendered:
+    def complete(self) -> RenderedTemplate:
         """The message of a draft without errors."""
-        return Rendered(self.subject or "", self.preheader or "", self.html or "", self.text or "")
+        return RenderedTemplate(self.subject or "", self.preheader or "", self.html or "", self.text or "")
 
 
-def render(source: Source, data: Mapping[str, Any], limits: Limits = LIMITS) -> Rendered:
+def render(
+    source: TemplateSource, data: Mapping[str, Any], limits: RenderLimits = DEFAULT_RENDER_LIMITS
+) -> RenderedTemplate:
     """The message that a template makes of some data. DoesNotParse, TooMuch, VariablesMissing or ValueRefused."""
-    drafted = draft(source, data, limits, strict=True)
+    drafted = render_partially(source, data, limits, strict=True)
     errors = drafted.errors
     if any(one.code.startswith("variable-") for one in errors):
-        raise VariablesMissing(errors)
+        raise MissingVariables(errors)
     if errors:
-        raise ValueRefused(errors)
-    return drafted.whole
+        raise UnsafeTemplateValues(errors)
+    return drafted.complete
 
 
-def draft(source: Source, data: Mapping[str, Any], limits: Limits = LIMITS, *, strict: bool = False) -> Draft:
+def render_partially(
+    source: TemplateSource,
+    data: Mapping[str, Any],
+    limits: RenderLimits = DEFAULT_RENDER_LIMITS,
+    *,
+    strict: bool = False,
+) -> PartialRendering:
     """The message as far as it can be rendered. With `strict`, DoesNotParse and TooMuch are raised."""
-    made: dict[Part, str | None] = {}
+    made: dict[TemplatePart, str | None] = {}
     findings: list[Finding] = []
     for part, written in source.parts():
         try:
-            sink = run(written, part, data, limits)
-        except TemplateFault as fault:
+            sink = render_source(written, part, data, limits)
+        except TemplateError as fault:
             if strict:
                 raise
             made[part] = None
@@ -135,18 +143,20 @@ def draft(source: Source, data: Mapping[str, Any], limits: Limits = LIMITS, *, s
             continue
         findings += sink.findings
         made[part] = sink.getvalue()
-    subject, preheader = _line(made[Part.SUBJECT]), _line(made[Part.PREHEADER])
-    document = made[Part.HTML]
+    subject, preheader = _join_lines(made[TemplatePart.SUBJECT]), _join_lines(made[TemplatePart.PREHEADER])
+    document = made[TemplatePart.HTML]
     if subject is not None:
         findings += _header_findings(subject)
-    text = made[Part.TEXT] if Part.TEXT in made else None if document is None else text_of(document)
+    text = (
+        made[TemplatePart.TEXT] if TemplatePart.TEXT in made else None if document is None else html_to_text(document)
+    )
     if document is not None:
-        document, said = _finished(document, preheader or "", limits)
+        document, said = _inline_styles(document, preheader or "", limits)
         findings += said
-    return Draft(subject, preheader, document, text, tuple(findings))
+    return PartialRendering(subject, preheader, document, text, tuple(findings))
 
 
-def _line(text: str | None) -> str | None:
+def _join_lines(text: str | None) -> str | None:
     """A text of one line; templates may be written over several."""
     return None if text is None else _SPACES.sub(" ", text).strip()
 
@@ -154,28 +164,30 @@ def _line(text: str | None) -> str | None:
 def _header_findings(subject: str) -> list[Finding]:
     try:
         check_header(subject)
-    except Refused as error:
-        return [Finding(Severity.ERROR, "value-refused", Part.SUBJECT, str(error))]
+    except UnsafeValue as error:
+        return [Finding(Severity.ERROR, "value-refused", TemplatePart.SUBJECT, str(error))]
     return []
 
 
-def _finished(document: str, preheader: str, limits: Limits) -> tuple[str | None, list[Finding]]:
+def _inline_styles(document: str, preheader: str, limits: RenderLimits) -> tuple[str | None, list[Finding]]:
     """A document with its preheader, and its styles inlined."""
     if preheader:
-        hidden = f'<div style="{HIDDEN}">{html.escape(preheader)}</div>'
-        body = _BODY.search(document)
+        hidden = f'<div style="{HIDDEN_STYLE}">{html.escape(preheader)}</div>'
+        body = _BODY_TAG.search(document)
         at = body.end() if body else 0
         document = document[:at] + hidden + document[at:]
-    nesting = _Depth()
-    nesting.read(document)
-    if nesting.deepest > MAX_DEPTH:
+    nesting = _DepthCounter()
+    nesting.feed(document)
+    if nesting.max_depth > MAX_DEPTH:
         message = f"more than {MAX_DEPTH} elements stand within each other"
-        return None, [Finding(Severity.ERROR, "too-much", Part.HTML, message)]
+        return None, [Finding(Severity.ERROR, "too-much", TemplatePart.HTML, message)]
     try:
-        inlined = INLINER.inline(document)
+        inlined = CSS_INLINER.inline(document)
     except css_inline.InlineError as error:
-        return None, [Finding(Severity.ERROR, "css-broken", Part.HTML, f"its styles cannot be inlined: {error}")]
-    if len(inlined) > limits.characters:
-        message = f"with its styles inlined it has more than {limits.characters:,} characters"
-        return None, [Finding(Severity.ERROR, "too-much", Part.HTML, message)]
+        return None, [
+            Finding(Severity.ERROR, "css-broken", TemplatePart.HTML, f"its styles cannot be inlined: {error}")
+        ]
+    if len(inlined) > limits.max_characters:
+        message = f"with its styles inlined it has more than {limits.max_characters:,} characters"
+        return None, [Finding(Severity.ERROR, "too-much", TemplatePart.HTML, message)]
     return inlined, []

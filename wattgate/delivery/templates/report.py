@@ -5,31 +5,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wattgate.delivery.templates.diagnostics import DoesNotParse, Finding, Part, Severity, TooMuch
-from wattgate.delivery.templates.lint import links_in, lint
-from wattgate.delivery.templates.output_writer import LIMITS, Limits, nearest, spelt
-from wattgate.delivery.templates.plain_text import text_of
-from wattgate.delivery.templates.rendering import Draft, Source, draft
-from wattgate.delivery.templates.variables import EACH, Variable, made_data, names_in, variables
+from wattgate.delivery.templates.diagnostics import (
+    Finding,
+    Severity,
+    TemplateLimitExceeded,
+    TemplatePart,
+    TemplateSyntaxError,
+)
+from wattgate.delivery.templates.lint import extract_links, lint_html
+from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, RenderLimits, closest_match, format_path
+from wattgate.delivery.templates.plain_text import html_to_text
+from wattgate.delivery.templates.rendering import PartialRendering, TemplateSource, render_partially
+from wattgate.delivery.templates.variables import ANY_ITEM, Variable, find_variables, sample_data, value_paths
 
-WARN_BYTES = 80_000
+HTML_WARNING_BYTES = 80_000
 """Gmail cuts mails at about 102 KB; links that are rewritten for tracking take some of that."""
 
-FAIL_BYTES = 100_000
+HTML_ERROR_BYTES = 100_000
 
-MAX_SUBJECT = 60
+MAX_SUBJECT_LENGTH = 60
 """Characters of a subject that phones show; a longer one is cut."""
 
-MAX_PREHEADER = 110
+MAX_PREHEADER_LENGTH = 110
 """Characters of a preheader that lists of mails show."""
 
-ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RenderingReport:
     """What a rendering showed. Sizes are bytes of UTF-8; `html_bytes` with its styles inlined."""
 
     findings: tuple[Finding, ...]
@@ -47,65 +53,75 @@ class Report:
 class Preview:
     """A template rendered for those who write it: the message as far as it goes, its data, and the report."""
 
-    draft: Draft
+    rendering: PartialRendering
     data: Mapping[str, Any]
-    report: Report
+    report: RenderingReport
 
 
-def preview(source: Source, data: Mapping[str, Any] | None = None, limits: Limits = LIMITS) -> Preview:
+def render_preview(
+    source: TemplateSource, data: Mapping[str, Any] | None = None, limits: RenderLimits = DEFAULT_RENDER_LIMITS
+) -> Preview:
     """Render a template with data, or with data made from its variables, and report on it. Nothing is raised."""
-    needed = needed_by(source)
-    used = made_data(needed) if data is None else data
-    drafted = draft(source, used, limits)
-    return Preview(drafted, used, _report(source, used, drafted, needed))
+    needed = required_variables(source)
+    used = sample_data(needed) if data is None else data
+    drafted = render_partially(source, used, limits)
+    return Preview(drafted, used, _assemble_report(source, used, drafted, needed))
 
 
-def report(source: Source, data: Mapping[str, Any] | None = None, limits: Limits = LIMITS) -> Report:
+def build_report(
+    source: TemplateSource, data: Mapping[str, Any] | None = None, limits: RenderLimits = DEFAULT_RENDER_LIMITS
+) -> RenderingReport:
     """The report on a template with some data, or with data made from its variables."""
-    return preview(source, data, limits).report
+    return render_preview(source, data, limits).report
 
 
-def needed_by(source: Source) -> list[Variable]:
+def required_variables(source: TemplateSource) -> list[Variable]:
     """The variables of all parts that parse."""
     found: list[Variable] = []
     for part, written in source.parts():
         try:
-            found += variables(written, part)
-        except (DoesNotParse, TooMuch):
+            found += find_variables(written, part)
+        except (TemplateSyntaxError, TemplateLimitExceeded):
             continue  # rendering tells what is wrong with it
     return found
 
 
-def _report(source: Source, data: Mapping[str, Any], drafted: Draft, needed: Sequence[Variable]) -> Report:
+def _assemble_report(
+    source: TemplateSource, data: Mapping[str, Any], rendering: PartialRendering, required: Sequence[Variable]
+) -> RenderingReport:
     findings = [
-        *drafted.findings,
-        *_not_needed(drafted.findings, needed, data),
-        *_unused(needed, data),
-        *_lines(drafted),
-        *lint(source.html),
-        *_size(drafted),
+        *rendering.findings,
+        *_missing_optional_variables(rendering.findings, required, data),
+        *_unused_data(required, data),
+        *_subject_and_preheader_findings(rendering),
+        *lint_html(source.html),
+        *_size_findings(rendering),
     ]
     if source.text is not None:
-        findings += _parity(drafted)
-    findings = _once(findings)
-    findings.sort(key=lambda one: (ORDER.index(one.severity), list(Part).index(one.part), one.line or 0))
-    sizes = [len((text or "").encode()) for text in (drafted.html, drafted.text)]
-    return Report(tuple(findings), tuple(needed), *sizes)
+        findings += _text_parity_findings(rendering)
+    findings = _deduplicate(findings)
+    findings.sort(
+        key=lambda one: (SEVERITY_ORDER.index(one.severity), list(TemplatePart).index(one.part), one.line or 0)
+    )
+    sizes = [len((text or "").encode()) for text in (rendering.html, rendering.text)]
+    return RenderingReport(tuple(findings), tuple(required), *sizes)
 
 
-def _once(findings: Iterable[Finding]) -> list[Finding]:
+def _deduplicate(findings: Iterable[Finding]) -> list[Finding]:
     return list({(one.code, one.part, one.line, one.message): one for one in findings}.values())
 
 
-def _not_needed(said: Iterable[Finding], needed: Iterable[Variable], data: Mapping[str, Any]) -> list[Finding]:
+def _missing_optional_variables(
+    findings: Iterable[Finding], required: Iterable[Variable], data: Mapping[str, Any]
+) -> list[Finding]:
     """Variables that the data does not have, and that this rendering did without."""
-    told = {(one.part, one.line, one.column) for one in said}
-    known = {spelt(_plain(path)) for path in names_in(data)}
+    told = {(one.part, one.line, one.column) for one in findings}
+    known = {format_path(_without_list_markers(path)) for path in value_paths(data)}
     found = []
-    for one in needed:
-        if _has(data, one.path) or (one.part, one.line, one.column) in told:
+    for one in required:
+        if _has_path(data, one.path) or (one.part, one.line, one.column) in told:
             continue
-        near = nearest(one.name, known)
+        near = closest_match(one.name, known)
         severity, code = (Severity.WARNING, "variable-misspelt") if near else (Severity.INFO, "variable-not-in-data")
         hint = f"did you mean {near}?" if near else "this data did without it; other data may not"
         message = f"{one.name} is not in the data"
@@ -113,82 +129,82 @@ def _not_needed(said: Iterable[Finding], needed: Iterable[Variable], data: Mappi
     return found
 
 
-def _unused(needed: Iterable[Variable], data: Mapping[str, Any]) -> list[Finding]:
+def _unused_data(required: Iterable[Variable], data: Mapping[str, Any]) -> list[Finding]:
     """What the data has and no part names."""
-    named = [_plain(one.path) for one in needed]
+    named = [_without_list_markers(one.path) for one in required]
     found = []
-    for path in names_in(data):
-        plain = _plain(path)
+    for path in value_paths(data):
+        plain = _without_list_markers(path)
         if not any(plain[: len(one)] == one or one[: len(plain)] == plain for one in named):
-            message = f"{spelt(plain)} is in the data and not in the template"
-            found.append(Finding(Severity.INFO, "variable-unused", Part.HTML, message))
+            message = f"{format_path(plain)} is in the data and not in the template"
+            found.append(Finding(Severity.INFO, "variable-unused", TemplatePart.HTML, message))
     return found
 
 
-def _lines(drafted: Draft) -> list[Finding]:
+def _subject_and_preheader_findings(rendering: PartialRendering) -> list[Finding]:
     """What is to be said of subject and preheader."""
     found = []
-    subject, preheader = drafted.subject, drafted.preheader
+    subject, preheader = rendering.subject, rendering.preheader
     if subject == "":
         message, hint = "the subject is empty", "the name of the alert type is sent instead"
-        found.append(Finding(Severity.WARNING, "subject-empty", Part.SUBJECT, message, 1, 1, hint))
-    elif subject is not None and len(subject) > MAX_SUBJECT:
+        found.append(Finding(Severity.WARNING, "subject-empty", TemplatePart.SUBJECT, message, 1, 1, hint))
+    elif subject is not None and len(subject) > MAX_SUBJECT_LENGTH:
         message = f"the subject has {len(subject)} characters"
-        hint = f"phones show about {MAX_SUBJECT}"
-        found.append(Finding(Severity.WARNING, "subject-long", Part.SUBJECT, message, 1, 1, hint))
+        hint = f"phones show about {MAX_SUBJECT_LENGTH}"
+        found.append(Finding(Severity.WARNING, "subject-long", TemplatePart.SUBJECT, message, 1, 1, hint))
     if preheader == "":
         message, hint = "there is no preheader", "lists of mails show the first words of the mail instead"
-        found.append(Finding(Severity.INFO, "preheader-empty", Part.PREHEADER, message, None, None, hint))
-    elif preheader is not None and len(preheader) > MAX_PREHEADER:
+        found.append(Finding(Severity.INFO, "preheader-empty", TemplatePart.PREHEADER, message, None, None, hint))
+    elif preheader is not None and len(preheader) > MAX_PREHEADER_LENGTH:
         message = f"the preheader has {len(preheader)} characters"
-        hint = f"lists of mails show about {MAX_PREHEADER}"
-        found.append(Finding(Severity.WARNING, "preheader-long", Part.PREHEADER, message, 1, 1, hint))
+        hint = f"lists of mails show about {MAX_PREHEADER_LENGTH}"
+        found.append(Finding(Severity.WARNING, "preheader-long", TemplatePart.PREHEADER, message, 1, 1, hint))
     return found
 
 
-def _size(drafted: Draft) -> list[Finding]:
-    size = len((drafted.html or "").encode())
-    if size <= WARN_BYTES:
+def _size_findings(rendering: PartialRendering) -> list[Finding]:
+    size = len((rendering.html or "").encode())
+    if size <= HTML_WARNING_BYTES:
         return []
-    failed = size > FAIL_BYTES
+    failed = size > HTML_ERROR_BYTES
     severity, code = (Severity.ERROR, "too-large") if failed else (Severity.WARNING, "large")
     message = f"with its styles inlined it has {size:,} bytes"
-    hint = f"Gmail cuts mails at about 102 KB; {FAIL_BYTES:,} bytes is the most"
-    return [Finding(severity, code, Part.HTML, message, None, None, hint)]
+    hint = f"Gmail cuts mails at about 102 KB; {HTML_ERROR_BYTES:,} bytes is the most"
+    return [Finding(severity, code, TemplatePart.HTML, message, None, None, hint)]
 
 
-def _parity(drafted: Draft) -> list[Finding]:
+def _text_parity_findings(rendering: PartialRendering) -> list[Finding]:
     """Links and numbers that the HTML tells and the text does not."""
-    if drafted.html is None or drafted.text is None:
+    if rendering.html is None or rendering.text is None:
         return []
-    text = drafted.text
+    text = rendering.text
     links = [
         address
-        for address in dict.fromkeys(links_in(drafted.html))
+        for address in dict.fromkeys(extract_links(rendering.html))
         if address.removeprefix("mailto:").removeprefix("tel:") not in text and not address.startswith("#")
     ]
-    shown = re.sub(r"https?://\S+", " ", text_of(drafted.html))
+    shown = re.sub(r"https?://\S+", " ", html_to_text(rendering.html))
     known = set(_NUMBER.findall(text))
     numbers = [number for number in dict.fromkeys(_NUMBER.findall(shown)) if number not in known]
     return [
-        *(_differs("text-lacks-link", f"the text does not have the link {link}") for link in links),
-        *(_differs("text-lacks-number", f"the text does not have the number {number}") for number in numbers),
+        *(_text_finding("text-lacks-link", f"the text does not have the link {link}") for link in links),
+        *(_text_finding("text-lacks-number", f"the text does not have the number {number}") for number in numbers),
     ]
 
 
-def _differs(code: str, message: str) -> Finding:
-    return Finding(Severity.WARNING, code, Part.TEXT, message, None, None, "some people read the text alone")
+def _text_finding(code: str, message: str) -> Finding:
+    return Finding(Severity.WARNING, code, TemplatePart.TEXT, message, None, None, "some people read the text alone")
 
 
-def _plain(path: Iterable[str | int]) -> tuple[str | int, ...]:
-    return tuple(one for one in path if one != EACH)
+def _without_list_markers(path: Iterable[str | int]) -> tuple[str | int, ...]:
+    return tuple(one for one in path if one != ANY_ITEM)
 
 
-def _has(data: Any, path: Iterable[str | int]) -> bool:
+def _has_path(data: Any, path: Iterable[str | int]) -> bool:
     """Whether some data has what a path leads to; the items of an empty list have everything."""
     at = data
     for segment in path:
-        if segment == EACH:
+        if segment == ANY_ITEM:
             if not isinstance(at, list) or not at:
                 return isinstance(at, list)
             at = at[0]

@@ -10,20 +10,20 @@ from liquid.builtin.expressions import FilteredExpression, LoopExpression, Path
 from liquid.builtin.tags.assign_tag import AssignNode
 from liquid.builtin.tags.for_tag import ForNode
 
-from wattgate.delivery.templates.diagnostics import Part, place_of
-from wattgate.delivery.templates.engine import parse
-from wattgate.delivery.templates.language import NUMBERS, ValueNode
-from wattgate.delivery.templates.output_writer import spelt
+from wattgate.delivery.templates.diagnostics import TemplatePart, line_and_column
+from wattgate.delivery.templates.engine import parse_template
+from wattgate.delivery.templates.language import NUMBER_FILTERS, ValueNode
+from wattgate.delivery.templates.output_writer import format_path
 
-Segments = tuple[str | int, ...]
+VariablePath = tuple[str | int, ...]
 
-EACH = "[]"
+ANY_ITEM = "[]"
 """Stands in a path for any item of a list."""
 
-GIVEN = frozenset(("now", "today", "forloop"))
+BUILT_IN_NAMES = frozenset(("now", "today", "forloop"))
 """Names that the language itself has."""
 
-SAMPLES = (
+SAMPLE_VALUES = (
     (("url", "link", "href"), "https://example.com/details"),
     (("image", "logo", "photo"), "https://example.com/picture.png"),
     (("mail",), "ada@example.com"),
@@ -46,118 +46,124 @@ class Variable:
     """A variable that a template needs from its data, at one of its places."""
 
     name: str
-    part: Part
+    part: TemplatePart
     line: int
     column: int
-    path: Segments
-    number: bool = False
+    path: VariablePath
+    is_number: bool = False
     optional: bool = False
 
 
 @dataclass(slots=True)
-class _Walk:
+class _VariableCollector:
     """Walks a template's nodes with the names that loops and assignments have made."""
 
-    part: Part
+    part: TemplatePart
     source: str
     context: RenderContext
     assigned: set[str] = field(default_factory=set)
-    found: list[Variable] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
 
-    def nodes(self, nodes: Iterable[liquid.Node], loops: Mapping[str, Segments]) -> None:
+    def visit_nodes(self, nodes: Iterable[liquid.Node], loop_variables: Mapping[str, VariablePath]) -> None:
         for node in nodes:
             optional = not isinstance(node, ValueNode | ForNode | AssignNode)
             for expression in node.expressions():
-                self.expression(expression, loops, optional)
-            inner = dict(loops)
+                self.visit_expression(expression, loop_variables, optional)
+            inner = dict(loop_variables)
             if isinstance(node, ForNode) and isinstance(node.expression, LoopExpression):
-                over = self.path_of(node.expression.iterable, loops)
-                inner[node.expression.identifier] = (*over, EACH) if over else ()
+                over = self.path_of(node.expression.iterable, loop_variables)
+                inner[node.expression.identifier] = (*over, ANY_ITEM) if over else ()
             if isinstance(node, AssignNode):
                 self.assigned.update(str(name) for name in node.template_scope())
-            self.nodes(node.children(self.context), inner)
+            self.visit_nodes(node.children(self.context), inner)
 
-    def expression(self, expression: Any, loops: Mapping[str, Segments], optional: bool, number: bool = False) -> None:
+    def visit_expression(
+        self, expression: Any, loop_variables: Mapping[str, VariablePath], optional: bool, is_number: bool = False
+    ) -> None:
         if isinstance(expression, Path):
-            path = self.path_of(expression, loops)
+            path = self.path_of(expression, loop_variables)
             if path:
-                line, column = place_of(self.source, expression.token.start_index)
-                name = spelt(one for one in path if one != EACH)
-                self.found.append(Variable(name, self.part, line, column, path, number, optional))
+                line, column = line_and_column(self.source, expression.token.start_index)
+                name = format_path(one for one in path if one != ANY_ITEM)
+                self.variables.append(Variable(name, self.part, line, column, path, is_number, optional))
         if isinstance(expression, FilteredExpression):
             names = [one.name for one in expression.filters or ()]
             optional = optional or "default" in names
-            number = any(name in NUMBERS for name in names)
+            is_number = any(name in NUMBER_FILTERS for name in names)
         for child in expression.children():
-            self.expression(child, loops, optional, number)
+            self.visit_expression(child, loop_variables, optional, is_number)
 
-    def path_of(self, expression: Any, loops: Mapping[str, Segments]) -> Segments:
+    def path_of(self, expression: Any, loop_variables: Mapping[str, VariablePath]) -> VariablePath:
         """Where in the data a path leads; empty where it leads elsewhere."""
         if not isinstance(expression, Path):
             return ()
         root, *rest = (one for one in expression.path)
-        if not isinstance(root, str) or root in GIVEN or (root in self.assigned and root not in loops):
+        if (
+            not isinstance(root, str)
+            or root in BUILT_IN_NAMES
+            or (root in self.assigned and root not in loop_variables)
+        ):
             return ()
         names: list[str | int] = []
         for one in rest:
             if isinstance(one, Path) or one in ("first", "last"):
-                names.append(EACH)
+                names.append(ANY_ITEM)
             elif one == "size":
                 break
             else:
-                names.append(EACH if isinstance(one, int) else one)
-        if root in loops:
-            return (*loops[root], *names) if loops[root] else ()
+                names.append(ANY_ITEM if isinstance(one, int) else one)
+        if root in loop_variables:
+            return (*loop_variables[root], *names) if loop_variables[root] else ()
         return (root, *names)
 
 
-def variables(source: str, part: Part) -> list[Variable]:
+def find_variables(source: str, part: TemplatePart) -> list[Variable]:
     """The variables that a source needs from its data, each at each of its places. DoesNotParse."""
-    template = parse(source, part)
-    walk = _Walk(part, source, RenderContext(template))
-    walk.nodes(template.nodes, {})
-    return sorted(walk.found, key=lambda one: (one.line, one.column))
+    template = parse_template(source, part)
+    walk = _VariableCollector(part, source, RenderContext(template))
+    walk.visit_nodes(template.nodes, {})
+    return sorted(walk.variables, key=lambda one: (one.line, one.column))
 
 
-def made_data(needed: Iterable[Variable]) -> dict[str, Any]:
+def sample_data(required: Iterable[Variable]) -> dict[str, Any]:
     """Data that has every variable, with values that their names suggest."""
     tree: dict[str | int, Any] = {}
-    numbers: set[Segments] = set()
-    for variable in needed:
+    numbers: set[VariablePath] = set()
+    for variable in required:
         at = tree
         for segment in variable.path:
             at = at.setdefault(segment, {})
-        if variable.number:
+        if variable.is_number:
             numbers.add(variable.path)
-    return {str(name): _made(inner, (name,), numbers) for name, inner in tree.items()}
+    return {str(name): _sample_node(inner, (name,), numbers) for name, inner in tree.items()}
 
 
-def _made(inner: Mapping[str | int, Any], path: Segments, numbers: set[Segments]) -> Any:
-    if EACH in inner:
-        return [_made(inner[EACH], (*path, EACH), numbers)] * 2
+def _sample_node(inner: Mapping[str | int, Any], path: VariablePath, numbers: set[VariablePath]) -> Any:
+    if ANY_ITEM in inner:
+        return [_sample_node(inner[ANY_ITEM], (*path, ANY_ITEM), numbers)] * 2
     if inner:
-        return {str(name): _made(below, (*path, name), numbers) for name, below in inner.items()}
-    return 42 if path in numbers else sample([str(one) for one in path if one != EACH][-1])
+        return {str(name): _sample_node(below, (*path, name), numbers) for name, below in inner.items()}
+    return 42 if path in numbers else sample_value([str(one) for one in path if one != ANY_ITEM][-1])
 
 
-def sample(name: str) -> Any:
+def sample_value(name: str) -> Any:
     """A value that a variable of this name might have."""
     spoken = name.lower().replace("_", "").replace("-", "")
     if name.startswith(("is_", "has_")):
         return True
-    for words, value in SAMPLES:
+    for words, value in SAMPLE_VALUES:
         if any(word in spoken for word in words):
             return value
     return name.replace("_", " ").replace("-", " ")
 
 
-def names_in(data: Any, path: Segments = ()) -> Iterator[Segments]:
+def value_paths(data: Any, path: VariablePath = ()) -> Iterator[VariablePath]:
     """The paths of all values of some data; items of lists are one."""
     if isinstance(data, Mapping):
         for name, inner in data.items():
-            yield from names_in(inner, (*path, str(name)))
+            yield from value_paths(inner, (*path, str(name)))
     elif isinstance(data, list) and data:
         for item in data[:1]:
-            yield from names_in(item, (*path, EACH))
+            yield from value_paths(item, (*path, ANY_ITEM))
     else:
         yield path

@@ -7,28 +7,28 @@ from decimal import Decimal
 import msgspec
 
 from wattgate.clock import from_ms, to_ms
-from wattgate.energy.buckets import HALF_HOUR
+from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.display import ambient
-from wattgate.energy.display.ambient import Ambient
-from wattgate.energy.display.energy_total import Tally
+from wattgate.energy.display.ambient import DisplayAmbient
+from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import Home
-from wattgate.energy.display.meter import Count, Kind, Meter, Span
-from wattgate.energy.display.power import Power, power
-from wattgate.energy.display.rates import TariffNow
+from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
+from wattgate.energy.display.power import DisplayPower, total_power
+from wattgate.energy.display.rates import DisplayTariff
 from wattgate.energy.freshness import Freshness
-from wattgate.energy.pricing import rounded
+from wattgate.energy.pricing import round_half_up
 from wattgate.enums import AmbientBasis, FreshnessState
 
-BLANK = (FreshnessState.STALE, FreshnessState.OFFLINE)
+STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
 """When power is no longer told: it would be an old number."""
 
-MONEY_PLACES = 2
+MONEY_DECIMALS = 2
 """The decimal places at which pounds are told."""
 
-_PAID = (Kind.ELECTRICITY, Kind.GAS)
+_BILLED_KINDS = (MeterKind.ELECTRICITY, MeterKind.GAS)
 
 
-class Energy(msgspec.Struct, frozen=True, gc=False):
+class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
     """Energy of one kind in a span; `value` is None where nothing of it is known yet."""
 
     value: Decimal | None
@@ -37,7 +37,7 @@ class Energy(msgspec.Struct, frozen=True, gc=False):
     complete_to: datetime
 
 
-class Cost(msgspec.Struct, frozen=True, gc=False):
+class DisplayCost(msgspec.Struct, frozen=True, gc=False):
     """What a span has cost so far, in pounds with VAT; `total` is None where no energy of it could be priced."""
 
     total: Decimal | None
@@ -52,10 +52,10 @@ class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
 
     start: datetime
     end: datetime
-    electricity: Energy | None
-    exported: Energy | None
-    gas: Energy | None
-    cost: Cost | None
+    electricity: DisplayEnergy | None
+    exported: DisplayEnergy | None
+    gas: DisplayEnergy | None
+    cost: DisplayCost | None
     complete_to: datetime | None
 
 
@@ -66,25 +66,25 @@ class Display(msgspec.Struct, frozen=True, gc=False):
     name: str
     time_zone: str
     at: datetime
-    power: Power | None
+    power: DisplayPower | None
     today: DisplayPeriod
     month: DisplayPeriod
-    ambient: Ambient | None
-    tariff: TariffNow | None
+    ambient: DisplayAmbient | None
+    tariff: DisplayTariff | None
     freshness: Freshness
     unread_alerts: int
     home: Home
 
 
-def draw(home: Home, at: datetime) -> Display:
+def render_frame(home: Home, at: datetime) -> Display:
     """The frame of a home at an instant."""
     now = to_ms(at)
     freshness = home.freshness(now)
-    shown = None if freshness.state in BLANK else power(home.sources)
-    meters = home.counting(now)
-    today, month = (_period(home, meters, place, now) for place in range(2))
-    paid = home.paid
-    tariff = paid.rates.told(now, paid.counted(now)) if paid and paid.rates else None
+    shown = None if freshness.state in STATES_WITHOUT_POWER else total_power(home.sources)
+    meters = home.meters_at(now)
+    today, month = (_build_period(home, meters, place, now) for place in range(2))
+    paid = home.billed_meter
+    tariff = paid.rates.render_tariff(now, paid.block_energy(now)) if paid and paid.rates else None
     return Display(
         ve_id=home.ve_id,
         name=home.name,
@@ -93,7 +93,7 @@ def draw(home: Home, at: datetime) -> Display:
         power=shown,
         today=today,
         month=month,
-        ambient=_ambient(home, now, shown, tariff),
+        ambient=_build_ambient(home, now, shown, tariff),
         tariff=tariff,
         freshness=freshness,
         unread_alerts=home.unread_alerts,
@@ -101,23 +101,23 @@ def draw(home: Home, at: datetime) -> Display:
     )
 
 
-def same(one: Display, other: Display) -> bool:
+def has_same_content(frame: Display, other: Display) -> bool:
     """Whether two frames tell the same, but for when they were made."""
-    return _told(one) == _told(other)
+    return _frame_content(frame) == _frame_content(other)
 
 
-def next_turn(frame: Display) -> datetime:
+def next_change(frame: Display) -> datetime:
     """When time alone changes what is drawn: freshness, the tariff, the half hour's level, or the day."""
     home, now = frame.home, to_ms(frame.at)
-    found = [home.calendar.at(now)[0].end, now - now % HALF_HOUR + HALF_HOUR]
-    if (turns := home.picture.turns_at(now)) is not None:
+    found = [home.calendar.periods_at(now)[0].end, now - now % HALF_HOUR_MS + HALF_HOUR_MS]
+    if (turns := home.freshness_snapshot.next_change(now)) is not None:
         found.append(turns)
     if frame.tariff and frame.tariff.until:
         found.append(to_ms(frame.tariff.until))
     return from_ms(min(found))
 
 
-def _told(frame: Display) -> tuple[object, ...]:
+def _frame_content(frame: Display) -> tuple[object, ...]:
     fresh = frame.freshness
     return (
         (fresh.state, fresh.as_of, fresh.cause),
@@ -126,55 +126,61 @@ def _told(frame: Display) -> tuple[object, ...]:
     )
 
 
-def _period(home: Home, meters: Sequence[Meter], place: int, now: int) -> DisplayPeriod:
-    span = home.calendar.at(now)[place]
-    complete = [meter.counts[place].complete_to for meter in meters]
+def _build_period(home: Home, meters: Sequence[Meter], period_index: int, now: int) -> DisplayPeriod:
+    span = home.calendar.periods_at(now)[period_index]
+    complete = [meter.counts[period_index].complete_to for meter in meters]
     return DisplayPeriod(
         start=from_ms(span.start),
         end=from_ms(span.end),
-        electricity=_energy(meters, Kind.ELECTRICITY, place),
-        exported=_energy(meters, Kind.EXPORTED, place),
-        gas=_energy(meters, Kind.GAS, place),
-        cost=_cost(home, [one for one in meters if one.kind in _PAID], place, span, now),
+        electricity=_build_energy(meters, MeterKind.ELECTRICITY, period_index),
+        exported=_build_energy(meters, MeterKind.EXPORTED, period_index),
+        gas=_build_energy(meters, MeterKind.GAS, period_index),
+        cost=_build_cost(home, [one for one in meters if one.kind in _BILLED_KINDS], period_index, span, now),
         complete_to=from_ms(min(complete)) if complete else None,
     )
 
 
-def _energy(meters: Iterable[Meter], kind: Kind, place: int) -> Energy | None:
+def _build_energy(meters: Iterable[Meter], kind: MeterKind, period_index: int) -> DisplayEnergy | None:
     alike = [meter for meter in meters if meter.kind is kind]
     if not alike:
         return None
-    counts = [meter.counts[place] for meter in alike if meter.unit == alike[0].unit]
-    all_ = _all(counts)
-    return Energy(all_.value, alike[0].unit, all_.estimated, from_ms(min(count.complete_to for count in counts)))
+    counts = [meter.counts[period_index] for meter in alike if meter.unit == alike[0].unit]
+    all_ = _sum_counts(counts)
+    return DisplayEnergy(all_.value, alike[0].unit, all_.estimated, from_ms(min(count.complete_to for count in counts)))
 
 
-def _cost(home: Home, meters: Sequence[Meter], place: int, span: Span, now: int) -> Cost | None:
+def _build_cost(home: Home, meters: Sequence[Meter], period_index: int, span: TimeSpan, now: int) -> DisplayCost | None:
     """What is used costs, with the charge of each day that has begun. What is exported is not set against it."""
     if not any(meter.rates for meter in meters):
         return None
-    tally = _all(meter.counts[place] for meter in meters)
-    standing = sum((charge for at, charge in home.standing if span.start <= at < span.end and at <= now), Decimal(0))
-    return Cost(
-        total=_pounds(tally.pence + standing) if tally.priced else None,
-        standing_charge=_pounds(standing),
+    tally = _sum_counts(meter.counts[period_index] for meter in meters)
+    standing = sum(
+        (charge for at, charge in home.standing_charges if span.start <= at < span.end and at <= now), Decimal(0)
+    )
+    return DisplayCost(
+        total=_to_pounds(tally.pence + standing) if tally.has_price else None,
+        standing_charge=_to_pounds(standing),
         unpriced=tally.unpriced_energy,
         estimated=tally.estimated,
     )
 
 
-def _all(counts: Iterable[Count]) -> Tally:
-    return sum((count.tally for count in counts), Tally())
+def _sum_counts(counts: Iterable[PeriodCount]) -> EnergyTotal:
+    return sum((count.total for count in counts), EnergyTotal())
 
 
-def _pounds(pence: Decimal) -> Decimal:
-    return rounded(pence / 100, MONEY_PLACES)
+def _to_pounds(pence: Decimal) -> Decimal:
+    return round_half_up(pence / 100, MONEY_DECIMALS)
 
 
-def _ambient(home: Home, now: int, shown: Power | None, tariff: TariffNow | None) -> Ambient | None:
-    basis, usual = home.usual(now)
+def _build_ambient(
+    home: Home, now: int, shown: DisplayPower | None, tariff: DisplayTariff | None
+) -> DisplayAmbient | None:
+    basis, usual = home.ambient_reference(now)
     if basis is None or usual is None:
         return None
     if basis is AmbientBasis.PRICE:
-        return None if tariff is None or tariff.rate is None else ambient.by_price(tariff.rate, usual, tariff.unit)
-    return None if shown is None else ambient.by_power(shown.imported, usual, basis)
+        return (
+            None if tariff is None or tariff.rate is None else ambient.ambient_by_price(tariff.rate, usual, tariff.unit)
+        )
+    return None if shown is None else ambient.ambient_by_power(shown.imported, usual, basis)

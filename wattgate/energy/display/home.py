@@ -7,34 +7,34 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms
-from wattgate.energy.buckets import HALF_HOUR
-from wattgate.energy.display.ambient import within_budget
-from wattgate.energy.display.meter import Kind, Meter, Span
-from wattgate.energy.display.power import Source, is_estimate
-from wattgate.energy.freshness import LIVE_EVERY, Freshness, Picture, Pulse, told
+from wattgate.energy.buckets import HALF_HOUR_MS
+from wattgate.energy.display.ambient import power_within_budget
+from wattgate.energy.display.meter import Meter, MeterKind, TimeSpan
+from wattgate.energy.display.power import PowerSource, can_estimate_energy
+from wattgate.energy.freshness import LIVE_INTERVAL_MS, Freshness, FreshnessSnapshot, Heartbeat, build_freshness
 from wattgate.enums import AmbientBasis, FreshnessCause
 
 
-class Calendar(NamedTuple):
+class HomeCalendar(NamedTuple):
     """The day and the month that a display tells of, by the home's wall clock, and those that follow."""
 
-    day: Span
-    tomorrow: Span
-    month: Span
-    next_month: Span
+    day: TimeSpan
+    tomorrow: TimeSpan
+    month: TimeSpan
+    next_month: TimeSpan
 
-    def at(self, now: int) -> tuple[Span, Span]:
+    def periods_at(self, now: int) -> tuple[TimeSpan, TimeSpan]:
         """The day and the month at an instant up to the end of tomorrow."""
         day = self.day if now < self.day.end else self.tomorrow
         return day, self.month if day.start < self.month.end else self.next_month
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DisplayPreferences:
     """What the owner wishes of the level: by what it is judged, and what electricity may cost a day, in pence."""
 
     basis: AmbientBasis | None = None
-    budget: Decimal | None = None
+    daily_budget: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,84 +48,86 @@ class Home:
     ve_id: str
     name: str
     zone: ZoneInfo
-    calendar: Calendar
+    calendar: HomeCalendar
     meters: tuple[Meter, ...]
-    sources: tuple[Source, ...]
-    standing: tuple[tuple[int, Decimal], ...]
-    learned: Sequence[float | None]
-    wish: Wish
-    picture: Picture
-    main: str | None
-    drawn_from: frozenset[tuple[str, str]]
+    sources: tuple[PowerSource, ...]
+    standing_charges: tuple[tuple[int, Decimal], ...]
+    learned_power: Sequence[float | None]
+    preferences: DisplayPreferences
+    freshness_snapshot: FreshnessSnapshot
+    main_resource_id: str | None
+    input_fields: frozenset[tuple[str, str]]
     unread_alerts: int
 
     def freshness(self, now: int) -> Freshness:
         """That of the source of power which has been silent for longest, or of the main resource."""
         if self.sources:
             source = min(self.sources, key=lambda one: one.at)
-            return self.picture.resource(source.resource_id, source.field, now)
-        if self.main is not None:
-            return self.picture.resource(self.main, None, now)
-        return told(Pulse(None, LIVE_EVERY), now, FreshnessCause.UNKNOWN)
+            return self.freshness_snapshot.resource_freshness(source.resource_id, source.field, now)
+        if self.main_resource_id is not None:
+            return self.freshness_snapshot.resource_freshness(self.main_resource_id, None, now)
+        return build_freshness(Heartbeat(None, LIVE_INTERVAL_MS), now, FreshnessCause.UNKNOWN)
 
     @property
-    def paid(self) -> Meter | None:
+    def billed_meter(self) -> Meter | None:
         """The meter whose tariff is told: the first of electricity that has one."""
-        return next((one for one in self.meters if one.kind is Kind.ELECTRICITY and one.rates), None)
+        return next((one for one in self.meters if one.kind is MeterKind.ELECTRICITY and one.rates), None)
 
-    def counting(self, now: int) -> tuple[Meter, ...]:
+    def meters_at(self, now: int) -> tuple[Meter, ...]:
         """The meters with the day and the month of an instant, and with what live power comes to by then."""
-        spans = self.calendar.at(now)
-        return tuple(self._estimated(meter.of(spans), now) for meter in self.meters)
+        spans = self.calendar.periods_at(now)
+        return tuple(self._with_estimate(meter.for_periods(spans), now) for meter in self.meters)
 
-    def _estimated(self, meter: Meter, now: int) -> Meter:
-        if meter.source is None:
+    def _with_estimate(self, meter: Meter, now: int) -> Meter:
+        if meter.source_index is None:
             return meter
-        source = self.sources[meter.source]
-        held = source.until(now)
-        return meter.estimating(held, source.at) if is_estimate(held, now) else meter
+        source = self.sources[meter.source_index]
+        held = source.integral_at(now)
+        return meter.with_estimate(held, source.at) if can_estimate_energy(held, now) else meter
 
-    def take(self, place: int, at: int, watts: float) -> "Home":
+    def with_reading(self, source_index: int, at: int, watts: float) -> "Home":
         """With a newer reading of the source at a place."""
-        source, over = self.sources[place].take(at, watts)
-        sources = (*self.sources[:place], source, *self.sources[place + 1 :])
+        source, over = self.sources[source_index].with_reading(at, watts)
+        sources = (*self.sources[:source_index], source, *self.sources[source_index + 1 :])
         meters = self.meters
-        if over is not None and is_estimate(over, at):
-            after = over.at + HALF_HOUR
-            meters = tuple(one.estimating(over, after) if one.source == place else one for one in meters)
-        self.picture.read(source.resource_id, source.field.name, at)
+        if over is not None and can_estimate_energy(over, at):
+            after = over.at + HALF_HOUR_MS
+            meters = tuple(
+                one.with_estimate(over, after) if one.source_index == source_index else one for one in meters
+            )
+        self.freshness_snapshot.record_reading(source.resource_id, source.field.name, at)
         return replace(self, sources=sources, meters=meters)
 
-    def place_of(self, resource_id: str, field: str) -> int | None:
+    def find_source_index(self, resource_id: str, field: str) -> int | None:
         """The place of the source that a field is; None where it is none."""
         names = [(source.resource_id, source.field.name) for source in self.sources]
         return names.index((resource_id, field)) if (resource_id, field) in names else None
 
-    def usual(self, now: int) -> tuple[AmbientBasis, float] | tuple[None, None]:
+    def ambient_reference(self, now: int) -> tuple[AmbientBasis, float] | tuple[None, None]:
         """What present use is judged by, and what is usual: power in W, or by PRICE a rate.
 
         It is what the owner wishes if there is that, else the first of budget, learned average and price.
         """
         found = {
-            AmbientBasis.BUDGET: self._budgeted(now),
-            AmbientBasis.LEARNED: self.learned[self._half_hour(now)],
-            AmbientBasis.PRICE: self._usual_rate(now),
+            AmbientBasis.BUDGET: self._budget_power(now),
+            AmbientBasis.LEARNED: self.learned_power[self._half_hour_index(now)],
+            AmbientBasis.PRICE: self._mean_rate(now),
         }
-        order = [self.wish.basis, *found] if self.wish.basis else [*found]
+        order = [self.preferences.basis, *found] if self.preferences.basis else [*found]
         return next(((basis, one) for basis in order if (one := found[basis]) is not None), (None, None))
 
-    def _budgeted(self, now: int) -> float | None:
-        paid = self.paid
-        if paid is None or paid.rates is None or self.wish.budget is None:
+    def _budget_power(self, now: int) -> float | None:
+        paid = self.billed_meter
+        if paid is None or paid.rates is None or self.preferences.daily_budget is None:
             return None
-        rate = paid.rates.rate(now, paid.counted(now))
-        return within_budget(self.wish.budget, paid.rates.standing(now), rate)
+        rate = paid.rates.rate_at(now, paid.block_energy(now))
+        return power_within_budget(self.preferences.daily_budget, paid.rates.standing_charge_at(now), rate)
 
-    def _usual_rate(self, now: int) -> float | None:
-        paid = self.paid
-        usual = None if paid is None or paid.rates is None else paid.rates.usual(*self.calendar.at(now)[0])
+    def _mean_rate(self, now: int) -> float | None:
+        paid = self.billed_meter
+        usual = None if paid is None or paid.rates is None else paid.rates.mean_rate(*self.calendar.periods_at(now)[0])
         return None if usual is None else float(usual)
 
-    def _half_hour(self, now: int) -> int:
+    def _half_hour_index(self, now: int) -> int:
         local = from_ms(now).astimezone(self.zone)
         return local.hour * 2 + local.minute // 30

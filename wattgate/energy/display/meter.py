@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-from wattgate.energy.display.energy_total import Tally, pieces_of
-from wattgate.energy.display.power import Held, energy
-from wattgate.energy.display.rates import Rates
-from wattgate.energy.timeline import Blocks
+from wattgate.energy.display.energy_total import EnergyTotal, estimated_parts
+from wattgate.energy.display.power import PowerIntegral, integral_to_energy
+from wattgate.energy.display.rates import RateSchedule
+from wattgate.energy.timeline import BlockRates
 
 
-class Kind(Enum):
+class MeterKind(Enum):
     """What a meter of a home counts; the value is the classifier."""
 
     ELECTRICITY = "electricity.consumption"
@@ -19,26 +19,26 @@ class Kind(Enum):
     GAS = "gas.consumption"
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """Time from `start` to before `end`."""
 
     start: int
     end: int
 
 
-class Count(NamedTuple):
+class PeriodCount(NamedTuple):
     """What was counted in a day or month, and up to when no sample of it is missing."""
 
-    span: Span
-    tally: Tally
+    span: TimeSpan
+    total: EnergyTotal
     complete_to: int
 
-    def plus(self, at: int, more: Tally, complete_to: int) -> "Count":
+    def add_energy(self, at: int, more: EnergyTotal, complete_to: int) -> "PeriodCount":
         """With what was counted from an instant on, if that lies inside; it is known up to another one."""
         if not self.span.start <= at < self.span.end:
             return self
         known = complete_to if self.complete_to >= at else self.complete_to
-        return Count(self.span, self.tally + more, known)
+        return PeriodCount(self.span, self.total + more, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,34 +49,36 @@ class Meter:
     power below zero if `reverse`. `block` is since when a block tariff counts, and what it has counted.
     """
 
-    kind: Kind
+    kind: MeterKind
     unit: str
-    rates: Rates | None
-    counts: tuple[Count, ...]
+    rates: RateSchedule | None
+    counts: tuple[PeriodCount, ...]
     stored_to: int
-    source: int | None = None
-    reverse: bool = False
-    block: tuple[int, int] = (0, 0)
+    source_index: int | None = None
+    counts_negative_power: bool = False
+    block_usage: tuple[int, int] = (0, 0)
 
-    def of(self, spans: Sequence[Span]) -> "Meter":
+    def for_periods(self, spans: Sequence[TimeSpan]) -> "Meter":
         """With counts of these days or months; one that begins has counted nothing yet."""
         known = {count.span: count for count in self.counts}
-        return replace(self, counts=tuple(known.get(one) or Count(one, Tally(), one.start) for one in spans))
+        return replace(
+            self, counts=tuple(known.get(one) or PeriodCount(one, EnergyTotal(), one.start) for one in spans)
+        )
 
-    def counted(self, at: int) -> int:
+    def block_energy(self, at: int) -> int:
         """What counts towards the limits of the block tariff that holds at an instant."""
-        rule = self.rates.rule(at) if self.rates else None
-        return self.block[1] if isinstance(rule, Blocks) and rule.since == self.block[0] else 0
+        rule = self.rates.rule_at(at) if self.rates else None
+        return self.block_usage[1] if isinstance(rule, BlockRates) and rule.since == self.block_usage[0] else 0
 
-    def estimating(self, held: Held, known_to: int) -> "Meter":
+    def with_estimate(self, integral: PowerIntegral, complete_to: int) -> "Meter":
         """With the energy of power that was held in a half hour, up to an instant."""
-        if held.at < self.stored_to:
+        if integral.at < self.stored_to:
             return self
-        some = energy(held.negative if self.reverse else held.positive)
-        rule, counted = self.rates.rule(held.at) if self.rates else None, self.counted(held.at)
-        more = Tally().plus(pieces_of(held.at, some, rule, counted))
+        some = integral_to_energy(integral.negative if self.counts_negative_power else integral.positive)
+        rule, counted = self.rates.rule_at(integral.at) if self.rates else None, self.block_energy(integral.at)
+        more = EnergyTotal().add_parts(estimated_parts(integral.at, some, rule, counted))
         return replace(
             self,
-            counts=tuple(count.plus(held.at, more, known_to) for count in self.counts),
-            block=(rule.since, counted + some) if isinstance(rule, Blocks) else self.block,
+            counts=tuple(count.add_energy(integral.at, more, complete_to) for count in self.counts),
+            block_usage=(rule.since, counted + some) if isinstance(rule, BlockRates) else self.block_usage,
         )

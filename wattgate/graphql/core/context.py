@@ -6,39 +6,39 @@ from typing import Any
 
 from strawberry.dataloader import DataLoader
 
-from wattgate.graphql.core.edge import Edge
+from wattgate.graphql.core.edge import EdgeField
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
 from wattgate.principal import Principal
 
-_LoaderKey = tuple[Edge, frozenset[tuple[str, Hashable]]]
+_LoaderKey = tuple[EdgeField, frozenset[tuple[str, Hashable]]]
 
 
-class Context:
+class GraphQLContext:
     """Strawberry's `info.context`. It holds no session and outlives no socket."""
 
     def __init__(self, runner: Runner, principal: Principal) -> None:
         self.runner = runner
         self.principal = principal
         self._loaders: dict[_LoaderKey, DataLoader[Any, Any]] = {}
-        self.answers: dict[str, Any] = {}
+        self.operation_results: dict[str, Any] = {}
 
-    async def answer(self, key: str, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+    async def run_operation(self, key: str, operation: Operation, arguments: Mapping[str, Any]) -> Any:
         """The result of the operation under a key of the answer. It runs once, however often its result is asked for.
 
         `answers` has what each gave, or the error that it raised: what was executed to no end is told from there.
         """
-        if key not in self.answers:
+        if key not in self.operation_results:
             try:
-                self.answers[key] = await self.runner.run(operation, self.principal, arguments)
+                self.operation_results[key] = await self.runner.run(operation, self.principal, arguments)
             except Exception as error:  # noqa: BLE001 (it is not hidden: whoever asks gets it)
-                self.answers[key] = error
-        known = self.answers[key]
+                self.operation_results[key] = error
+        known = self.operation_results[key]
         if isinstance(known, Exception):
             raise known
         return known
 
-    async def load(self, edge: Edge, parent: Any, arguments: Mapping[str, Any]) -> Any:
+    async def load(self, edge: EdgeField, parent: Any, arguments: Mapping[str, Any]) -> Any:
         """What the edge leads to from one parent; parents asked for in the same turn share one statement.
 
         The arguments of edges are scalars and enums, so that equal ones share a loader.
@@ -50,6 +50,6 @@ class Context:
             self._loaders[key] = loader
         return await loader.load(parent)
 
-    async def load_all(self, edge: Edge, arguments: Mapping[str, Any], parents: Sequence[Any]) -> list[Any]:
+    async def load_all(self, edge: EdgeField, arguments: Mapping[str, Any], parents: Sequence[Any]) -> list[Any]:
         """What the edge leads to from each of the parents."""
         return await self.runner.load(edge, self.principal, parents, arguments)

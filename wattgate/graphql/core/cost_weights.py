@@ -14,40 +14,40 @@ from wattgate.energy import buckets
 from wattgate.energy.storage_fields import POWER_FIELD
 from wattgate.enums import Period
 
-UNIT = 30
+UNIT_MICROSECONDS = 30
 """µs of a processor that a unit stands for."""
 
-STATEMENTS = 30
+STATEMENT_WEIGHT = 30
 """Of a session and its statements: of a query, and of an edge at one place of a document, for all parents together."""
 
-MUTATION = 100
+MUTATION_WEIGHT = 100
 """Of a mutation: a transaction that is written durably, and what hangs on it."""
 
-HASHING = 1_000
+PASSWORD_HASH_WEIGHT = 1_000
 """Of an operation that takes or makes the digest of a password, which is slow by design."""
 
-FRESHNESS = 70
+FRESHNESS_WEIGHT = 70
 """Of how fresh a resource or a device is: when its newest readings came is looked at one by one."""
 
-DISPLAY = 600
+DISPLAY_WEIGHT = 600
 """Of all that an in-home display draws: power, energy and cost of a day and a month, tariff, freshness."""
 
-INTROSPECTION: Mapping[str, int] = {"__schema": 3_500, "__type": 20}
+INTROSPECTION_WEIGHTS: Mapping[str, int] = {"__schema": 3_500, "__type": 20}
 """Of the schema, as tools ask for it, and of one type of it."""
 
-ASSUMED_SIZE = 10
+DEFAULT_LIST_SIZE = 10
 """Items of a list of which nothing else is declared."""
 
-GROWING = 100
+GROWING_LIST_SIZE = 100
 """Items of a list that grows with an application, where it is told whole; pages of it cost less."""
 
-VALUES = 500
+VALUES_PER_UNIT = 500
 """How many values of a list without objects, such as a column, cost a unit."""
 
-IN_SERIES = 10
+SERIES_ITEMS_PER_UNIT = 10
 """How many items of a series cost a unit, such as buckets: they are not read one by one."""
 
-_OF_BUCKET = {
+_BUCKET_MICROSECONDS = {
     Period.PT1M: 8,
     Period.PT30M: 3,
     Period.PT1H: 6,
@@ -58,12 +58,12 @@ _OF_BUCKET = {
 }
 """µs by which a series becomes longer to read with each bucket."""
 
-_OF_POWER = {**_OF_BUCKET, Period.PT30M: 140}
+_POWER_BUCKET_MICROSECONDS = {**_BUCKET_MICROSECONDS, Period.PT30M: 140}
 """The same of live power: it comes every few seconds, and no rollup is shorter than an hour."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class ArgumentMeasure:
     """A number that arguments tell: `of` gets the present instant and their values, None where there is none.
 
     It answers for whatever it is given: what cannot be is for the resolver to refuse. `moves` says of the values
@@ -71,96 +71,110 @@ class Measure:
     """
 
     slicing_arguments: tuple[str, ...]
-    of: Callable[..., int]
-    moves: Callable[..., bool] | None = None
+    compute: Callable[..., int]
+    depends_on_time: Callable[..., bool] | None = None
 
 
-Amount = int | Measure
+Amount = int | ArgumentMeasure
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ListSize:
     """How many items a field's own list has, or those below it that `sized_fields` names, as Type.field or Type.
 
     Below means up to the next field that says it of them. `per_unit` items cost a unit.
     """
 
-    assumed: Amount
+    assumed_size: Amount
     sized_fields: tuple[str, ...] = ()
-    per_unit: int = 1
+    items_per_unit: int = 1
 
 
-def number(argument: str, default: int, most: int, *, weight: int = 0, of_one: int = 1) -> Measure:
+def linear_in_argument(
+    argument: str, default: int, max_value: int, *, weight: int = 0, weight_per_one: int = 1
+) -> ArgumentMeasure:
     """A weight, and one for each of a number that an argument is, 1 to the most."""
 
     def of(now: datetime, value: Any) -> int:
-        return weight + of_one * (min(max(value, 1), most) if isinstance(value, int) else default)
+        return weight + weight_per_one * (min(max(value, 1), max_value) if isinstance(value, int) else default)
 
-    return Measure((argument,), of)
+    return ArgumentMeasure((argument,), of)
 
 
-def count_of(argument: str) -> Measure:
+def list_length(argument: str) -> ArgumentMeasure:
     """How many items a list among the arguments has."""
-    return Measure((argument,), lambda now, values: len(_items(values)))
+    return ArgumentMeasure((argument,), lambda now, values: len(_list_items(values)))
 
 
 def per_item(
-    argument: str, member: str = "", *, most: int, weight: int = MUTATION, of_item: int = 1, per_unit: int = 1
-) -> Measure:
+    argument: str,
+    member: str = "",
+    *,
+    max_items: int,
+    weight: int = MUTATION_WEIGHT,
+    item_weight: int = 1,
+    items_per_unit: int = 1,
+) -> ArgumentMeasure:
     """A weight, and one for each item, or each so many, of a list among the arguments, or of the lists in a member."""
 
     def of(now: datetime, values: Any) -> int:
-        lists = [_member(one, member) for one in _items(values)] if member else [values]
-        return weight + min(sum(len(_items(one)) for one in lists), most) * of_item // per_unit
+        lists = [_member(one, member) for one in _list_items(values)] if member else [values]
+        return weight + min(sum(len(_list_items(one)) for one in lists), max_items) * item_weight // items_per_unit
 
-    return Measure((argument,), of)
+    return ArgumentMeasure((argument,), of)
 
 
-def bucket_count(most: int) -> Measure:
+def bucket_count(max_buckets: int) -> ArgumentMeasure:
     """How many buckets a range may have; a series that has more than so many is not told."""
-    return Measure(("range", "period"), lambda now, span, period: min(_buckets(now, span, period), most), _is_open)
+    return ArgumentMeasure(
+        ("range", "period"),
+        lambda now, span, period: min(_count_buckets(now, span, period), max_buckets),
+        _has_open_end,
+    )
 
 
-def per_bucket(weight: int, most: int) -> Measure:
+def per_bucket(weight: int, max_buckets: int) -> ArgumentMeasure:
     """What readings cost that are read into buckets, up to so many of them."""
 
     def of(now: datetime, span: Any, period: Any, field: Any) -> int:
-        of_one = _OF_POWER if field == POWER_FIELD else _OF_BUCKET
-        count = min(_buckets(now, span, period), most)
-        return weight + (count * of_one[period] // UNIT if isinstance(period, Period) else 0)
+        of_one = _POWER_BUCKET_MICROSECONDS if field == POWER_FIELD else _BUCKET_MICROSECONDS
+        count = min(_count_buckets(now, span, period), max_buckets)
+        return weight + (count * of_one[period] // UNIT_MICROSECONDS if isinstance(period, Period) else 0)
 
-    return Measure(("range", "period", "field"), of, _is_open)
+    return ArgumentMeasure(("range", "period", "field"), of, _has_open_end)
 
 
-def per_day(weight: int, of_day: int, *, most: timedelta) -> Measure:
+def per_day(weight: int, day_weight: int, *, max_length: timedelta) -> ArgumentMeasure:
     """What costs so much for each day of a range, up to a length of it."""
 
     def of(now: datetime, span: Any) -> int:
-        return weight + of_day * (min(_length(now, span), most) // timedelta(days=1) + 1)
+        return weight + day_weight * (min(_length(now, span), max_length) // timedelta(days=1) + 1)
 
-    return Measure(("range",), of, _is_open)
+    return ArgumentMeasure(("range",), of, _has_open_end)
 
 
-def samples(every: timedelta, most: int) -> Measure:
+def sample_count(interval: timedelta, max_samples: int) -> ArgumentMeasure:
     """How many samples a range may have that are so far apart, up to so many of them."""
-    return Measure(("range",), lambda now, span: min(_length(now, span) // every + 1, most), _is_open)
+    return ArgumentMeasure(
+        ("range",), lambda now, span: min(_length(now, span) // interval + 1, max_samples), _has_open_end
+    )
 
 
-def rows(most: int, *, weight: int = 0, per_unit: int = 1) -> Measure:
+def stored_reading_count(max_rows: int, *, weight: int = 0, rows_per_unit: int = 1) -> ArgumentMeasure:
     """A weight, and a unit for so many stored readings from `start` to `end`, as if they came every ten seconds."""
 
     def of(now: datetime, start: Any, end: Any) -> int:
-        known = most if start is None else _length(now, {"start": start, "end": end}) // timedelta(seconds=10) + 1
-        return weight + min(known, most) // per_unit
+        known = max_rows if start is None else _length(now, {"start": start, "end": end}) // timedelta(seconds=10) + 1
+        return weight + min(known, max_rows) // rows_per_unit
 
-    return Measure(("start", "end"), of, lambda start, end: end is None)
+    return ArgumentMeasure(("start", "end"), of, lambda start, end: end is None)
 
 
-def _is_open(span: Any, *others: Any) -> bool:
+def _has_open_end(span: Any, *others: Any) -> bool:
     return _member(span, "end") is None
 
 
-def _ends(now: datetime, span: Any) -> tuple[datetime, datetime]:
+def _bounds(now: datetime, span: Any) -> tuple[datetime, datetime]:
     """Where a range begins and ends; now, where it is none."""
     start, end = _member(span, "start"), _member(span, "end") or now
     if not isinstance(start, datetime) or not isinstance(end, datetime):
@@ -169,16 +183,16 @@ def _ends(now: datetime, span: Any) -> tuple[datetime, datetime]:
 
 
 def _length(now: datetime, span: Any) -> timedelta:
-    start, end = _ends(now, span)
+    start, end = _bounds(now, span)
     return end - start
 
 
-def _buckets(now: datetime, span: Any, period: Any) -> int:
-    start, end = _ends(now, span)
-    return _at_most(start, end, period) if isinstance(period, Period) and start < end else 1
+def _count_buckets(now: datetime, span: Any, period: Any) -> int:
+    start, end = _bounds(now, span)
+    return _cached_max_buckets(start, end, period) if isinstance(period, Period) and start < end else 1
 
 
-_at_most = lru_cache(maxsize=256)(buckets.at_most)
+_cached_max_buckets = lru_cache(maxsize=256)(buckets.max_bucket_count)
 """The weight of a series and the sizes of its lists ask for the same number, one after another."""
 
 
@@ -187,5 +201,5 @@ def _member(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
-def _items(values: Any) -> Sequence[Any]:
+def _list_items(values: Any) -> Sequence[Any]:
     return values if isinstance(values, list | tuple) else ()

@@ -7,13 +7,13 @@ from typing import Any
 import strawberry
 
 from wattgate.db.models import Tenanted
-from wattgate.db.rows import columns_of
-from wattgate.enums import camel
-from wattgate.graphql.core.cost_weights import ASSUMED_SIZE, Size
-from wattgate.graphql.core.inputs import change, check_references, values_of
-from wattgate.graphql.core.operation import Argument, Call, Kind, Operation, Rest
-from wattgate.graphql.core.owner import owner_of
-from wattgate.principal import Permission, Scheme
+from wattgate.db.rows import model_columns
+from wattgate.enums import to_camel_case
+from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
+from wattgate.graphql.core.inputs import apply_input, check_references, to_column_values
+from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, RestRoute
+from wattgate.graphql.core.owner import require_user_id
+from wattgate.principal import AuthScheme, Permission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,113 +29,113 @@ class Entity:
 
     name: str
     plural: str
-    called: str
+    noun: str
     path: str
-    row: type[Tenanted]
-    shape: type
-    read: Permission
-    write: Permission
-    lists: bool = True
-    add: type | None = None
-    update: type | None = None
+    model: type[Tenanted]
+    graphql_type: type
+    read_permission: Permission
+    write_permission: Permission
+    has_list: bool = True
+    add_input: type | None = None
+    update_input: type | None = None
     filters: tuple[str, ...] = ()
     order_by: str = "created_at"
-    schemes: tuple[tuple[str, Scheme], ...] = ()
-    acknowledges: tuple[str, ...] = ()
-    written: int = 200
-    size: int = ASSUMED_SIZE
+    schemes: tuple[tuple[str, AuthScheme], ...] = ()
+    acknowledged_fields: tuple[str, ...] = ()
+    write_status: int = 200
+    list_size: int = DEFAULT_LIST_SIZE
 
 
-def operations_of(entity: Entity) -> Iterator[Operation]:
+def build_operations(entity: Entity) -> Iterator[Operation]:
     """The two to four operations of an entity, as the same values that written resolvers make."""
-    one = f"{entity.path}/{{{camel(entity.row.key)}}}"
-    key = {entity.row.key: Argument(strawberry.ID)}
+    one = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
+    key = {entity.model.key: Argument(strawberry.ID)}
 
-    if entity.lists:
+    if entity.has_list:
         yield Operation(
             entity.plural,
-            Kind.QUERY,
-            _lister(entity),
-            returns=list[entity.shape],  # type: ignore[name-defined]
-            needs=entity.read,
+            OperationKind.QUERY,
+            _build_list_resolver(entity),
+            returns=list[entity.graphql_type],  # type: ignore[name-defined]
+            needs=entity.read_permission,
             description=f"The {entity.plural.removeprefix('all_').replace('_', ' ')} of the application.",
-            takes={name: Argument(str | None, None) for name in entity.filters},
-            rest=(Rest("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
-            sizes=(Size(entity.size),),
+            arguments={name: Argument(str | None, None) for name in entity.filters},
+            rest=(RestRoute("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
+            sizes=(ListSize(entity.list_size),),
         )
     yield Operation(
         entity.name,
-        Kind.QUERY,
-        _finder(entity),
-        returns=entity.shape,
-        needs=entity.read,
-        description=f"{entity.called.capitalize()}, by its id.",
-        takes=key,
-        rest=(Rest("GET", one, scheme=dict(entity.schemes).get("GET one")),),
+        OperationKind.QUERY,
+        _build_get_resolver(entity),
+        returns=entity.graphql_type,
+        needs=entity.read_permission,
+        description=f"{entity.noun.capitalize()}, by its id.",
+        arguments=key,
+        rest=(RestRoute("GET", one, scheme=dict(entity.schemes).get("GET one")),),
     )
-    if entity.add:
+    if entity.add_input:
         yield Operation(
             f"add_{entity.name}",
-            Kind.MUTATION,
-            _adder(entity),
-            returns=entity.shape,
-            needs=entity.write,
-            description=f"Add {entity.called} to the application.",
-            takes={"input": Argument(entity.add)},
-            rest=(_write("POST", entity.path, entity),),
+            OperationKind.MUTATION,
+            _build_add_resolver(entity),
+            returns=entity.graphql_type,
+            needs=entity.write_permission,
+            description=f"Add {entity.noun} to the application.",
+            arguments={"input": Argument(entity.add_input)},
+            rest=(_write_route("POST", entity.path, entity),),
         )
-    if entity.update:
+    if entity.update_input:
         yield Operation(
             f"update_{entity.name}",
-            Kind.MUTATION,
-            _changer(entity),
-            returns=entity.shape,
-            needs=entity.write,
-            description=f"Change {entity.called}; what is left out stays as it is.",
-            takes={**key, "input": Argument(entity.update)},
-            rest=(_write("PUT", one, entity),),
+            OperationKind.MUTATION,
+            _build_update_resolver(entity),
+            returns=entity.graphql_type,
+            needs=entity.write_permission,
+            description=f"Change {entity.noun}; what is left out stays as it is.",
+            arguments={**key, "input": Argument(entity.update_input)},
+            rest=(_write_route("PUT", one, entity),),
         )
 
 
-def _write(method: str, path: str, entity: Entity) -> Rest:
+def _write_route(method: str, path: str, entity: Entity) -> RestRoute:
     scheme = dict(entity.schemes).get(method)
-    return Rest(method, path, entity.written, scheme=scheme, acknowledges=entity.acknowledges)
+    return RestRoute(method, path, entity.write_status, scheme=scheme, acknowledged_fields=entity.acknowledged_fields)
 
 
-def _lister(entity: Entity) -> Any:
-    columns = columns_of(entity.row)
+def _build_list_resolver(entity: Entity) -> Any:
+    columns = model_columns(entity.model)
 
     async def resolve(call: Call, **filters: str | None) -> list[Tenanted]:
         where = [columns[name] == value for name, value in filters.items() if value is not None]
-        return await call.rows.all(entity.row, *where, order_by=[columns[entity.order_by]])
+        return await call.rows.all(entity.model, *where, order_by=[columns[entity.order_by]])
 
     return resolve
 
 
-def _finder(entity: Entity) -> Any:
+def _build_get_resolver(entity: Entity) -> Any:
     async def resolve(call: Call, **key: str) -> Tenanted:
-        return await call.rows.get(entity.row, key[entity.row.key])
+        return await call.rows.get(entity.model, key[entity.model.key])
 
     return resolve
 
 
-def _adder(entity: Entity) -> Any:
-    owner = entity.row.owner
+def _build_add_resolver(entity: Entity) -> Any:
+    owner = entity.model.owner
 
     async def resolve(call: Call, *, input: Any) -> Tenanted:
-        values = values_of(input, entity.row)
-        await check_references(call, entity.row, values)
+        values = to_column_values(input, entity.model)
+        await check_references(call, entity.model, values)
         if owner:
-            values[owner] = owner_of(call)
-        return await call.rows.add(entity.row(**values))
+            values[owner] = require_user_id(call)
+        return await call.rows.add(entity.model(**values))
 
     return resolve
 
 
-def _changer(entity: Entity) -> Any:
+def _build_update_resolver(entity: Entity) -> Any:
     async def resolve(call: Call, *, input: Any, **key: str) -> Tenanted:
-        record = await call.rows.edit(entity.row, key[entity.row.key])
-        await check_references(call, entity.row, values_of(input, entity.row))
-        return change(record, input)
+        record = await call.rows.edit(entity.model, key[entity.model.key])
+        await check_references(call, entity.model, to_column_values(input, entity.model))
+        return apply_input(record, input)
 
     return resolve

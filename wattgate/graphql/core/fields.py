@@ -7,56 +7,58 @@ from typing import Any, cast, get_type_hints
 import strawberry
 from strawberry.types.field import StrawberryField
 
-from wattgate.enums import camel
+from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput
-from wattgate.graphql.core.context import Context
-from wattgate.graphql.core.cost_weights import Amount, Size
-from wattgate.graphql.core.edge import Edge, Load
-from wattgate.graphql.core.operation import Argument, Kind, Operation
+from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.core.cost_weights import Amount, ListSize
+from wattgate.graphql.core.edge import EdgeField, EdgeLoader
+from wattgate.graphql.core.operation import Argument, Operation, OperationKind
 from wattgate.principal import Permission
 
-Info = strawberry.Info[Context, None]
-_EDGE = "wattgate.edge"
-_OPERATION = "wattgate.operation"
-_SIZES = "wattgate.sizes"
-_RESUMING = {"since": Argument(str | None, None)}
+Info = strawberry.Info[GraphQLContext, None]
+_EDGE_METADATA = "wattgate.edge"
+_OPERATION_METADATA = "wattgate.operation"
+_SIZES_METADATA = "wattgate.sizes"
+_RESUME_ARGUMENTS = {"since": Argument(str | None, None)}
 
 
-def field_of(operation: Operation) -> StrawberryField:
+def build_root_field(operation: Operation) -> StrawberryField:
     """The root field of an operation."""
 
     async def resolve(info: Info, **arguments: Any) -> Any:
-        return await info.context.answer(str(info.path.key), operation, arguments)
+        return await info.context.run_operation(str(info.path.key), operation, arguments)
 
     async def subscribe(info: Info, **arguments: Any) -> AsyncIterator[Any]:
         raise BadInput("subscriptions are served over WebSockets and as event streams")
         yield
 
-    if operation.kind is Kind.SUBSCRIPTION:
-        takes = {**operation.takes, **(_RESUMING if operation.resumes else {})}
+    if operation.kind is OperationKind.SUBSCRIPTION:
+        takes = {**operation.arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
         told = operation.returns | None if operation.resumes else operation.returns
-        _sign(subscribe, takes, returns=AsyncIterator[told])  # type: ignore[valid-type]
+        _set_signature(subscribe, takes, returns=AsyncIterator[told])  # type: ignore[valid-type]
         made: Any = strawberry.subscription(
             resolver=subscribe,
-            name=camel(operation.name),
+            name=to_camel_case(operation.name),
             description=operation.description,
-            metadata={_OPERATION: operation},
+            metadata={_OPERATION_METADATA: operation},
         )
     else:
-        _sign(resolve, operation.takes, returns=operation.returns)
+        _set_signature(resolve, operation.arguments, returns=operation.returns)
         made = strawberry.field(
             resolver=resolve,
-            name=camel(operation.name),
+            name=to_camel_case(operation.name),
             description=operation.description,
-            metadata={_OPERATION: operation},
+            metadata={_OPERATION_METADATA: operation},
         )
     made.python_name = operation.name
     return cast(StrawberryField, made)
 
 
-def edge(load: Load, *, needs: Permission, description: str, weight: Amount = 1, sizes: Sequence[Size] = ()) -> Any:
+def edge(
+    load: EdgeLoader, *, needs: Permission, description: str, weight: Amount = 1, sizes: Sequence[ListSize] = ()
+) -> Any:
     """The field of an edge. Its type is the class annotation, its arguments are the loader's keyword arguments."""
-    declared = Edge(load, needs, weight, tuple(sizes))
+    declared = EdgeField(load, needs, weight, tuple(sizes))
 
     async def resolve(root: Any, info: Info, **arguments: Any) -> Any:
         return await info.context.load(declared, root, arguments)
@@ -67,47 +69,47 @@ def edge(load: Load, *, needs: Permission, description: str, weight: Amount = 1,
         for name, parameter in inspect.signature(load).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    _sign(resolve, takes, root=True)
-    return strawberry.field(resolver=resolve, description=description, metadata={_EDGE: declared})
+    _set_signature(resolve, takes, root=True)
+    return strawberry.field(resolver=resolve, description=description, metadata={_EDGE_METADATA: declared})
 
 
-def listed(size: int, *, description: str | None = None) -> Any:
+def list_field(size: int, *, description: str | None = None) -> Any:
     """A list among what is there already, of which it is known how long it mostly is."""
-    return strawberry.field(description=description, metadata={_SIZES: (Size(size),)})
+    return strawberry.field(description=description, metadata={_SIZES_METADATA: (ListSize(size),)})
 
 
-def sizes_of(field: StrawberryField) -> tuple[Size, ...]:
+def list_sizes_of(field: StrawberryField) -> tuple[ListSize, ...]:
     """How long the lists of a field are, as far as it says so."""
     declared = edge_of(field) or operation_of(field)
-    sizes: tuple[Size, ...] = declared.sizes if declared else _metadata(field).get(_SIZES, ())
+    sizes: tuple[ListSize, ...] = declared.sizes if declared else _metadata(field).get(_SIZES_METADATA, ())
     return sizes
 
 
-def edge_of(field: StrawberryField) -> Edge | None:
+def edge_of(field: StrawberryField) -> EdgeField | None:
     """The edge behind a field; None for a plain one."""
-    return _metadata(field).get(_EDGE)
+    return _metadata(field).get(_EDGE_METADATA)
 
 
 def operation_of(field: StrawberryField) -> Operation | None:
     """The operation behind a root field; None for any other one."""
-    return _metadata(field).get(_OPERATION)
+    return _metadata(field).get(_OPERATION_METADATA)
 
 
 def _metadata(field: StrawberryField) -> Mapping[Any, Any]:
     return field.metadata or {}
 
 
-def edge_named(shape: Any, name: str) -> Edge:
+def find_edge(graphql_type: Any, name: str) -> EdgeField:
     """The edge of a type by its Python name."""
-    for field in shape.__strawberry_definition__.fields:
+    for field in graphql_type.__strawberry_definition__.fields:
         if field.python_name == name and (found := edge_of(field)):
             return found
-    raise LookupError(f"{shape.__name__} has no edge {name}")
+    raise LookupError(f"{graphql_type.__name__} has no edge {name}")
 
 
-def _sign(
+def _set_signature(
     function: Any,
-    takes: Mapping[str, Argument],
+    arguments: Mapping[str, Argument],
     *,
     returns: Any = inspect.Signature.empty,
     root: bool = False,
@@ -125,7 +127,7 @@ def _sign(
                     annotation=argument.annotation,
                     default=argument.default,
                 )
-                for name, argument in takes.items()
+                for name, argument in arguments.items()
             ),
         ],
         return_annotation=returns,

@@ -9,13 +9,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.rows import Rows
-from wattgate.delivery.outbound_policy import ALONE, Outside
-from wattgate.graphql.core.cost_weights import MUTATION, STATEMENTS, Amount, Size
-from wattgate.principal import Permission, Principal, Scheme
+from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
+from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
+from wattgate.principal import AuthScheme, Permission, Principal
 from wattgate.realtime.events import Event
 
 
-class Kind(Enum):
+class OperationKind(Enum):
     """Which GraphQL root an operation stands on. Mutations commit; subscriptions answer what to follow."""
 
     QUERY = "Query"
@@ -27,7 +27,7 @@ JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class RestRoute:
     """A place of an operation in the REST interface.
 
     `scheme` is the only one accepted where SPEC.md names one; None accepts either. `edges` are the edges of the
@@ -39,15 +39,15 @@ class Rest:
     method: str
     path: str
     status: int = 200
-    scheme: Scheme | None = None
+    scheme: AuthScheme | None = None
     edges: tuple[str, ...] = ()
-    acknowledges: tuple[str, ...] = ()
-    media: str = JSON
+    acknowledged_fields: tuple[str, ...] = ()
+    media_type: str = JSON
 
     @property
-    def place(self) -> str:
+    def route_key(self) -> str:
         """The place as tables name it: method and path, and the media type where it is not JSON."""
-        return f"{self.method} {self.path}" + ("" if self.media == JSON else f" {self.media}")
+        return f"{self.method} {self.path}" + ("" if self.media_type == JSON else f" {self.media_type}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Call:
     rows: Rows
     emit: Callable[[Event], None]
     network: MeterNetwork
-    outside: Outside = ALONE
+    outbound_policy: OutboundPolicy = DEFAULT_OUTBOUND_POLICY
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,44 +86,44 @@ class Operation:
     """
 
     name: str
-    kind: Kind
+    kind: OperationKind
     resolver: Callable[..., Any]
     returns: Any
     needs: Permission
     description: str
-    takes: Mapping[str, Argument] = field(default_factory=lambda: MappingProxyType({}))
-    rest: tuple[Rest, ...] = ()
+    arguments: Mapping[str, Argument] = field(default_factory=lambda: MappingProxyType({}))
+    rest: tuple[RestRoute, ...] = ()
     resumes: bool = False
     weight: Amount | None = None
-    sizes: tuple[Size, ...] = ()
+    sizes: tuple[ListSize, ...] = ()
 
     @property
-    def costs(self) -> Amount:
+    def base_cost(self) -> Amount:
         """What a call costs, without what is told of its result."""
         if self.weight is not None:
             return self.weight
-        return MUTATION if self.kind is Kind.MUTATION else STATEMENTS
+        return MUTATION_WEIGHT if self.kind is OperationKind.MUTATION else STATEMENT_WEIGHT
 
     @property
-    def many(self) -> bool:
+    def returns_list(self) -> bool:
         """Whether the result is a list."""
         return get_origin(self.returns) is list
 
     @property
-    def shape(self) -> Any:
+    def result_type(self) -> Any:
         """The type of the result, or of its items where it is a list."""
-        return get_args(self.returns)[0] if self.many else self.returns
+        return get_args(self.returns)[0] if self.returns_list else self.returns
 
 
 def operation(
-    kind: Kind,
+    kind: OperationKind,
     *,
     returns: Any,
     needs: Permission,
-    rest: Rest | tuple[Rest, ...] = (),
+    rest: RestRoute | tuple[RestRoute, ...] = (),
     resumes: bool = False,
     weight: Amount | None = None,
-    sizes: Sequence[Size] = (),
+    sizes: Sequence[ListSize] = (),
 ) -> Callable[[Callable[..., Any]], Operation]:
     """Make an Operation of a resolver: its name, docstring and keyword arguments become the operation's.
 
@@ -138,7 +138,7 @@ def operation(
             returns=returns,
             needs=needs,
             description=inspect.cleandoc(resolver.__doc__ or ""),
-            takes=_arguments_of(resolver),
+            arguments=_arguments_of(resolver),
             rest=rest if isinstance(rest, tuple) else (rest,),
             resumes=resumes,
             weight=weight,

@@ -11,19 +11,19 @@ import msgspec
 from wattgate.db.models import Tenanted
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.connection import Connection
-from wattgate.graphql.core.cost_weights import Size, number
-from wattgate.graphql.core.operation import Argument, Call, Kind, Operation
+from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
+from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind
 from wattgate.principal import Permission
 
-DEFAULT_PAGE = 50
-MAX_PAGE = 100
+DEFAULT_PAGE_SIZE = 50
+MAX_PAGE_SIZE = 100
 
-_Place = tuple[datetime, str]
+_CursorKey = tuple[datetime, str]
 """When a record was made, and its identifier: the order of every list that grows."""
 
 
 @dataclass(frozen=True, slots=True)
-class PageInfo:
+class PageBoundaries:
     has_next_page: bool
     has_previous_page: bool
     start_cursor: str | None
@@ -31,53 +31,55 @@ class PageInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class PageEdge:
     node: Any
     cursor: str
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    edges: list[Edge]
-    page_info: PageInfo
+    edges: list[PageEdge]
+    page_info: PageBoundaries
 
 
-def paged(name: str, row: type[Tenanted], shape: Any, *, needs: Permission, called: str) -> Operation:
+def paginate(name: str, model: type[Tenanted], graphql_type: Any, *, needs: Permission, noun: str) -> Operation:
     """The operation `{name}_connection`, on GraphQL alone: the plain list beside it is what REST has."""
 
     async def resolve(call: Call, *, first: int, after: str | None) -> Page:
-        if not 1 <= first <= MAX_PAGE:
-            problem = Problem(("first",), f"is not between 1 and {MAX_PAGE}")
-            raise BadInput(f"a page has between 1 and {MAX_PAGE} items", problems=[problem])
-        found = await call.rows.page(row, first + 1, after=None if after is None else _place(after))
-        return _page(found[:first], more=len(found) > first, later=after is not None, key=row.key)
+        if not 1 <= first <= MAX_PAGE_SIZE:
+            problem = Problem(("first",), f"is not between 1 and {MAX_PAGE_SIZE}")
+            raise BadInput(f"a page has between 1 and {MAX_PAGE_SIZE} items", problems=[problem])
+        found = await call.rows.page(model, first + 1, after=None if after is None else _decode_cursor(after))
+        return _build_page(
+            found[:first], has_next_page=len(found) > first, has_previous_page=after is not None, key=model.key
+        )
 
-    told = shape.__strawberry_definition__.name
+    told = graphql_type.__strawberry_definition__.name
     return Operation(
         name=f"{name}_connection",
-        kind=Kind.QUERY,
+        kind=OperationKind.QUERY,
         resolver=resolve,
-        returns=Connection[shape],
+        returns=Connection[graphql_type],
         needs=needs,
-        description=f"A page of {called}, oldest first: at most {MAX_PAGE} at once.",
-        takes={"first": Argument(int, DEFAULT_PAGE), "after": Argument(str | None, None)},
-        sizes=(Size(number("first", DEFAULT_PAGE, MAX_PAGE), (f"{told}Connection.edges",)),),
+        description=f"A page of {noun}, oldest first: at most {MAX_PAGE_SIZE} at once.",
+        arguments={"first": Argument(int, DEFAULT_PAGE_SIZE), "after": Argument(str | None, None)},
+        sizes=(ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE), (f"{told}Connection.edges",)),),
     )
 
 
-def _page(rows: list[Any], *, more: bool, later: bool, key: str) -> Page:
-    edges = [Edge(row, _cursor((row.created_at, getattr(row, key)))) for row in rows]
+def _build_page(rows: list[Any], *, has_next_page: bool, has_previous_page: bool, key: str) -> Page:
+    edges = [PageEdge(row, _encode_cursor((row.created_at, getattr(row, key)))) for row in rows]
     first, last = (edges[0].cursor, edges[-1].cursor) if edges else (None, None)
-    return Page(edges, PageInfo(more, later, first, last))
+    return Page(edges, PageBoundaries(has_next_page, has_previous_page, first, last))
 
 
-def _cursor(place: _Place) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode()
+def _encode_cursor(key: _CursorKey) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode()
 
 
-def _place(cursor: str) -> _Place:
+def _decode_cursor(cursor: str) -> _CursorKey:
     try:
-        made, key = msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=_Place)
+        made, key = msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=_CursorKey)
     except (binascii.Error, ValueError, msgspec.DecodeError):
         problem = Problem(("after",), "is not a cursor of this list")
         raise BadInput("give a cursor as it was answered", problems=[problem]) from None

@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import strawberry
 from strawberry.types.scalar import ScalarDefinition
 
-from wattgate.clock import Timestamp, iso
+from wattgate.clock import Timestamp, format_iso
 
 Json = NewType("Json", object)
 
 _OFFSET = re.compile(r"^([+-])([01]\d|2[0-3]):([0-5]\d)$")
 
 
-def _parse_instant(text: Any) -> datetime:
+def _parse_datetime(text: Any) -> datetime:
     if not isinstance(text, str):
         raise ValueError("a DateTime is a text")
     try:
@@ -42,7 +42,7 @@ def _parse_decimal(value: Any) -> Decimal:
         raise ValueError(f"{value!r} is not a decimal number") from None
 
 
-def _parse_zone(name: Any) -> tzinfo:
+def _parse_time_zone(name: Any) -> tzinfo:
     if isinstance(name, str) and (match := _OFFSET.match(name)):
         sign, hours, minutes = match.groups()
         offset = timedelta(hours=int(hours), minutes=int(minutes))
@@ -58,8 +58,8 @@ SCALARS: dict[object, ScalarDefinition] = {
         name="DateTime",
         description="An instant: ISO 8601 with an offset. Answers are in UTC with milliseconds and Z.",
         specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
-        serialize=iso,
-        parse_value=_parse_instant,
+        serialize=format_iso,
+        parse_value=_parse_datetime,
     ),
     Decimal: strawberry.scalar(
         name="Decimal",
@@ -73,7 +73,7 @@ SCALARS: dict[object, ScalarDefinition] = {
         description="The name of an IANA time zone, such as Europe/London, or a fixed offset, such as +05:30.",
         specified_by_url="https://www.iana.org/time-zones",
         serialize=str,
-        parse_value=_parse_zone,
+        parse_value=_parse_time_zone,
     ),
     Json: strawberry.scalar(
         name="JSON",
@@ -85,5 +85,5 @@ SCALARS: dict[object, ScalarDefinition] = {
 }
 """What `strawberry.Schema` is told about the Python types that stand for scalars."""
 
-QUICK: Mapping[Any, Collection[type]] = {iso: {datetime, Timestamp}, str: {Decimal}}
+FAST_SERIALIZERS: Mapping[Any, Collection[type]] = {format_iso: {datetime, Timestamp}, str: {Decimal}}
 """Which classes of values a scalar's function of those above makes a text of, whatever the value."""

@@ -35,27 +35,27 @@ from graphql.execution.values import VariableValues
 
 from wattgate.clock import EPOCH, Clock, utc_now
 from wattgate.graphql.core.cost_weights import (
-    ASSUMED_SIZE,
-    IN_SERIES,
-    INTROSPECTION,
-    STATEMENTS,
-    VALUES,
+    DEFAULT_LIST_SIZE,
+    INTROSPECTION_WEIGHTS,
+    SERIES_ITEMS_PER_UNIT,
+    STATEMENT_WEIGHT,
+    VALUES_PER_UNIT,
     Amount,
-    Measure,
-    Size,
+    ArgumentMeasure,
+    ListSize,
 )
-from wattgate.graphql.core.edge import Edge
-from wattgate.graphql.core.field_source import DEFINITION
-from wattgate.graphql.core.fields import edge_of, operation_of, sizes_of
+from wattgate.graphql.core.edge import EdgeField
+from wattgate.graphql.core.field_source import STRAWBERRY_DEFINITION
+from wattgate.graphql.core.fields import edge_of, list_sizes_of, operation_of
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.cost.argument_values import Known, Read, given, reading
-from wattgate.graphql.cost.expressions import ONE, ZERO, Step, Steps, Sum, plus
+from wattgate.graphql.cost.argument_values import ConstantValue, VariableReader, argument_value, to_reader
+from wattgate.graphql.cost.expressions import ONE, ZERO, CostExpression, Step, StepProgram, add_expressions
 
 MAX_COST = 20_000
 """What an operation may cost: about 0.6 s of a processor. `docs/reference/limits.md` has what others cost."""
 
 
-class Cost:
+class OperationCost:
     """What an operation costs, by the values of its variables; `fixed` is it where they change nothing.
 
     `visited` is how many selections were looked at to know it.
@@ -80,18 +80,18 @@ class Cost:
         return numbers[-1]
 
 
-def estimate(
+def estimate_cost(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, clock: Clock = utc_now
-) -> Cost:
+) -> OperationCost:
     """What an operation of a valid document costs. Work is bounded by the fields that `limits` lets a document have.
 
     Merged fields are one, and what is selected alike in several places is looked at once.
     """
-    return _Estimate(schema, document, clock).of(operation)
+    return _Estimator(schema, document, clock).operation_cost(operation)
 
 
 def cost_of_call(
-    operation: Operation, arguments: Mapping[str, Any], edges: Iterable[Edge] = (), clock: Clock = utc_now
+    operation: Operation, arguments: Mapping[str, Any], edges: Iterable[EdgeField] = (), clock: Clock = utc_now
 ) -> int:
     """What a call of an operation costs with what it answers and these edges of it, as REST calls it."""
     now = clock()
@@ -99,43 +99,45 @@ def cost_of_call(
     def number(amount: Amount) -> int:
         if isinstance(amount, int):
             return amount
-        return amount.of(now, *[arguments.get(name) for name in amount.slicing_arguments])
+        return amount.compute(now, *[arguments.get(name) for name in amount.slicing_arguments])
 
-    own = _own(operation.sizes)
-    count = number(own.assumed) if operation.many else 1
-    beneath = max((number(one.assumed) // IN_SERIES for one in operation.sizes if one.sized_fields), default=0)
-    followed = sum(STATEMENTS + count * number(one.weight) for one in edges)
-    return number(operation.costs) + -(-count // own.per_unit) + beneath + followed
+    own = _own_list_size(operation.sizes)
+    count = number(own.assumed_size) if operation.returns_list else 1
+    beneath = max(
+        (number(one.assumed_size) // SERIES_ITEMS_PER_UNIT for one in operation.sizes if one.sized_fields), default=0
+    )
+    followed = sum(STATEMENT_WEIGHT + count * number(one.weight) for one in edges)
+    return number(operation.base_cost) + -(-count // own.items_per_unit) + beneath + followed
 
 
-_TOLD, _TIMES, _VALUES = "told", "times", "values"
+_AS_OBJECTS, _AS_MULTIPLIER, _AS_LEAF_VALUES = "told", "times", "values"
 """How the size of a list beneath weighs: as objects, as often as what is selected of them, or as values."""
 
 
-class _Form(NamedTuple):
+class _SelectionCost(NamedTuple):
     """What a selection costs once at its place, and for each object there; `beneath` by lists whose size is told above.
 
     These are named by their coordinates and how their size weighs.
     """
 
-    once: Sum = ZERO
-    each: Sum = ZERO
-    beneath: Mapping[tuple[str, str], Sum] = {}
+    per_occurrence: CostExpression = ZERO
+    per_object: CostExpression = ZERO
+    by_sized_list: Mapping[tuple[str, str], CostExpression] = {}
 
 
-def _together(forms: Sequence[_Form]) -> _Form:
-    beneath = defaultdict[tuple[str, str], list[Sum]](list)
+def _combine_costs(forms: Sequence[_SelectionCost]) -> _SelectionCost:
+    beneath = defaultdict[tuple[str, str], list[CostExpression]](list)
     for one in forms:
-        for key, factor in one.beneath.items():
+        for key, factor in one.by_sized_list.items():
             beneath[key].append(factor)
-    return _Form(
-        plus(*[one.once for one in forms]),
-        plus(*[one.each for one in forms]),
-        {key: plus(*factors) for key, factors in beneath.items()},
+    return _SelectionCost(
+        add_expressions(*[one.per_occurrence for one in forms]),
+        add_expressions(*[one.per_object for one in forms]),
+        {key: add_expressions(*factors) for key, factors in beneath.items()},
     )
 
 
-class _Estimate:
+class _Estimator:
     """The estimate of one document: what is selected of a type by the same fields is looked at once."""
 
     def __init__(self, schema: GraphQLSchema, document: DocumentNode, clock: Clock) -> None:
@@ -144,46 +146,50 @@ class _Estimate:
         self._fragments = {
             one.name.value: one for one in document.definitions if isinstance(one, FragmentDefinitionNode)
         }
-        self._sized = _sized_fields(schema)
-        self._steps = Steps()
-        self._moves = False
+        self._sized_names = _sized_fields(schema)
+        self._steps = StepProgram()
+        self._depends_on_time = False
         self._visited = 0
-        self._known: dict[tuple[str, frozenset[int]], _Form] = {}
-        self._measured: dict[tuple[int, Measure], Sum] = {}
+        self._selection_costs: dict[tuple[str, frozenset[int]], _SelectionCost] = {}
+        self._measure_expressions: dict[tuple[int, ArgumentMeasure], CostExpression] = {}
 
-    def of(self, operation: OperationDefinitionNode) -> Cost:
+    def operation_cost(self, operation: OperationDefinitionNode) -> OperationCost:
         root = self._schema.get_root_type(operation.operation)
-        form = self._closed(self._selected(root, [operation.selection_set])) if root else _Form()
-        total = plus(form.once, form.each)
+        form = (
+            self._apply_list_sizes(self._selection_cost(root, [operation.selection_set])) if root else _SelectionCost()
+        )
+        total = add_expressions(form.per_occurrence, form.per_object)
         if not total.terms:
-            return Cost((), total.constant, None, self._visited)
-        last = self._steps.place(total)
-        if last != len(self._steps.all) - 1:
-            self._steps.all.append(lambda numbers, *_: numbers[last])
-        return Cost(self._steps.all, None, self._clock if self._moves else None, self._visited)
+            return OperationCost((), total.constant, None, self._visited)
+        last = self._steps.step_index(total)
+        if last != len(self._steps.steps) - 1:
+            self._steps.steps.append(lambda numbers, *_: numbers[last])
+        return OperationCost(self._steps.steps, None, self._clock if self._depends_on_time else None, self._visited)
 
-    def _selected(self, kind: GraphQLNamedType, sets: list[SelectionSetNode]) -> _Form:
+    def _selection_cost(self, kind: GraphQLNamedType, sets: list[SelectionSetNode]) -> _SelectionCost:
         """What selection sets of a type cost together."""
         if is_abstract_type(kind):
-            return _together([self._selected(one, sets) for one in self._schema.get_possible_types(kind)])
+            return _combine_costs([self._selection_cost(one, sets) for one in self._schema.get_possible_types(kind)])
         if not is_object_type(kind):
-            return _Form()
-        fields = self._collected(kind, sets)
+            return _SelectionCost()
+        fields = self._collect_fields(kind, sets)
         key = kind.name, frozenset(id(node) for nodes in fields.values() for node in nodes)
-        if key not in self._known:
-            once, each, beneath = _together([self._field(kind, nodes) for nodes in fields.values()])
-            short = self._steps.short
-            self._known[key] = _Form(short(once), short(each), {name: short(one) for name, one in beneath.items()})
-        return self._known[key]
+        if key not in self._selection_costs:
+            once, each, beneath = _combine_costs([self._field_cost(kind, nodes) for nodes in fields.values()])
+            short = self._steps.to_single_term
+            self._selection_costs[key] = _SelectionCost(
+                short(once), short(each), {name: short(one) for name, one in beneath.items()}
+            )
+        return self._selection_costs[key]
 
-    def _collected(self, kind: GraphQLObjectType, sets: list[SelectionSetNode]) -> Mapping[str, list[FieldNode]]:
+    def _collect_fields(self, kind: GraphQLObjectType, sets: list[SelectionSetNode]) -> Mapping[str, list[FieldNode]]:
         """The fields that are selected of a type, by their names in the answer."""
         fields = defaultdict[str, list[FieldNode]](list)
         pending, spread = list(sets), set[str]()
         while pending:
             for one in pending.pop().selections:
                 self._visited += 1
-                if _is_left_out(one):
+                if _is_always_excluded(one):
                     continue
                 if isinstance(one, FieldNode):
                     fields[(one.alias or one.name).value].append(one)
@@ -192,101 +198,129 @@ class _Estimate:
                 if isinstance(one, FragmentSpreadNode):
                     within = None if one.name.value in spread else self._fragments.get(one.name.value)
                     spread.add(one.name.value)
-                if within is not None and self._is_for(kind, within.type_condition):
+                if within is not None and self._applies_to(kind, within.type_condition):
                     pending.append(within.selection_set)
         return fields
 
-    def _is_for(self, kind: GraphQLObjectType, condition: Any) -> bool:
+    def _applies_to(self, kind: GraphQLObjectType, condition: Any) -> bool:
         """Whether a fragment with such a condition is for objects of a type."""
         if condition is None or condition.name.value == kind.name:
             return True
         wanted = self._schema.get_type(condition.name.value)
         return is_abstract_type(wanted) and self._schema.is_sub_type(wanted, kind)
 
-    def _field(self, kind: GraphQLObjectType, nodes: list[FieldNode]) -> _Form:
+    def _field_cost(self, kind: GraphQLObjectType, nodes: list[FieldNode]) -> _SelectionCost:
         """What a field costs for each object that has it."""
         node = nodes[0]
         name = node.name.value
         if name.startswith("__"):
-            return _Form(each=Sum(INTROSPECTION.get(name, 0)))
+            return _SelectionCost(per_object=CostExpression(INTROSPECTION_WEIGHTS.get(name, 0)))
         field = kind.fields.get(name)
         if field is None:
-            return _Form()
-        definition = field.extensions.get(DEFINITION)
+            return _SelectionCost()
+        definition = field.extensions.get(STRAWBERRY_DEFINITION)
         declared = definition and (edge_of(definition) or operation_of(definition))
-        sizes = sizes_of(definition) if definition else ()
-        below = self._selected(get_named_type(field.type), [one.selection_set for one in nodes if one.selection_set])
-        below = self._closed(below, sizes, field, node) if sizes else below
-        told = self._told(f"{kind.name}.{name}", field, node, below, sizes)
+        sizes = list_sizes_of(definition) if definition else ()
+        below = self._selection_cost(
+            get_named_type(field.type), [one.selection_set for one in nodes if one.selection_set]
+        )
+        below = self._apply_list_sizes(below, sizes, field, node) if sizes else below
+        told = self._result_cost(f"{kind.name}.{name}", field, node, below, sizes)
         if not declared:
             return told
-        weight = self._number(declared.weight if isinstance(declared, Edge) else declared.costs, field, node)
-        once = plus(told.once, Sum(STATEMENTS)) if isinstance(declared, Edge) else told.once
-        return _Form(once, plus(told.each, weight), told.beneath)
+        weight = self._amount_expression(
+            declared.weight if isinstance(declared, EdgeField) else declared.base_cost, field, node
+        )
+        once = (
+            add_expressions(told.per_occurrence, CostExpression(STATEMENT_WEIGHT))
+            if isinstance(declared, EdgeField)
+            else told.per_occurrence
+        )
+        return _SelectionCost(once, add_expressions(told.per_object, weight), told.by_sized_list)
 
-    def _told(
-        self, coordinate: str, field: GraphQLField, node: FieldNode, below: _Form, sizes: Sequence[Size]
-    ) -> _Form:
+    def _result_cost(
+        self, coordinate: str, field: GraphQLField, node: FieldNode, below: _SelectionCost, sizes: Sequence[ListSize]
+    ) -> _SelectionCost:
         """What the objects or values of a field cost, with what is selected of them."""
         leaf = is_leaf_type(get_named_type(field.type))
-        lists = _lists_of(field)
+        lists = _list_depth(field)
         if not lists:
-            return _Form(below.once, plus(below.each, ZERO if leaf else ONE), below.beneath)
+            return _SelectionCost(
+                below.per_occurrence, add_expressions(below.per_object, ZERO if leaf else ONE), below.by_sized_list
+            )
         if self._is_sized(coordinate):
             if leaf:
-                return _Form(beneath={(coordinate, _VALUES): ONE})
-            below = self._closed(below)
-            return _Form(below.once, ZERO, {(coordinate, _TOLD): ONE, (coordinate, _TIMES): below.each})
-        own = _own(sizes)
-        count = self._steps.times(self._number(own.assumed, field, node), Sum(ASSUMED_SIZE ** (lists - 1)))
+                return _SelectionCost(by_sized_list={(coordinate, _AS_LEAF_VALUES): ONE})
+            below = self._apply_list_sizes(below)
+            return _SelectionCost(
+                below.per_occurrence,
+                ZERO,
+                {(coordinate, _AS_OBJECTS): ONE, (coordinate, _AS_MULTIPLIER): below.per_object},
+            )
+        own = _own_list_size(sizes)
+        count = self._steps.multiply(
+            self._amount_expression(own.assumed_size, field, node), CostExpression(DEFAULT_LIST_SIZE ** (lists - 1))
+        )
         if leaf:
-            return _Form(each=self._steps.divided(count, VALUES, up=False))
-        each = plus(self._steps.divided(count, own.per_unit, up=True), self._steps.times(count, below.each))
-        return _Form(below.once, each, {key: self._steps.times(count, one) for key, one in below.beneath.items()})
+            return _SelectionCost(per_object=self._steps.divide(count, VALUES_PER_UNIT, round_up=False))
+        each = add_expressions(
+            self._steps.divide(count, own.items_per_unit, round_up=True), self._steps.multiply(count, below.per_object)
+        )
+        return _SelectionCost(
+            below.per_occurrence,
+            each,
+            {key: self._steps.multiply(count, one) for key, one in below.by_sized_list.items()},
+        )
 
-    def _closed(
-        self, form: _Form, sizes: Sequence[Size] = (), field: GraphQLField | None = None, node: FieldNode | None = None
-    ) -> _Form:
+    def _apply_list_sizes(
+        self,
+        form: _SelectionCost,
+        sizes: Sequence[ListSize] = (),
+        field: GraphQLField | None = None,
+        node: FieldNode | None = None,
+    ) -> _SelectionCost:
         """A form with the sizes of lists beneath it, as a field tells them; without one, as they are assumed."""
-        each, beneath = [form.each], dict[tuple[str, str], Sum]()
-        for (coordinate, weighs), factor in form.beneath.items():
-            size = next((one for one in sizes if _names(one, coordinate)), _own(()) if field is None else None)
+        each, beneath = [form.per_object], dict[tuple[str, str], CostExpression]()
+        for (coordinate, weighs), factor in form.by_sized_list.items():
+            size = next(
+                (one for one in sizes if _size_covers(one, coordinate)), _own_list_size(()) if field is None else None
+            )
             if size is None:
                 beneath[coordinate, weighs] = factor
                 continue
-            count = self._number(size.assumed, field, node)
-            if weighs == _TOLD:
-                count = self._steps.divided(count, size.per_unit, up=True)
-            elif weighs == _VALUES:
-                count = self._steps.divided(count, VALUES, up=False)
-            each.append(self._steps.times(count, factor))
-        return _Form(form.once, plus(*each), beneath)
+            count = self._amount_expression(size.assumed_size, field, node)
+            if weighs == _AS_OBJECTS:
+                count = self._steps.divide(count, size.items_per_unit, round_up=True)
+            elif weighs == _AS_LEAF_VALUES:
+                count = self._steps.divide(count, VALUES_PER_UNIT, round_up=False)
+            each.append(self._steps.multiply(count, factor))
+        return _SelectionCost(form.per_occurrence, add_expressions(*each), beneath)
 
     def _is_sized(self, coordinate: str) -> bool:
-        return coordinate in self._sized or coordinate.partition(".")[0] in self._sized
+        return coordinate in self._sized_names or coordinate.partition(".")[0] in self._sized_names
 
-    def _number(self, amount: Amount, field: GraphQLField | None, node: FieldNode | None) -> Sum:
+    def _amount_expression(self, amount: Amount, field: GraphQLField | None, node: FieldNode | None) -> CostExpression:
         """What is declared, as a number or as what the arguments of a field say."""
         if isinstance(amount, int):
-            return Sum(amount)
+            return CostExpression(amount)
         assert field is not None  # only the fields themselves are measured by their arguments
         assert node is not None
         key = id(node), amount
-        if key not in self._measured:
-            self._measured[key] = self._sum_of(amount, field, node)
-        return self._measured[key]
+        if key not in self._measure_expressions:
+            self._measure_expressions[key] = self._measure_expression(amount, field, node)
+        return self._measure_expressions[key]
 
-    def _sum_of(self, measure: Measure, field: GraphQLField, node: FieldNode) -> Sum:
-        values = [given(field, node, name) for name in measure.slicing_arguments]
-        known = [one.value for one in values if isinstance(one, Known)]
-        of, moves = measure.of, measure.moves
+    def _measure_expression(self, measure: ArgumentMeasure, field: GraphQLField, node: FieldNode) -> CostExpression:
+        values = [argument_value(field, node, name) for name in measure.slicing_arguments]
+        known = [one.value for one in values if isinstance(one, ConstantValue)]
+        of, moves = measure.compute, measure.depends_on_time
         if len(known) == len(values) and not (moves and moves(*known)):
-            return Sum(of(EPOCH, *known))
-        self._moves = self._moves or moves is not None
-        return self._steps.number(_measuring(of, [reading(one) for one in values]))
+            return CostExpression(of(EPOCH, *known))
+        self._depends_on_time = self._depends_on_time or moves is not None
+        return self._steps.add_step(_build_measure_step(of, [to_reader(one) for one in values]))
 
 
-def _measuring(of: Callable[..., int], reads: Sequence[Read]) -> Step:
+def _build_measure_step(of: Callable[..., int], reads: Sequence[VariableReader]) -> Step:
     """A step that measures; most measure one or two arguments."""
     if len(reads) == 1:
         (only,) = reads
@@ -301,20 +335,20 @@ def _measuring(of: Callable[..., int], reads: Sequence[Read]) -> Step:
 def _sized_fields(schema: GraphQLSchema) -> frozenset[str]:
     """The types and fields whose sizes are told above them."""
     objects = [kind for kind in schema.type_map.values() if is_object_type(kind)]
-    found = [field.extensions.get(DEFINITION) for kind in objects for field in kind.fields.values()]
-    return frozenset(name for one in found if one for size in sizes_of(one) for name in size.sized_fields)
+    found = [field.extensions.get(STRAWBERRY_DEFINITION) for kind in objects for field in kind.fields.values()]
+    return frozenset(name for one in found if one for size in list_sizes_of(one) for name in size.sized_fields)
 
 
-def _own(sizes: Sequence[Size]) -> Size:
+def _own_list_size(sizes: Sequence[ListSize]) -> ListSize:
     """The size of a field's own list."""
-    return next((one for one in sizes if not one.sized_fields), Size(ASSUMED_SIZE))
+    return next((one for one in sizes if not one.sized_fields), ListSize(DEFAULT_LIST_SIZE))
 
 
-def _names(size: Size, coordinate: str) -> bool:
+def _size_covers(size: ListSize, coordinate: str) -> bool:
     return coordinate in size.sized_fields or coordinate.partition(".")[0] in size.sized_fields
 
 
-def _lists_of(field: GraphQLField) -> int:
+def _list_depth(field: GraphQLField) -> int:
     """How many lists are in each other."""
     kind, count = get_nullable_type(field.type), 0
     while is_list_type(kind):
@@ -322,7 +356,7 @@ def _lists_of(field: GraphQLField) -> int:
     return count
 
 
-def _is_left_out(node: SelectionNode) -> bool:
+def _is_always_excluded(node: SelectionNode) -> bool:
     """Whether a directive leaves a selection out, whatever variables say."""
     return any(
         isinstance(one.value, BooleanValueNode) and one.value.value is (directive.name.value == "skip")

@@ -5,74 +5,76 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-Coerced = Mapping[str, Any]
+CoercedVariables = Mapping[str, Any]
 """The values of variables by their names, as graphql-core coerces them."""
 
-Step = Callable[[list[int], Coerced, datetime], int]
+Step = Callable[[list[int], CoercedVariables, datetime], int]
 """One number, by the numbers of the steps before, the variables and the present instant."""
 
 
-class Sum(NamedTuple):
+class CostExpression(NamedTuple):
     """A constant, and multiples of the numbers of steps: pairs of a step's place and a factor."""
 
     constant: int = 0
     terms: tuple[tuple[int, int], ...] = ()
 
 
-ZERO, ONE = Sum(), Sum(1)
+ZERO, ONE = CostExpression(), CostExpression(1)
 
 
-def plus(*sums: Sum) -> Sum:
+def add_expressions(*sums: CostExpression) -> CostExpression:
     """All of them together."""
     terms = Counter[int]()
     for one in sums:
         for place, factor in one.terms:
             terms[place] += factor
-    return Sum(sum(one.constant for one in sums), tuple(terms.items()))
+    return CostExpression(sum(one.constant for one in sums), tuple(terms.items()))
 
 
-class Steps:
+class StepProgram:
     """Steps, each of which may use those before it. What is known needs none."""
 
     def __init__(self) -> None:
-        self.all: list[Step] = []
+        self.steps: list[Step] = []
 
-    def number(self, step: Step) -> Sum:
+    def add_step(self, step: Step) -> CostExpression:
         """The number of a new step."""
-        self.all.append(step)
-        return Sum(0, ((len(self.all) - 1, 1),))
+        self.steps.append(step)
+        return CostExpression(0, ((len(self.steps) - 1, 1),))
 
-    def times(self, one: Sum, other: Sum) -> Sum:
+    def multiply(self, one: CostExpression, other: CostExpression) -> CostExpression:
         """The product of two sums."""
         if not one.terms:
-            return Sum(one.constant * other.constant, tuple((place, one.constant * by) for place, by in other.terms))
+            return CostExpression(
+                one.constant * other.constant, tuple((place, one.constant * by) for place, by in other.terms)
+            )
         if not other.terms:
-            return self.times(other, one)
-        left, right = self.place(one), self.place(other)
-        return self.number(lambda numbers, *_: numbers[left] * numbers[right])
+            return self.multiply(other, one)
+        left, right = self.step_index(one), self.step_index(other)
+        return self.add_step(lambda numbers, *_: numbers[left] * numbers[right])
 
-    def divided(self, one: Sum, by: int, *, up: bool) -> Sum:
+    def divide(self, one: CostExpression, by: int, *, round_up: bool) -> CostExpression:
         """A sum divided by a number, rounded up or down."""
-        add = by - 1 if up else 0
+        add = by - 1 if round_up else 0
         if not one.terms:
-            return Sum((one.constant + add) // by)
+            return CostExpression((one.constant + add) // by)
         if by == 1:
             return one
-        place = self.place(one)
-        return self.number(lambda numbers, *_: (numbers[place] + add) // by)
+        place = self.step_index(one)
+        return self.add_step(lambda numbers, *_: (numbers[place] + add) // by)
 
-    def short(self, one: Sum) -> Sum:
+    def to_single_term(self, one: CostExpression) -> CostExpression:
         """The same sum in one term at most, so that whatever is made of it stays short too."""
-        return one if len(one.terms) <= 1 else Sum(0, ((self.place(one), 1),))
+        return one if len(one.terms) <= 1 else CostExpression(0, ((self.step_index(one), 1),))
 
-    def place(self, one: Sum) -> int:
+    def step_index(self, one: CostExpression) -> int:
         """The place of a step whose number is the sum."""
         constant, terms = one
         if not constant and len(terms) == 1 and terms[0][1] == 1:
             return terms[0][0]
         if len(terms) == 1:
             ((place, factor),) = terms
-            self.all.append(lambda numbers, *_: constant + factor * numbers[place])
+            self.steps.append(lambda numbers, *_: constant + factor * numbers[place])
         else:
-            self.all.append(lambda numbers, *_: constant + sum(factor * numbers[place] for place, factor in terms))
-        return len(self.all) - 1
+            self.steps.append(lambda numbers, *_: constant + sum(factor * numbers[place] for place, factor in terms))
+        return len(self.steps) - 1

@@ -18,7 +18,7 @@ from graphql import (
 from graphql.utilities import coerce_input_value, validate_input_value
 from strawberry.types.arguments import convert_arguments
 
-from wattgate.errors import BadInput, Path, Problem
+from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.schema import Schema
 
@@ -56,9 +56,9 @@ class ArgumentBinder:
         known: dict[str, Any] = {}
         for name, argument in self._field.args.items():
             if name in raw.values:
-                known[name] = _checked(raw.values[name], argument.type, (name,), problems)
+                known[name] = _validate_and_prune(raw.values[name], argument.type, (name,), problems)
             elif is_required_argument(argument):
-                problems.append(Problem((name,), "is missing", missing=True))
+                problems.append(Problem((name,), "is missing", is_missing=True))
         if problems:
             raise BadInput("the request is not complete and correct", problems=problems)
         coerced = {
@@ -74,11 +74,11 @@ class ArgumentBinder:
         )
 
 
-def _checked(value: Any, type_: GraphQLInputType, path: Path, problems: list[Problem]) -> Any:
+def _validate_and_prune(value: Any, type_: GraphQLInputType, path: ProblemPath, problems: list[Problem]) -> Any:
     """The value without what its type does not know; what GraphQL finds wrong with it goes to the problems."""
-    lacking: list[Path] = []
-    pruned = _pruned(value, type_, (), lacking)
-    problems.extend(Problem((*path, *member), "is missing", missing=True) for member in lacking)
+    lacking: list[ProblemPath] = []
+    pruned = _prune_unknown(value, type_, (), lacking)
+    problems.extend(Problem((*path, *member), "is missing", is_missing=True) for member in lacking)
     incomplete = {member[:-1] for member in lacking}
 
     def tell(error: GraphQLError, at: list[str | int]) -> None:
@@ -89,19 +89,19 @@ def _checked(value: Any, type_: GraphQLInputType, path: Path, problems: list[Pro
     return pruned
 
 
-def _pruned(value: Any, wanted: GraphQLInputType, path: Path, lacking: list[Path]) -> Any:
+def _prune_unknown(value: Any, wanted: GraphQLInputType, path: ProblemPath, missing: list[ProblemPath]) -> Any:
     """The value without members that its input object types do not have; required ones it lacks are listed."""
     type_ = get_nullable_type(wanted)
     if isinstance(type_, GraphQLList) and isinstance(value, list):
-        return [_pruned(item, type_.of_type, (*path, index), lacking) for index, item in enumerate(value)]
+        return [_prune_unknown(item, type_.of_type, (*path, index), missing) for index, item in enumerate(value)]
     if isinstance(type_, GraphQLInputObjectType) and isinstance(value, dict):
-        lacking.extend(
+        missing.extend(
             (*path, name)
             for name, field in type_.fields.items()
             if name not in value and is_required_input_field(field)
         )
         return {
-            name: _pruned(value[name], field.type, (*path, name), lacking)
+            name: _prune_unknown(value[name], field.type, (*path, name), missing)
             for name, field in type_.fields.items()
             if name in value
         }

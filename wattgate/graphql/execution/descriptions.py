@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-GLOSSARY: Mapping[str, str] = MappingProxyType(
+FIELD_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "accountId": "The account.",
         "active": "Whether it is in use.",
@@ -199,7 +199,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
     }
 )
 
-VALUES: Mapping[str, str] = MappingProxyType(
+ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
     {
         "Period.PT1M": "A minute.",
         "Period.PT30M": "Half an hour.",
@@ -306,6 +306,6 @@ VALUES: Mapping[str, str] = MappingProxyType(
 """What the values of enums mean, by type and value."""
 
 
-def described(name: str, own: str | None) -> str | None:
+def description_for(name: str, own_description: str | None) -> str | None:
     """The description of a field or argument: its own, or the glossary's for its name."""
-    return own or GLOSSARY.get(name)
+    return own_description or FIELD_DESCRIPTIONS.get(name)

@@ -54,7 +54,7 @@ class DocumentLimits:
     """Of the document; whether they can be merged is looked at pair by pair where they are spread in one place."""
 
 
-class Size(NamedTuple):
+class DefinitionSize(NamedTuple):
     """The size of an operation or fragment, with its fragments expanded. `repeats` is that of its own text."""
 
     depth: int = 0
@@ -65,14 +65,14 @@ class Size(NamedTuple):
     repeats: int = 0
 
 
-class Measured(NamedTuple):
+class DocumentSize(NamedTuple):
     """The sizes of a document's operations and fragments, and how many selections were looked at to know them."""
 
-    sizes: list[tuple[ExecutableDefinitionNode, Size]]
+    sizes: list[tuple[ExecutableDefinitionNode, DefinitionSize]]
     visited: int
 
 
-_NOUNS = {
+_LIMIT_NOUNS = {
     "depth": "levels",
     "fields": "fields",
     "aliases": "aliases",
@@ -80,26 +80,26 @@ _NOUNS = {
     "root_fields": "fields at its root",
     "repeats": "fields of one name in one place",
 }
-_LARGE = 1_000_000
+_MAX_EXACT_COUNT = 1_000_000
 """From where on a count is not told to the digit: that of a bomb has hundreds of them."""
 
 
-def parse(text: str, limits: DocumentLimits) -> DocumentNode:
+def parse_document(text: str, limits: DocumentLimits) -> DocumentNode:
     """The document of a text. GraphQLError where it is no GraphQL, or longer or deeper than is taken."""
     if len(text) > limits.characters:
         raise GraphQLError(f"the document has {len(text):,} characters, and at most {limits.characters:,} are taken")
     return parse_text(text, max_lexical_tokens=limits.tokens, max_comments=limits.tokens)
 
 
-def refusal(document: DocumentNode, limits: DocumentLimits) -> GraphQLError | None:
+def limit_error(document: DocumentNode, limits: DocumentLimits) -> GraphQLError | None:
     """Why a document is not taken; None where it is. Circular and unknown fragments are for validation to tell."""
-    for definition, size in measured(document).sizes:
-        for name, noun in _NOUNS.items():
+    for definition, size in measure_document(document).sizes:
+        for name, noun in _LIMIT_NOUNS.items():
             count, most = getattr(size, name), getattr(limits, name)
             if count > most and not (name == "root_fields" and isinstance(definition, FragmentDefinitionNode)):
-                told = f"{count:,}" if count < _LARGE else "more than a million"
+                told = f"{count:,}" if count < _MAX_EXACT_COUNT else "more than a million"
                 return GraphQLError(
-                    f"{_called(definition)} has {told} {noun}, and at most {most:,} are taken", definition
+                    f"{_definition_label(definition)} has {told} {noun}, and at most {most:,} are taken", definition
                 )
     fragments = sum(isinstance(one, FragmentDefinitionNode) for one in document.definitions)
     if fragments > limits.fragments:
@@ -107,19 +107,19 @@ def refusal(document: DocumentNode, limits: DocumentLimits) -> GraphQLError | No
     return None
 
 
-def measured(document: DocumentNode) -> Measured:
+def measure_document(document: DocumentNode) -> DocumentSize:
     """The sizes of all operations and fragments of a document. A spread that closes a circle adds nothing."""
     definitions = [one for one in document.definitions if isinstance(one, ExecutableDefinitionNode)]
-    levels = {id(one): _levels(one.selection_set) for one in definitions}
+    levels = {id(one): _collect_levels(one.selection_set) for one in definitions}
     fragments = {one.name.value: one for one in definitions if isinstance(one, FragmentDefinitionNode)}
     spreads = {
         name: [spread for level in levels[id(one)] for spread in level.spreads] for name, one in fragments.items()
     }
-    known: dict[str, Size] = {}
-    for name in _children_first(spreads):
-        known[name] = _size(fragments[name], levels[id(fragments[name])], known)
-    sizes = [(one, _size(one, levels[id(one)], known)) for one in definitions]
-    return Measured(sizes, sum(level.visited for some in levels.values() for level in some))
+    known: dict[str, DefinitionSize] = {}
+    for name in _dependency_order(spreads):
+        known[name] = _definition_size(fragments[name], levels[id(fragments[name])], known)
+    sizes = [(one, _definition_size(one, levels[id(one)], known)) for one in definitions]
+    return DocumentSize(sizes, sum(level.visited for some in levels.values() for level in some))
 
 
 @dataclass(slots=True)
@@ -127,14 +127,14 @@ class _Level:
     """The fields at one place, those of inline fragments too; `below` are the numbers of the levels beneath them."""
 
     names: Counter[str] = field(default_factory=Counter)
-    below: list[int] = field(default_factory=list)
+    child_levels: list[int] = field(default_factory=list)
     spreads: list[str] = field(default_factory=list)
     aliases: int = 0
     directives: int = 0
     visited: int = 0
 
 
-def _levels(root: SelectionSetNode) -> list[_Level]:
+def _collect_levels(root: SelectionSetNode) -> list[_Level]:
     """The levels of a definition, without its fragments. Each stands before those beneath it."""
     levels = [_Level()]
     pending = [(root, levels[0])]
@@ -151,21 +151,23 @@ def _levels(root: SelectionSetNode) -> list[_Level]:
                 level.aliases += selection.alias is not None
                 level.names[(selection.alias or selection.name).value] += 1
                 if selection.selection_set:
-                    level.below.append(len(levels))
+                    level.child_levels.append(len(levels))
                     levels.append(_Level())
                     pending.append((selection.selection_set, levels[-1]))
     return levels
 
 
-def _size(definition: ExecutableDefinitionNode, levels: list[_Level], known: Mapping[str, Size]) -> Size:
+def _definition_size(
+    definition: ExecutableDefinitionNode, levels: list[_Level], known: Mapping[str, DefinitionSize]
+) -> DefinitionSize:
     """The size of a definition, by its levels and the sizes of the fragments that it spreads."""
-    sizes = [Size()] * len(levels)
+    sizes = [DefinitionSize()] * len(levels)
     for number in reversed(range(len(levels))):
         level = levels[number]
         here = level.names.total()
-        below = [sizes[one] for one in level.below]
+        below = [sizes[one] for one in level.child_levels]
         spread = [known[name] for name in level.spreads if name in known]
-        sizes[number] = Size(
+        sizes[number] = DefinitionSize(
             depth=max([min(here, 1), *(1 + one.depth for one in below), *(one.depth for one in spread)]),
             fields=here + sum(one.fields for one in (*below, *spread)),
             aliases=level.aliases + sum(one.aliases for one in (*below, *spread)),
@@ -178,7 +180,7 @@ def _size(definition: ExecutableDefinitionNode, levels: list[_Level], known: Map
     return sizes[0]._replace(directives=sizes[0].directives + own)
 
 
-def _children_first(spreads: Mapping[str, Iterable[str]]) -> list[str]:
+def _dependency_order(spreads: Mapping[str, Iterable[str]]) -> list[str]:
     """The names of fragments, each after those that it spreads, but for spreads that close a circle."""
     order: list[str] = []
     begun: set[str] = set()
@@ -197,7 +199,7 @@ def _children_first(spreads: Mapping[str, Iterable[str]]) -> list[str]:
     return order
 
 
-def _called(definition: ExecutableDefinitionNode) -> str:
+def _definition_label(definition: ExecutableDefinitionNode) -> str:
     """What a definition is called where it is told of."""
     kind = "the fragment" if isinstance(definition, FragmentDefinitionNode) else "the operation"
     return f"{kind} {definition.name.value}" if definition.name else kind

@@ -21,18 +21,18 @@ from graphql import (
 )
 
 from wattgate.clock import Clock, utc_now
-from wattgate.graphql.cost.estimate import Cost, estimate
-from wattgate.graphql.execution.compiled.variables import Plain, plain_variables
-from wattgate.graphql.execution.document_limits import DocumentLimits, parse, refusal
+from wattgate.graphql.cost.estimate import OperationCost, estimate_cost
+from wattgate.graphql.execution.compiled.variables import PlainVariable, plain_variables
+from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
 from wattgate.graphql.execution.schema import Schema
 
-SHORT, MAX_SHORT = 4_096, 1_000
+SHORT_DOCUMENT_CHARACTERS, MAX_SHORT_DOCUMENTS = 4_096, 1_000
 """Up to how many characters a document is short, and how many of these are kept: the least recently used gives way."""
 
-MAX_LONG = 50
+MAX_LONG_DOCUMENTS = 50
 """How many longer documents are kept. One of 32 KB may hold a megabyte."""
 
-MAX_ERRORS = 20
+MAX_VALIDATION_ERRORS = 20
 """How many errors of a document are told."""
 
 
@@ -47,10 +47,10 @@ class Document:
     node: DocumentNode
     operation: OperationDefinitionNode
     name: str | None
-    conditions: tuple[str, ...]
-    cost: Cost
-    variables: tuple[Plain, ...] | None = None
-    uses: int = 0
+    condition_variables: tuple[str, ...]
+    cost: OperationCost
+    plain_variables: tuple[PlainVariable, ...] | None = None
+    use_count: int = 0
     plans: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     @property
@@ -58,7 +58,7 @@ class Document:
         return self.operation.operation
 
 
-class Invalid(Exception):
+class InvalidRequest(Exception):
     """A request is wrong before anything is executed; the errors say how."""
 
     def __init__(self, errors: Sequence[GraphQLError]) -> None:
@@ -66,63 +66,67 @@ class Invalid(Exception):
         self.errors = list(errors)
 
 
-class Documents:
+class DocumentCache:
     """Reads texts within their limits. Those that are wrong are remembered too."""
 
     def __init__(self, schema: Schema, limits: DocumentLimits, clock: Clock = utc_now) -> None:
         self._schema = schema
         self._clock = clock
         self._limits = limits
-        self._short = lru_cache(MAX_SHORT)(self._read)
-        self._long = lru_cache(MAX_LONG)(self._read)
+        self._get_short = lru_cache(MAX_SHORT_DOCUMENTS)(self._parse_and_validate)
+        self._get_long = lru_cache(MAX_LONG_DOCUMENTS)(self._parse_and_validate)
 
-    def find(self, text: str, name: str | None = None) -> Document:
+    def get(self, text: str, name: str | None = None) -> Document:
         """The operation of a text, by its name where it has several. Invalid where there is none, or it is wrong."""
-        if len(text) <= SHORT:
-            found = self._short(text, name)
+        if len(text) <= SHORT_DOCUMENT_CHARACTERS:
+            found = self._get_short(text, name)
         elif len(text) <= self._limits.characters:
-            found = self._long(text, name)
+            found = self._get_long(text, name)
         else:
-            found = self._read(text, name)
+            found = self._parse_and_validate(text, name)
         if isinstance(found, Document):
             return found
-        raise Invalid(found)
+        raise InvalidRequest(found)
 
-    def _read(self, text: str, name: str | None) -> Document | list[GraphQLError]:
+    def _parse_and_validate(self, text: str, name: str | None) -> Document | list[GraphQLError]:
         try:
-            node = parse(text, self._limits)
+            node = parse_document(text, self._limits)
         except GraphQLError as error:
             return [error]
-        too_much = refusal(node, self._limits)
+        too_much = limit_error(node, self._limits)
         if too_much is not None:
             return [too_much]
         graphql = self._schema._schema
-        rules = (*specified_rules, NoSchemaIntrospectionCustomRule) if self._schema.hides else specified_rules
-        errors = validate(graphql, node, rules, MAX_ERRORS, hide_suggestions=self._schema.hides)
+        rules = (
+            (*specified_rules, NoSchemaIntrospectionCustomRule) if self._schema.hides_introspection else specified_rules
+        )
+        errors = validate(
+            graphql, node, rules, MAX_VALIDATION_ERRORS, hide_suggestions=self._schema.hides_introspection
+        )
         if errors:
             return errors
         operation = get_operation_ast(node, name)
         if operation is None:
-            return [_no_operation(name)]
-        found = _Conditions()
+            return [_missing_operation_error(name)]
+        found = _ConditionVariables()
         visit(node, found)
         return Document(
             node,
             operation,
             name,
             tuple(sorted(found.names)),
-            estimate(graphql, node, operation, self._clock),
+            estimate_cost(graphql, node, operation, self._clock),
             plain_variables(graphql, operation),
         )
 
 
-def _no_operation(name: str | None) -> GraphQLError:
+def _missing_operation_error(name: str | None) -> GraphQLError:
     if name is None:
         return GraphQLError("a document of several operations needs an operationName")
     return GraphQLError(f"the document has no operation {name}")
 
 
-class _Conditions(Visitor):
+class _ConditionVariables(Visitor):
     """Gathers the variables that directives name: what is selected depends on them."""
 
     def __init__(self) -> None:

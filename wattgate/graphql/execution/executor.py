@@ -4,13 +4,13 @@ from typing import Any
 
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-from wattgate.db.wire_column import Column
+from wattgate.db.wire_column import WireColumn
 
 
 class Executor(StrawberryGraphQLCoreExecutionContext):
     """Takes columns as they are: completing a month of half hours item by item costs more than reading it."""
 
     def complete_list_value(self, return_type: Any, details: Any, info: Any, path: Any, result: Any, at: Any) -> Any:
-        if isinstance(result, Column):
+        if isinstance(result, WireColumn):
             return result
         return super().complete_list_value(return_type, details, info, path, result, at)

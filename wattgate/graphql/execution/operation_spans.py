@@ -5,16 +5,16 @@ from typing import Any
 
 from graphql import OperationDefinitionNode
 
-from wattgate.tracer import Spans
+from wattgate.tracer import Tracer
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 """Characters of a client's name of its operation that are told."""
 
 
-def served(spans: Spans, operation: OperationDefinitionNode) -> AbstractContextManager[Any]:
+def operation_span(tracer: Tracer, operation: OperationDefinitionNode) -> AbstractContextManager[Any]:
     """The span of an operation: its kind, and how the client calls it, which no name of a span may depend on."""
     kind = operation.operation.value
     told = {"graphql.operation.type": kind}
     if operation.name is not None:
-        told["graphql.operation.name"] = operation.name.value[:LONGEST_NAME]
-    return spans.served(kind, told)
+        told["graphql.operation.name"] = operation.name.value[:MAX_NAME_LENGTH]
+    return tracer.request_span(kind, told)

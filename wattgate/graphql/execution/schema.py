@@ -10,19 +10,19 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
 from wattgate.errors import BadInput, GatewayError, Internal
-from wattgate.graphql.core.fields import field_of
-from wattgate.graphql.core.operation import Kind, Operation
+from wattgate.graphql.core.fields import build_root_field
+from wattgate.graphql.core.operation import Operation, OperationKind
 from wattgate.graphql.core.scalars import SCALARS
-from wattgate.graphql.execution.descriptions import VALUES, described
+from wattgate.graphql.execution.descriptions import ENUM_VALUE_DESCRIPTIONS, description_for
 from wattgate.graphql.execution.executor import Executor
-from wattgate.request_context import refused
+from wattgate.request_context import log_access_error
 
 log = logging.getLogger(__name__)
 
-MAX_TOLD = 50
+MAX_REPORTED_ERRORS = 50
 """How many errors of an operation are told."""
 
-ROOTS = {
+ROOT_DESCRIPTIONS = {
     "Query": "Everything that can be asked.",
     "Mutation": "Everything that can be changed.",
     "Subscription": "Everything that can be watched live.",
@@ -33,14 +33,14 @@ class Schema(strawberry.Schema):
     """Strawberry's schema. `hides` says that it is not to be found out: by introspection, or by names that errors
     suggest."""
 
-    hides = False
+    hides_introspection = False
 
 
-def tell(error: GraphQLError) -> None:
+def normalize_error(error: GraphQLError) -> None:
     """Put the error contract on a GraphQL error; a fault of ours loses its message and goes to the log."""
     original = error.original_error
     if isinstance(original, GatewayError):
-        refused(original)
+        log_access_error(original)
         return  # graphql-core has copied its extensions already
     refuses = isinstance(original, ValueError) and error.path is None  # a scalar does, before anything runs
     if original is None or isinstance(original, GraphQLError) or refuses:
@@ -51,51 +51,51 @@ def tell(error: GraphQLError) -> None:
     error.message, error.extensions = masked.message, masked.extensions
 
 
-def tell_all(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
+def normalize_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
     """Errors with the error contract on them: the first MAX_TOLD, and how many more there are."""
-    told = list(errors[:MAX_TOLD])
+    told = list(errors[:MAX_REPORTED_ERRORS])
     for error in told:
-        tell(error)
-    if len(errors) > MAX_TOLD:
-        more = GraphQLError(f"{len(errors) - MAX_TOLD:,} more errors are not told")
-        tell(more)
+        normalize_error(error)
+    if len(errors) > MAX_REPORTED_ERRORS:
+        more = GraphQLError(f"{len(errors) - MAX_REPORTED_ERRORS:,} more errors are not told")
+        normalize_error(more)
         told.append(more)
     return told
 
 
 @cache
-def build(operations: tuple[Operation, ...], *, hides: bool = False) -> Schema:
+def build_schema(operations: tuple[Operation, ...], *, hides_introspection: bool = False) -> Schema:
     """The schema whose root fields are these operations. It is made once: gateways of a process share it."""
-    roots: dict[Kind, list[Operation]] = {kind: [] for kind in Kind}
+    roots: dict[OperationKind, list[Operation]] = {kind: [] for kind in OperationKind}
     for operation in operations:
         roots[operation.kind].append(operation)
     schema = Schema(
-        query=_root(Kind.QUERY, roots[Kind.QUERY]),
-        mutation=_root(Kind.MUTATION, roots[Kind.MUTATION]),
-        subscription=_root(Kind.SUBSCRIPTION, roots[Kind.SUBSCRIPTION]),
+        query=_build_root_type(OperationKind.QUERY, roots[OperationKind.QUERY]),
+        mutation=_build_root_type(OperationKind.MUTATION, roots[OperationKind.MUTATION]),
+        subscription=_build_root_type(OperationKind.SUBSCRIPTION, roots[OperationKind.SUBSCRIPTION]),
         config=StrawberryConfig(scalar_map=dict(SCALARS)),
         execution_context_class=Executor,
     )
-    schema.hides = hides
-    _describe(schema)
+    schema.hides_introspection = hides_introspection
+    _add_descriptions(schema)
     return schema
 
 
-def _describe(schema: Schema) -> None:
+def _add_descriptions(schema: Schema) -> None:
     """Give every field and argument without a description of its own the glossary's."""
     for type_ in schema._schema.type_map.values():
-        if type_.name in ROOTS:
-            type_.description = ROOTS[type_.name]
+        if type_.name in ROOT_DESCRIPTIONS:
+            type_.description = ROOT_DESCRIPTIONS[type_.name]
         if isinstance(type_, GraphQLEnumType):
             for value_name, value in type_.values.items():
-                value.description = value.description or VALUES.get(f"{type_.name}.{value_name}")
+                value.description = value.description or ENUM_VALUE_DESCRIPTIONS.get(f"{type_.name}.{value_name}")
         if type_.name.startswith("__") or not isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
             continue
         for name, field in type_.fields.items():
-            field.description = described(name, field.description)
+            field.description = description_for(name, field.description)
             for argument_name, argument in getattr(field, "args", {}).items():
-                argument.description = described(argument_name, argument.description)
+                argument.description = description_for(argument_name, argument.description)
 
 
-def _root(kind: Kind, operations: Sequence[Operation]) -> type:
-    return create_type(kind.value, [field_of(operation) for operation in operations])
+def _build_root_type(kind: OperationKind, operations: Sequence[Operation]) -> type:
+    return create_type(kind.value, [build_root_field(operation) for operation in operations])

@@ -10,31 +10,31 @@ from sqlmodel import col
 
 from wattgate.db.models import TrustedDocument
 from wattgate.db.rows import Rows
-from wattgate.db.ttl_cache import Lately
+from wattgate.db.ttl_cache import TtlCache
 from wattgate.graphql.core.runner import Runner
 from wattgate.principal import Permission, Principal, Role
 from wattgate.realtime.apq_store import digest_of, is_digest
 
-AGE_SECONDS = 60.0
+MAX_CACHE_AGE_SECONDS = 60.0
 """For how long a document that is registered no more may still be found."""
 
-MOST = 5_000
-LARGEST = 16 * 2**20
+MAX_CACHED_DOCUMENTS = 5_000
+MAX_CACHED_CHARACTERS = 16 * 2**20
 """How many documents a process keeps, and their characters."""
 
 _PREFIX = "sha256:"
-_CUSTOM = re.compile(r"(x-[A-Za-z0-9._~-]{1,32}:)?[A-Za-z0-9._~-]{1,200}")
+_CUSTOM_ID = re.compile(r"(x-[A-Za-z0-9._~-]{1,32}:)?[A-Za-z0-9._~-]{1,200}")
 
 
-def stored_id(document_id: str) -> str | None:
+def normalize_document_id(document_id: str) -> str | None:
     """The id under which a document is stored that a client names so; None where there can be no such id."""
     if document_id.startswith(_PREFIX):
         digits = document_id.removeprefix(_PREFIX)
         return digits if is_digest(digits) else None
-    return document_id if _CUSTOM.fullmatch(document_id) else None
+    return document_id if _CUSTOM_ID.fullmatch(document_id) else None
 
 
-class StoredDocuments:
+class TrustedDocumentStore:
     """The registered documents of all applications. Those that were asked for within a minute are at hand.
 
     An id means the same text for ever, so that what is at hand may be wrong in one way alone: it was removed since.
@@ -42,32 +42,39 @@ class StoredDocuments:
     """
 
     def __init__(
-        self, runner: Runner, *, most: int = MOST, largest: int = LARGEST, seconds: float = AGE_SECONDS
+        self,
+        runner: Runner,
+        *,
+        max_documents: int = MAX_CACHED_DOCUMENTS,
+        max_characters: int = MAX_CACHED_CHARACTERS,
+        max_age_seconds: float = MAX_CACHE_AGE_SECONDS,
     ) -> None:
         self._runner = runner
-        self._found = Lately[tuple[str, str], str](most=most, heaviest=largest, weigh=len, seconds=seconds)
+        self._cache = TtlCache[tuple[str, str], str](
+            max_entries=max_documents, max_weight=max_characters, weigh=len, ttl_seconds=max_age_seconds
+        )
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._cache)
 
-    async def text(self, application_id: str, document_id: str) -> str | None:
+    async def get_text(self, application_id: str, document_id: str) -> str | None:
         """The text that an application has registered under an id; None where there is none."""
-        stored = stored_id(document_id)
+        stored = normalize_document_id(document_id)
         if stored is None:
             return None
         key = application_id, stored
-        text = self._found.get(key)
+        text = self._cache.get(key)
         if text is None:
-            text = await self._look_up(*key)
+            text = await self._load_text(*key)
             if text is not None:
-                self._found.put(key, text)
+                self._cache.put(key, text)
         return text
 
-    async def holds(self, application_id: str, text: str) -> bool:
+    async def has_text(self, application_id: str, text: str) -> bool:
         """Whether an application has registered this text."""
-        return await self.text(application_id, digest_of(text)) == text
+        return await self.get_text(application_id, digest_of(text)) == text
 
-    async def _look_up(self, application_id: str, stored: str) -> str | None:
+    async def _load_text(self, application_id: str, stored: str) -> str | None:
         async def look(rows: Rows) -> TrustedDocument | None:
             return await rows.first(TrustedDocument, col(TrustedDocument.document_id) == stored)
 

@@ -4,30 +4,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wattgate.db.readings.recording import Readings
-from wattgate.energy.arrays import Floats, Integers, firsts
-from wattgate.energy.storage_limits import Limits
-from wattgate.graphql.core.operation import Call, Kind, operation
-from wattgate.graphql.resolvers.recording import TWICE
-from wattgate.graphql.services.reading_targets import Target, Targets, UnknownTarget, store
+from wattgate.db.readings.recording import ReadingColumns
+from wattgate.energy.arrays import FloatArray, IntArray, is_group_start
+from wattgate.energy.storage_limits import StorageLimits
+from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.resolvers.recording import CONFLICTING_DUPLICATE
+from wattgate.graphql.services.reading_targets import ReadingTarget, ReadingTargets, UnknownTarget, store_readings
 from wattgate.principal import Permission
 
-Series = tuple[str, str | None]
+SeriesKey = tuple[str, str | None]
 """A resource, and the name of its field, or None for its first."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingArrays:
+class BulkReadingBatch:
     """Readings of some series in columns: `place` is that of a reading's series among `series`.
 
     `at` is in ms since 1970, `value` the nearest double, `quality` a code (`storage.QUALITY_CODES`).
     """
 
-    series: list[Series]
-    place: Integers
-    at: Integers
-    value: Floats
-    quality: Integers
+    series: list[SeriesKey]
+    series_index: IntArray
+    at: IntArray
+    value: FloatArray
+    quality: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,38 +38,38 @@ class RecordedArrays:
     refused: list[tuple[int, str]]
 
 
-@operation(Kind.MUTATION, returns=RecordedArrays, needs=Permission.READINGS_WRITE)
-async def record_reading_arrays(call: Call, *, batch: ReadingArrays) -> RecordedArrays:
+@operation(OperationKind.MUTATION, returns=RecordedArrays, needs=Permission.READINGS_WRITE)
+async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:
     """Store readings as `record_reading_columns` does; it is the caller who bounds their number."""
-    targets = await Targets.of(call, {resource_id for resource_id, _ in batch.series})
-    taking = _Taking(targets, batch)
-    readings = taking.readings()
-    await store(call, targets, readings)
+    targets = await ReadingTargets.load(call, {resource_id for resource_id, _ in batch.series})
+    taking = _BatchValidator(targets, batch)
+    readings = taking.build_readings()
+    await store_readings(call, targets, readings)
     return RecordedArrays(len(readings.at), taking.refused)
 
 
-class _Taking:
+class _BatchValidator:
     """A batch on its way through the checks: what is still to be stored, by its index, and what is refused."""
 
-    def __init__(self, targets: Targets, batch: ReadingArrays) -> None:
+    def __init__(self, targets: ReadingTargets, batch: BulkReadingBatch) -> None:
         self.refused: list[tuple[int, str]] = []
         self._targets = targets
         self._batch = batch
-        self._known: list[Target] = []
-        self._place = self._of_known()
+        self._known_targets: list[ReadingTarget] = []
+        self._target_index = self._resolve_targets()
 
-    def readings(self) -> Readings:
+    def build_readings(self) -> ReadingColumns:
         """What is to be stored."""
-        index, value = self._allowed(np.flatnonzero(self._place >= 0))
-        keys = [(one.number, one.field.index, one.field.hourly) for one in self._known]
+        index, value = self._validate_values(np.flatnonzero(self._target_index >= 0))
+        keys = [(one.number, one.field.index, one.field.has_hourly_rollup) for one in self._known_targets]
         number, field, hourly = np.array(keys, dtype=np.int64).reshape(-1, 3).T
-        place = self._place[index]
+        place = self._target_index[index]
         columns = (number[place], field[place], self._batch.at[index], value, self._batch.quality[index], hourly[place])
-        chosen, twice = _in_order(*columns[:5])
-        self.refused += [(int(one), TWICE) for one in index[twice]]
-        return Readings(*(column[chosen] for column in columns))
+        chosen, twice = _sort_and_deduplicate(*columns[:5])
+        self.refused += [(int(one), CONFLICTING_DUPLICATE) for one in index[twice]]
+        return ReadingColumns(*(column[chosen] for column in columns))
 
-    def _of_known(self) -> Integers:
+    def _resolve_targets(self) -> IntArray:
         """The place of each reading's target among the known ones, -1 where there is none."""
         of_series = np.full(len(self._batch.series), -1, dtype=np.int64)
         reasons: dict[int, str] = {}
@@ -79,33 +79,35 @@ class _Taking:
             except UnknownTarget as unknown:
                 reasons[place] = str(unknown)
             else:
-                of_series[place] = len(self._known)
-                self._known.append(target)
-        found = of_series[self._batch.place]
-        self.refused += [(int(one), reasons[int(self._batch.place[one])]) for one in np.flatnonzero(found < 0)]
+                of_series[place] = len(self._known_targets)
+                self._known_targets.append(target)
+        found = of_series[self._batch.series_index]
+        self.refused += [(int(one), reasons[int(self._batch.series_index[one])]) for one in np.flatnonzero(found < 0)]
         return found
 
-    def _allowed(self, index: Integers) -> tuple[Integers, Integers]:
+    def _validate_values(self, index: IntArray) -> tuple[IntArray, IntArray]:
         """Which of these readings their fields and types allow, and the integers that are stored for them."""
-        batch, place = self._batch, self._place[index]
-        limits = Limits.of([one.field for one in self._known], [one.oldest for one in self._known])
-        scaled, good = limits.taken(place, batch.at[index], batch.value[index], self._targets.now_ms)
+        batch, place = self._batch, self._target_index[index]
+        limits = StorageLimits.from_fields(
+            [one.field for one in self._known_targets], [one.oldest_ms for one in self._known_targets]
+        )
+        scaled, good = limits.encode(place, batch.at[index], batch.value[index], self._targets.now_ms)
         for one in index[~good]:
-            target = self._known[self._place[one]]
-            reason = target.reason(int(batch.at[one]), float(batch.value[one]), self._targets.now_ms)
+            target = self._known_targets[self._target_index[one]]
+            reason = target.rejection_reason(int(batch.at[one]), float(batch.value[one]), self._targets.now_ms)
             self.refused.append((int(one), reason))
         return index[good], scaled[good]
 
 
-def _in_order(
-    number: Integers, field: Integers, at: Integers, value: Integers, quality: Integers
-) -> tuple[Integers, Integers]:
+def _sort_and_deduplicate(
+    number: IntArray, field: IntArray, at: IntArray, value: IntArray, quality: IntArray
+) -> tuple[IntArray, IntArray]:
     """The places of readings in the order of their key, and of those that contradict an earlier one of the same key.
 
     One that repeats an earlier one stands in neither.
     """
     order = np.lexsort((at, field, number))  # stable: of the same key what was given first stands first
-    first = firsts(number[order], field[order], at[order])
+    first = is_group_start(number[order], field[order], at[order])
     kept = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
     other = (value[order] != value[kept]) | (quality[order] != quality[kept])
     return order[first], order[other]

@@ -4,23 +4,23 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.queries.content import dotted, in_language
+from wattgate.db.queries.content import in_language, parse_version
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.inputs import check_references
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
-from wattgate.graphql.core.owner import owner_of
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.types import content as types
-from wattgate.principal import Permission, Scheme
+from wattgate.principal import AuthScheme, Permission
 
-DEMAND_FLEXIBILITY = "dfs"
+DFS_REFERENCE = "dfs"
 """The reference of the demand flexibility service's terms and conditions."""
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=list[types.Faq],
     needs=Permission.CONTENT_READ,
-    rest=Rest("GET", "/faq", scheme=Scheme.BASIC),
+    rest=RestRoute("GET", "/faq", scheme=AuthScheme.BASIC),
 )
 async def faqs(
     call: Call, *, reference: str | None = None, country: str | None = None, version: str | None = None
@@ -36,23 +36,23 @@ async def faqs(
         order_by=[models.Faq.created_at],
     )
     if version is not None:
-        asked = dotted(version)
-        found = [one for one in found if asked is not None and (dotted(one.minimum_version) or ()) <= asked]
-    return sorted(found, key=lambda one: dotted(one.version) or (), reverse=True)
+        asked = parse_version(version)
+        found = [one for one in found if asked is not None and (parse_version(one.minimum_version) or ()) <= asked]
+    return sorted(found, key=lambda one: parse_version(one.version) or (), reverse=True)
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.Faq,
     needs=Permission.CONTENT_WRITE,
-    rest=Rest("POST", "/faq"),
+    rest=RestRoute("POST", "/faq"),
 )
 async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
     """Add a set of frequently asked questions to the application."""
     problems = [
         Problem(("input", place), f"{version} is not a dotted numeric version")
         for place, version in (("version", input.version), ("minimumVersion", input.minimum_version))
-        if dotted(version) is None
+        if parse_version(version) is None
     ]
     if problems:
         raise BadInput("a version is dotted numbers, such as 1.2.0", problems=problems)
@@ -70,10 +70,10 @@ async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=list[types.LanguageContent],
     needs=Permission.CONTENT_READ,
-    rest=Rest("GET", "/languagecontent"),
+    rest=RestRoute("GET", "/languagecontent"),
 )
 async def language_contents(
     call: Call, *, content_id: strawberry.ID | None = None, culture_code: str | None = None
@@ -83,49 +83,51 @@ async def language_contents(
     found = await call.rows.all(models.LanguageContent, *wanted, order_by=[models.LanguageContent.created_at])
     if culture_code is None:
         return found
-    contents = await call.rows.many(models.Content, {one.content_id for one in found})
+    contents = await call.rows.get_many(models.Content, {one.content_id for one in found})
     nearest = await in_language(call.rows, list(contents.values()), culture_code=culture_code)
     return [one for one in nearest if one is not None]
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=list[types.TermsConditions],
     needs=Permission.CONTENT_READ,
-    rest=Rest("GET", "/termsconditions/current"),
+    rest=RestRoute("GET", "/termsconditions/current"),
 )
 async def current_terms_conditions(call: Call, *, reference: str | None = None) -> list[models.TermsConditions]:
     """The terms and conditions in force: of each reference the newest version that has begun."""
-    return await _in_force(call, reference)
+    return await _terms_in_force(call, reference)
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=list[types.TermsConditions],
     needs=Permission.CONTENT_READ,
-    rest=Rest("GET", "/dfs/termsconditions"),
+    rest=RestRoute("GET", "/dfs/termsconditions"),
 )
 async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     """The terms and conditions of the demand flexibility service that are in force."""
-    return await _in_force(call, DEMAND_FLEXIBILITY)
+    return await _terms_in_force(call, DFS_REFERENCE)
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.TermsConditionsUser,
     needs=Permission.RESPONSE_WRITE,
-    rest=Rest("POST", "/termsconditionsuser"),
+    rest=RestRoute("POST", "/termsconditionsuser"),
 )
 async def add_terms_conditions_user(call: Call, *, input: types.NewTermsConditionsUser) -> models.TermsConditionsUser:
     """Keep the user's answer to terms and conditions."""
     await check_references(call, models.TermsConditionsUser, {"tc_id": input.tc_id})
     data = {"dataAccess": {"valid": input.data.data_access.valid}}
     return await call.rows.add(
-        models.TermsConditionsUser(user_id=owner_of(call), tc_id=input.tc_id, data=data, reference=input.reference)
+        models.TermsConditionsUser(
+            user_id=require_user_id(call), tc_id=input.tc_id, data=data, reference=input.reference
+        )
     )
 
 
-async def _in_force(call: Call, reference: str | None) -> list[models.TermsConditions]:
+async def _terms_in_force(call: Call, reference: str | None) -> list[models.TermsConditions]:
     found = await call.rows.all(
         models.TermsConditions,
         col(models.TermsConditions.active).is_(True),

@@ -11,27 +11,32 @@ from sqlmodel import col
 from wattgate.db.models import Delivery
 from wattgate.delivery.channels.channel import Outcome
 from wattgate.enums import DeliveryKind, DeliveryState
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services import notifications, outbox
 from wattgate.principal import Permission
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueDeliveries:
     """The applications for which something is to leave now, or else when the next thing is; None for never."""
 
     applications: list[str]
     next_at: datetime | None
 
 
-@operation(Kind.QUERY, returns=Due, needs=Permission.SYSTEM)
-async def due_deliveries(call: Call, *, kinds: Collection[DeliveryKind]) -> Due:
+@operation(OperationKind.QUERY, returns=DueDeliveries, needs=Permission.SYSTEM)
+async def due_deliveries(call: Call, *, kinds: Collection[DeliveryKind]) -> DueDeliveries:
     """For whom something of these kinds is to leave, or when."""
-    applications = await call.rows.applications_with(Delivery, *_free(kinds), _instant() <= call.rows.now)
-    return Due(applications, None if applications else await call.rows.soonest(Delivery, _instant(), *_free(kinds)))
+    applications = await call.rows.application_ids_with(
+        Delivery, *_is_claimable(kinds), _available_at() <= call.rows.now
+    )
+    return DueDeliveries(
+        applications,
+        None if applications else await call.rows.earliest(Delivery, _available_at(), *_is_claimable(kinds)),
+    )
 
 
-@operation(Kind.MUTATION, returns=list[Delivery], needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=list[Delivery], needs=Permission.SYSTEM)
 async def claim_deliveries(
     call: Call, *, kinds: Collection[DeliveryKind], worker: str, limit: int, lease: float
 ) -> list[Delivery]:
@@ -41,8 +46,8 @@ async def claim_deliveries(
     """
     return await call.rows.claim(
         Delivery,
-        *_free(kinds),
-        _instant() <= call.rows.now,
+        *_is_claimable(kinds),
+        _available_at() <= call.rows.now,
         order_by=[Delivery.due_at, Delivery.number],
         limit=limit,
         state=DeliveryState.LEASED,
@@ -52,12 +57,12 @@ async def claim_deliveries(
     )
 
 
-@operation(Kind.MUTATION, returns=int, needs=Permission.SYSTEM)
-async def give_back_delivery(call: Call, *, delivery_id: str, worker: str, attempt: int) -> int:
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def release_delivery(call: Call, *, delivery_id: str, worker: str, attempt: int) -> int:
     """Let others take a delivery that this worker was not able to try to an end; the attempt does not count."""
     return await call.rows.update(
         Delivery,
-        *outbox.held(delivery_id, worker, attempt),
+        *outbox.lease_conditions(delivery_id, worker, attempt),
         state=DeliveryState.WAITING,
         worker=None,
         leased_until=None,
@@ -65,22 +70,24 @@ async def give_back_delivery(call: Call, *, delivery_id: str, worker: str, attem
     )
 
 
-@operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)
-async def settle_notification(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def record_notification_outcome(
+    call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome
+) -> bool:
     """Keep what became of an attempt to deliver a notification; False where somebody else has taken it over."""
-    delivery = await outbox.settle(call, delivery_id, worker, attempt, outcome)
+    delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False
-    await notifications.step(call, delivery, outcome)
+    await notifications.record_notification_step(call, delivery, outcome)
     return True
 
 
-def _instant() -> ColumnElement[datetime]:
+def _available_at() -> ColumnElement[datetime]:
     """When a delivery may be taken: when it is due, or when the lease of whoever has it ends."""
     return case((col(Delivery.state) == DeliveryState.LEASED, col(Delivery.leased_until)), else_=col(Delivery.due_at))
 
 
-def _free(kinds: Collection[DeliveryKind]) -> tuple[ColumnElement[bool], ...]:
+def _is_claimable(kinds: Collection[DeliveryKind]) -> tuple[ColumnElement[bool], ...]:
     """That a delivery of these kinds is not at its end, and no other one has to leave before it."""
     other = aliased(Delivery)
     at_work = col(other.state) == DeliveryState.LEASED

@@ -3,36 +3,43 @@
 import strawberry
 
 from wattgate.db import models
-from wattgate.graphql.core.cost_weights import FRESHNESS, STATEMENTS, Size, count_of, per_item
-from wattgate.graphql.core.operation import Call, Kind, operation
-from wattgate.graphql.resolvers.live_readings import followed
+from wattgate.graphql.core.cost_weights import FRESHNESS_WEIGHT, STATEMENT_WEIGHT, ListSize, list_length, per_item
+from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.resolvers.live_readings import require_readable_resources
 from wattgate.graphql.types import freshness as types
 from wattgate.principal import Permission
-from wattgate.realtime.subscriptions.freshness import DeviceStatesView, FreshnessView, topics_of, topics_of_devices
-from wattgate.realtime.subscriptions.subscription_source import Watch
+from wattgate.realtime.subscriptions.freshness import (
+    DeviceStatesSnapshot,
+    ResourceFreshnessSnapshot,
+    topics_of_devices,
+    topics_of_resources,
+)
+from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 
 @operation(
-    Kind.SUBSCRIPTION,
+    OperationKind.SUBSCRIPTION,
     returns=list[types.ResourceFreshness],
     needs=Permission.READINGS_READ,
-    weight=per_item("resourceIds", weight=STATEMENTS, of_item=FRESHNESS, most=10_000),
-    sizes=[Size(count_of("resourceIds"))],
+    weight=per_item("resourceIds", weight=STATEMENT_WEIGHT, item_weight=FRESHNESS_WEIGHT, max_items=10_000),
+    sizes=[ListSize(list_length("resourceIds"))],
 )
-async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Watch:
+async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
     """How fresh these resources are, at once and whenever the state or cause of one has changed."""
-    resources = await followed(call, resource_ids)
-    return Watch(await topics_of(call.rows, resources), view=FreshnessView(resource_ids))
+    resources = await require_readable_resources(call, resource_ids)
+    return SubscriptionSource(
+        await topics_of_resources(call.rows, resources), snapshot=ResourceFreshnessSnapshot(resource_ids)
+    )
 
 
 @operation(
-    Kind.SUBSCRIPTION,
+    OperationKind.SUBSCRIPTION,
     returns=list[types.DeviceState],
     needs=Permission.DEVICE_READ,
-    weight=per_item("deviceIds", weight=STATEMENTS, of_item=FRESHNESS, most=10_000),
-    sizes=[Size(count_of("deviceIds"))],
+    weight=per_item("deviceIds", weight=STATEMENT_WEIGHT, item_weight=FRESHNESS_WEIGHT, max_items=10_000),
+    sizes=[ListSize(list_length("deviceIds"))],
 )
-async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> Watch:
+async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> SubscriptionSource:
     """How these devices are, at once and whenever one has changed: what it says of itself, or that it is silent."""
-    known = await call.rows.named(models.Device, device_ids)
-    return Watch(await topics_of_devices(call.rows, known), view=DeviceStatesView(device_ids))
+    known = await call.rows.require_many(models.Device, device_ids)
+    return SubscriptionSource(await topics_of_devices(call.rows, known), snapshot=DeviceStatesSnapshot(device_ids))

@@ -3,7 +3,7 @@
 from strawberry import UNSET
 
 from wattgate.db import models
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers import devices, users
 from wattgate.graphql.types import lookups as types
 from wattgate.graphql.types import resources as resource_types
@@ -11,7 +11,7 @@ from wattgate.graphql.types import users as user_types
 from wattgate.principal import Permission
 
 
-@operation(Kind.QUERY, returns=user_types.User, needs=Permission.USER_READ)
+@operation(OperationKind.QUERY, returns=user_types.User, needs=Permission.USER_READ)
 async def find_user(call: Call, *, by: types.UserKey) -> users.UserRecord:
     """The user with this id or username."""
     if by.user_id is not UNSET:
@@ -21,7 +21,7 @@ async def find_user(call: Call, *, by: types.UserKey) -> users.UserRecord:
     return by_name
 
 
-@operation(Kind.QUERY, returns=resource_types.Device, needs=Permission.DEVICE_READ)
+@operation(OperationKind.QUERY, returns=resource_types.Device, needs=Permission.DEVICE_READ)
 async def find_device(call: Call, *, by: types.DeviceKey) -> models.Device:
     """The device with this id or hardware id, or the one that sources a resource."""
     found: models.Device

@@ -14,16 +14,16 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries import devices as queries
 from wattgate.db.rows import Rows
-from wattgate.energy.meter_messages import Measured, MeterMessage
-from wattgate.energy.meter_points import hardware_key
-from wattgate.energy.storage_fields import AHEAD_MS, Field, Refused, field_named, fields_of
+from wattgate.energy.meter_messages import Measurement, MeterMessage
+from wattgate.energy.meter_points import normalize_hardware_id
+from wattgate.energy.storage_fields import MAX_AHEAD_MS, ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import BadInput
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers.recording import MAX_READINGS, record_readings
 from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
-from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeard
+from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat
 
 MAX_MESSAGES = 1_000
 
@@ -31,7 +31,7 @@ _FIRST_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class MessageRefusal:
     """Something of a display's that is not recorded, and why: the kind of fault, and what is special about this one."""
 
     hardware_id: str
@@ -44,15 +44,15 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class MeterMessagesResult:
     """How many readings of the messages are stored now, and what is not."""
 
     recorded: int
-    refusals: list[Refusal]
+    refusals: list[MessageRefusal]
 
 
-@operation(Kind.MUTATION, returns=Taken, needs=Permission.SYSTEM)
-async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage]) -> Taken:
+@operation(OperationKind.MUTATION, returns=MeterMessagesResult, needs=Permission.SYSTEM)
+async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage]) -> MeterMessagesResult:
     """Record what displays measure and say of themselves, at most 1,000 messages a call.
 
     A display is known by its hardware id, and feeds the resources of its sensors: each value goes to those of its
@@ -61,42 +61,42 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
     """
     if len(messages) > MAX_MESSAGES:
         raise BadInput(f"a call takes at most {MAX_MESSAGES:,} messages")
-    known = await _displays(call.rows, messages)
-    batch = _Batch(to_ms(call.rows.now))
+    known = await _load_displays(call.rows, messages)
+    batch = _MessageBatch(to_ms(call.rows.now))
     for message in messages:
-        batch.take(message, known.get(hardware_key(message.hardware_id)))
+        batch.add_message(message, known.get(normalize_hardware_id(message.hardware_id)))
     recorded = 0
-    for series in _calls(batch.series()):
+    for series in _split_into_calls(batch.to_series()):
         recorded += (await record_readings.resolver(call, series=series)).recorded
     for device_id, state in sorted(batch.states.items()):  # in order: two gateways wait for each other in one way
         if await _record_state(call.rows, device_id, state):
             call.emit(Event(topics.device_states(device_id), device_id, DeviceStateChanged(device_id, state)))
-    return Taken(recorded, batch.refusals)
+    return MeterMessagesResult(recorded, batch.refusals)
 
 
-@operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)
-async def hear_intake(call: Call, *, name: str, connected: bool) -> bool:
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def record_intake_heartbeat(call: Call, *, name: str, connected: bool) -> bool:
     """Put on record a sign of life of a connection on which messages come in, and whether it is connected."""
     now = call.rows.now
     of_name = col(models.Intake.name) == name
     if not await call.rows.update(models.Intake, of_name, heard_at=now, connected=connected):
         await call.rows.add(models.Intake(name=name, heard_at=now, connected=connected))
-    heard = IntakeHeard(name, now, connected)
+    heard = IntakeHeartbeat(name, now, connected)
     call.emit(Event(topics.intakes(call.rows.application_id), name, heard))
     return connected
 
 
 @dataclass(frozen=True, slots=True)
-class _Display:
+class _DisplayDevice:
     """A device, and by classifier the resources that its sensors feed, with their fields."""
 
     device_id: str
-    feeds: Mapping[str, list[tuple[models.Resource, tuple[Field, ...]]]]
+    resources_by_classifier: Mapping[str, list[tuple[models.Resource, tuple[ReadingField, ...]]]]
 
 
-async def _displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[str, _Display]:
+async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[str, _DisplayDevice]:
     """The active devices that these messages come from, by hardware key."""
-    keys = {hardware_key(message.hardware_id) for message in messages}
+    keys = {normalize_hardware_id(message.hardware_id) for message in messages}
     devices = await rows.all(
         models.Device, col(models.Device.hardware_key).in_(keys), col(models.Device.active).is_(True)
     )
@@ -104,68 +104,70 @@ async def _displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[str, _
     for device, resources in zip(devices, await queries.resources(rows, devices), strict=True):
         feeds = defaultdict(list)
         for resource in resources:
-            feeds[resource.classifier].append((resource, fields_of(resource.storage)))
-        found[device.hardware_key] = _Display(device.device_id, feeds)
+            feeds[resource.classifier].append((resource, parse_fields(resource.storage)))
+        found[device.hardware_key] = _DisplayDevice(device.device_id, feeds)
     return found
 
 
 @dataclass
-class _Batch:
+class _MessageBatch:
     """What messages amount to: values by series and instant, the newest state of each device, and what is refused."""
 
     now_ms: int
     values: dict[tuple[str, str], dict[int, Decimal]] = field(default_factory=lambda: defaultdict(dict))
     states: dict[str, models.NetworkState] = field(default_factory=dict)
-    refusals: list[Refusal] = field(default_factory=list)
+    refusals: list[MessageRefusal] = field(default_factory=list)
 
-    def take(self, message: MeterMessage, display: _Display | None) -> None:
-        for reason in message.unreadable:
+    def add_message(self, message: MeterMessage, display: _DisplayDevice | None) -> None:
+        for reason in message.problems:
             self._refuse(message, reason)
         if display is None:
             self._refuse(message, "no active device has this hardware id")
             return
         for measured in message.values:
-            for resource, fields in display.feeds.get(measured.classifier, ()):
-                known = field_named(fields, measured.field)
+            for resource, fields in display.resources_by_classifier.get(measured.classifier, ()):
+                known = find_field(fields, measured.field)
                 if known is not None:
-                    self._add(message, measured, resource, known)
-        if message.state is not None:
-            self._say(message, display.device_id, message.state)
+                    self._add_value(message, measured, resource, known)
+        if message.network_state is not None:
+            self._add_state(message, display.device_id, message.network_state)
 
-    def _add(self, message: MeterMessage, measured: Measured, resource: models.Resource, known: Field) -> None:
+    def _add_value(
+        self, message: MeterMessage, measured: Measurement, resource: models.Resource, known: ReadingField
+    ) -> None:
         try:
-            at, value = known.stamp(message.at, self.now_ms), _stored(measured, known)
-        except Refused as refused:
+            at, value = known.to_stored_ms(message.at, self.now_ms), _to_stored_value(measured, known)
+        except StorageError as refused:
             self._refuse(message, f"{measured.classifier} {measured.field} is not stored", str(refused))
         else:
             self.values[resource.resource_id, known.name][at] = value
 
-    def _say(self, message: MeterMessage, device_id: str, state: models.NetworkState) -> None:
-        if to_ms(state.at) > self.now_ms + AHEAD_MS:
+    def _add_state(self, message: MeterMessage, device_id: str, state: models.NetworkState) -> None:
+        if to_ms(state.at) > self.now_ms + MAX_AHEAD_MS:
             self._refuse(message, "what it says of itself is in the future")
         elif device_id not in self.states or self.states[device_id].at <= state.at:
             self.states[device_id] = state
 
     def _refuse(self, message: MeterMessage, kind: str, detail: str = "") -> None:
-        self.refusals.append(Refusal(message.hardware_id, kind, detail))
+        self.refusals.append(MessageRefusal(message.hardware_id, kind, detail))
 
-    def series(self) -> Iterator[types.NewReadings]:
+    def to_series(self) -> Iterator[types.NewReadings]:
         for (resource_id, name), values in self.values.items():
             readings = [types.NewReading(at=from_ms(at), value=values[at]) for at in sorted(values)]
             yield types.NewReadings(resource_id=ID(resource_id), field=name, readings=readings)
 
 
-def _stored(measured: Measured, known: Field) -> Decimal:
+def _to_stored_value(measured: Measurement, known: ReadingField) -> Decimal:
     """The value at the field's decimals. Refused where the field is of another unit, or does not take it."""
     unit = _FIRST_WORD.match(known.unit)  # "pence per kWh" and "pence/day" are pence
     if unit is None or unit[0].casefold() != measured.unit.casefold():
-        raise Refused(f"the field is in {known.unit}, displays measure in {measured.unit}")
+        raise StorageError(f"the field is in {known.unit}, displays measure in {measured.unit}")
     value = measured.value.quantize(Decimal(1).scaleb(-known.decimals), ROUND_HALF_EVEN)
-    known.scaled(value)
+    known.to_stored(value)
     return value
 
 
-def _calls(series: Iterator[types.NewReadings]) -> Iterator[list[types.NewReadings]]:
+def _split_into_calls(series: Iterator[types.NewReadings]) -> Iterator[list[types.NewReadings]]:
     """Series as calls of `record_readings` take them; none has more readings than there are messages."""
     gathered: list[types.NewReadings] = []
     count = 0

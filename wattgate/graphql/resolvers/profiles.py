@@ -9,13 +9,13 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.rows import Condition
 from wattgate.errors import BadInput, NotFound, Problem, TooLarge
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.services.login import own_account
+from wattgate.graphql.services.login import require_account
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
-MAX_BYTES = 64 * 1024
+MAX_OBJECT_BYTES = 64 * 1024
 """How large a profile or a session may be, as JSON."""
 
 MAX_PROFILES = 100
@@ -23,50 +23,56 @@ MAX_PROFILES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Profiles:
+class AccountProfileNames:
     account_id: str
     profile_names: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AccountSessionData:
     account_id: str
     data: dict[str, Any]
 
 
 @operation(
-    Kind.QUERY, returns=types.AccountProfiles, needs=Permission.ACCOUNT_READ, rest=Rest("GET", "/accountprofile")
+    OperationKind.QUERY,
+    returns=types.AccountProfiles,
+    needs=Permission.ACCOUNT_READ,
+    rest=RestRoute("GET", "/accountprofile"),
 )
-async def account_profiles(call: Call) -> Profiles:
+async def account_profiles(call: Call) -> AccountProfileNames:
     """The names of the calling account's profiles, in the order of the alphabet."""
-    account = await own_account(call)
+    account = await require_account(call)
     found = await call.rows.all(models.AccountProfile, col(models.AccountProfile.account_id) == account.account_id)
-    return Profiles(account.account_id, sorted(profile.profile_name for profile in found))
+    return AccountProfileNames(account.account_id, sorted(profile.profile_name for profile in found))
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=types.AccountProfile,
     needs=Permission.ACCOUNT_READ,
-    rest=Rest("GET", "/accountprofile/{profileName}"),
+    rest=RestRoute("GET", "/accountprofile/{profileName}"),
 )
 async def account_profile(call: Call, *, profile_name: str) -> models.AccountProfile:
     """The calling account's profile of this name."""
-    account = await own_account(call)
-    found = await call.rows.first(models.AccountProfile, *_named(account, profile_name))
+    account = await require_account(call)
+    found = await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name))
     if found is None:
         raise NotFound(f"no account profile named {profile_name}")
     return found
 
 
 @operation(
-    Kind.MUTATION, returns=types.AccountProfile, needs=Permission.ACCOUNT_WRITE, rest=Rest("POST", "/accountprofile")
+    OperationKind.MUTATION,
+    returns=types.AccountProfile,
+    needs=Permission.ACCOUNT_WRITE,
+    rest=RestRoute("POST", "/accountprofile"),
 )
 async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> models.AccountProfile:
     """Keep a free object under a name for the calling account; it takes the place of what stood there."""
-    account = await own_account(call)
-    free = _free(data, "data")
-    if found := await call.rows.first(models.AccountProfile, *_named(account, profile_name)):
+    account = await require_account(call)
+    free = _check_object(data, "data")
+    if found := await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name)):
         profile = await call.rows.edit(models.AccountProfile, found.profile_id)
         profile.data = free
         return profile
@@ -80,43 +86,51 @@ async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> m
     )
 
 
-@operation(Kind.QUERY, returns=types.AccountSession, needs=Permission.ACCOUNT_READ, rest=Rest("GET", "/accountsession"))
-async def account_session(call: Call) -> Session:
+@operation(
+    OperationKind.QUERY,
+    returns=types.AccountSession,
+    needs=Permission.ACCOUNT_READ,
+    rest=RestRoute("GET", "/accountsession"),
+)
+async def account_session(call: Call) -> AccountSessionData:
     """The session of the calling account: an empty object until something is put there."""
-    account = await own_account(call)
+    account = await require_account(call)
     found = await call.rows.first(models.AccountSession, col(models.AccountSession.account_id) == account.account_id)
-    return Session(account.account_id, found.data if found else {})
+    return AccountSessionData(account.account_id, found.data if found else {})
 
 
 @operation(
-    Kind.MUTATION, returns=types.AccountSession, needs=Permission.ACCOUNT_WRITE, rest=Rest("PUT", "/accountsession")
+    OperationKind.MUTATION,
+    returns=types.AccountSession,
+    needs=Permission.ACCOUNT_WRITE,
+    rest=RestRoute("PUT", "/accountsession"),
 )
-async def update_account_session(call: Call, *, values: Json) -> Session:
+async def update_account_session(call: Call, *, values: Json) -> AccountSessionData:
     """Put the given members into the calling account's session; the others stay."""
-    account = await own_account(call)
-    new = _free(values, "values")
+    account = await require_account(call)
+    new = _check_object(values, "values")
     of_account = col(models.AccountSession.account_id) == account.account_id
     if await call.rows.count(models.AccountSession, of_account):
         session = await call.rows.edit(models.AccountSession, account.account_id)
-        session.data = _free({**session.data, **new}, "values")
+        session.data = _check_object({**session.data, **new}, "values")
     else:
         session = await call.rows.add(
             models.AccountSession(user_id=account.user_id, account_id=account.account_id, data=new)
         )
-    return Session(account.account_id, session.data)
+    return AccountSessionData(account.account_id, session.data)
 
 
-def _named(account: models.Account, profile_name: str) -> tuple[Condition, Condition]:
+def _profile_conditions(account: models.Account, profile_name: str) -> tuple[Condition, Condition]:
     return (
         col(models.AccountProfile.account_id) == account.account_id,
         col(models.AccountProfile.profile_name) == profile_name,
     )
 
 
-def _free(value: object, argument: str) -> dict[str, Any]:
+def _check_object(value: object, argument: str) -> dict[str, Any]:
     """The value as a JSON object of at most MAX_BYTES."""
     if not isinstance(value, dict):
         raise BadInput("this is kept as a JSON object", problems=[Problem((argument,), "is not an object")])
-    if len(orjson.dumps(value)) > MAX_BYTES:
-        raise TooLarge(f"an object kept for an account has at most {MAX_BYTES} bytes")
+    if len(orjson.dumps(value)) > MAX_OBJECT_BYTES:
+        raise TooLarge(f"an object kept for an account has at most {MAX_OBJECT_BYTES} bytes")
     return value

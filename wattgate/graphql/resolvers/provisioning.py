@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 from wattgate.db import models
 from wattgate.db.column_types import new_id
-from wattgate.db.identity.credentials import digest, new_secret
+from wattgate.db.identity.credentials import hash_secret, new_secret
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, is_culture
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.core.operation import Call, Kind, operation
-from wattgate.graphql.services.login import hash_of_new, username_of
+from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.services.login import hash_new_password, normalize_username
 from wattgate.principal import Permission
 
 
 @dataclass(frozen=True, slots=True)
-class Founded:
+class CreatedApplication:
     """A new application, with the credential that can be told at no other time."""
 
     application_id: str
@@ -21,7 +21,7 @@ class Founded:
     secret: str
 
 
-@operation(Kind.MUTATION, returns=Founded, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=CreatedApplication, needs=Permission.SYSTEM)
 async def create_application(
     call: Call,
     *,
@@ -30,25 +30,25 @@ async def create_application(
     secret: str | None = None,
     application_id: str | None = None,
     culture_code: str = DEFAULT_CULTURE,
-) -> Founded:
+) -> CreatedApplication:
     """Add an application with a credential of this username; the secret is made where none is given."""
     if not is_culture(culture_code):
         problem = Problem(("cultureCode",), "is not a language tag such as en-GB")
         raise BadInput(f"{culture_code} is not a culture", problems=[problem])
     chosen = secret or new_secret()
-    application = await call.rows.found(
+    application = await call.rows.create_application(
         models.Application(
             application_id=application_id or new_id(),
             directory_id=new_id(),
             name=name,
             culture_code=culture_code,
         ),
-        models.ApplicationCredential(username=username, secret_digest=digest(chosen), application_id=""),
+        models.ApplicationCredential(username=username, secret_digest=hash_secret(chosen), application_id=""),
     )
-    return Founded(application.application_id, username, chosen)
+    return CreatedApplication(application.application_id, username, chosen)
 
 
-@operation(Kind.MUTATION, returns=models.Account, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=models.Account, needs=Permission.SYSTEM)
 async def create_user(
     call: Call, *, username: str, password: str, name: str = "", administrator: bool = False
 ) -> models.Account:
@@ -61,10 +61,10 @@ async def create_user(
         models.Account(
             user_id=user.user_id,
             directory_id=application.directory_id,
-            username=username_of(username),
+            username=normalize_username(username),
             email=username if "@" in username else "",
             name=name,
-            password_hash=await hash_of_new(password),
+            password_hash=await hash_new_password(password),
             administrator=administrator,
         )
     )

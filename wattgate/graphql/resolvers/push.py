@@ -6,9 +6,9 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db.models import Account, Alert, AlertType, Delivery, MobileAppToken, Notification
-from wattgate.delivery.channels.channel import Content, Outcome, Outgoing, Refused
-from wattgate.delivery.channels.push import GONE, NO_TOKENS, WHY_GONE
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.delivery.channels.channel import MessageContent, OutboundMessage, Outcome, PermanentFailure
+from wattgate.delivery.channels.push import NO_TOKENS_CODE, TOKEN_GONE, TOKEN_GONE_REASON
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services import notifications, outbox
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
@@ -17,7 +17,7 @@ URGENCY = {"High": "high", "Low": "normal"}
 """How urgent a push is, by the priority of its alert, in words of RFC 8030."""
 
 
-@operation(Kind.QUERY, returns=list[types.MobileAppToken], needs=Permission.ACCOUNT_WRITE)
+@operation(OperationKind.QUERY, returns=list[types.MobileAppToken], needs=Permission.ACCOUNT_WRITE)
 async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[MobileAppToken]:
     """The push tokens of the apps in which an account is logged in, oldest first."""
     account = await call.rows.get(Account, account_id)
@@ -31,41 +31,41 @@ class WebPush:
     public_key: str | None
 
 
-@operation(Kind.QUERY, returns=types.WebPush, needs=Permission.ACCOUNT_READ)
+@operation(OperationKind.QUERY, returns=types.WebPush, needs=Permission.ACCOUNT_READ)
 async def web_push(call: Call) -> WebPush:
     """How web apps subscribe to pushes."""
-    return WebPush(call.outside.web_push_key)
+    return WebPush(call.outbound_policy.web_push_public_key)
 
 
 # What workers do: `app/workers/deliveries.py` runs these.
 
 
-@operation(Kind.QUERY, returns=Outgoing, needs=Permission.SYSTEM)
-async def prepare_push(call: Call, *, delivery_id: str) -> Outgoing | Refused:
+@operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
+async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
     """What is pushed to one app; Refused where its token was removed in the meantime."""
     delivery = await call.rows.get(Delivery, delivery_id)
     token = await call.rows.first(MobileAppToken, col(MobileAppToken.mobile_app_token_id) == delivery.address)
     if token is None:
-        return Refused(NO_TOKENS, WHY_GONE)
+        return PermanentFailure(NO_TOKENS_CODE, TOKEN_GONE_REASON)
     sent = await call.rows.get(Notification, delivery.target_id)
     alert = await call.rows.get(Alert, sent.alert_id)
     urgency = {"Urgency": URGENCY[alert.priority]}
-    return outbox.outgoing(delivery, token.token, await _content(call, alert, sent), urgency)
+    return outbox.build_outgoing(delivery, token.token, await _push_content(call, alert, sent), urgency)
 
 
-@operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)
-async def settle_push(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def record_push_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
     """Keep what became of a push; a token that is good no more is removed. False where somebody else has it."""
-    delivery = await outbox.settle(call, delivery_id, worker, attempt, outcome)
+    delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False
-    if outcome.facts.get(GONE):
+    if outcome.details.get(TOKEN_GONE):
         await call.rows.delete(MobileAppToken, col(MobileAppToken.mobile_app_token_id) == delivery.address)
-    await notifications.step(call, delivery, outcome)
+    await notifications.record_notification_step(call, delivery, outcome)
     return True
 
 
-async def _content(call: Call, alert: Alert, sent: Notification) -> Content:
+async def _push_content(call: Call, alert: Alert, sent: Notification) -> MessageContent:
     """What a push says, and which alert it is for the app."""
     kind = await call.rows.get(AlertType, alert.alert_type_id)
     told = {
@@ -74,4 +74,4 @@ async def _content(call: Call, alert: Alert, sent: Notification) -> Content:
         "alertTypeId": alert.system_alert_type_id,
         "priority": alert.priority,
     }
-    return Content(subject=sent.subject or kind.name, text=sent.text or kind.description, data=told)
+    return MessageContent(subject=sent.subject or kind.name, text=sent.text or kind.description, data=told)

@@ -5,25 +5,25 @@ from datetime import datetime
 
 import strawberry
 
-from wattgate.clock import from_ms, iso_ms, to_ms
+from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
-from wattgate.db.queries.consent import withheld
-from wattgate.db.readings.series import Stored
-from wattgate.db.readings.series_keys import field_of, key_of
-from wattgate.db.wire_column import Column
+from wattgate.db.queries.consent import find_consent_errors
+from wattgate.db.readings.series import StoredReading
+from wattgate.db.readings.series_keys import require_field, series_key
+from wattgate.db.wire_column import WireColumn
 from wattgate.energy import meter_points
-from wattgate.energy.storage_fields import QUALITIES, Field
+from wattgate.energy.storage_fields import QUALITIES, ReadingField
 from wattgate.errors import NotSupported
-from wattgate.graphql.core.cost_weights import STATEMENTS, Size, rows
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
 
 ARROW = "application/vnd.apache.arrow.stream"
-PAGE = 10_000
+PAGE_SIZE = 10_000
 """How many readings one page holds at most."""
 
-FOREVER = 2**62
+MAX_TIMESTAMP_MS = 2**62
 """Milliseconds since 1970 beyond every reading."""
 
 
@@ -32,8 +32,8 @@ class RawReadings:
     """A page of stored readings; `storage` is the field that they are of."""
 
     resource: models.Resource
-    storage: Field
-    stored: list[Stored]
+    storage: ReadingField
+    stored: list[StoredReading]
     next: datetime | None
 
     @property
@@ -45,16 +45,16 @@ class RawReadings:
         return self.storage.unit
 
     @property
-    def at(self) -> Column[str]:
-        return Column(iso_ms(one.at) for one in self.stored)
+    def at(self) -> WireColumn[str]:
+        return WireColumn(format_iso_ms(one.at) for one in self.stored)
 
     @property
-    def value(self) -> Column[float]:
-        return Column(self.storage.number(one.value) for one in self.stored)
+    def value(self) -> WireColumn[float]:
+        return WireColumn(self.storage.from_stored(one.value) for one in self.stored)
 
     @property
-    def quality(self) -> Column[str]:
-        return Column(QUALITIES[one.quality].value for one in self.stored)
+    def quality(self) -> WireColumn[str]:
+        return WireColumn(QUALITIES[one.quality].value for one in self.stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,16 @@ class MeterRead:
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=types.RawReadings,
     needs=Permission.READINGS_READ,
     rest=(
-        Rest("GET", "/resource/{resourceId}/platformbinary", media=ARROW),
-        Rest("GET", "/resource/{resourceId}/glowbinary", media=ARROW),
-        Rest("GET", "/resource/{resourceId}/readings", media=ARROW),
+        RestRoute("GET", "/resource/{resourceId}/platformbinary", media_type=ARROW),
+        RestRoute("GET", "/resource/{resourceId}/glowbinary", media_type=ARROW),
+        RestRoute("GET", "/resource/{resourceId}/readings", media_type=ARROW),
     ),
-    weight=rows(PAGE, weight=STATEMENTS, per_unit=20),
-    sizes=[Size(rows(PAGE), ("RawReadings",))],
+    weight=stored_reading_count(PAGE_SIZE, weight=STATEMENT_WEIGHT, rows_per_unit=20),
+    sizes=[ListSize(stored_reading_count(PAGE_SIZE), ("RawReadings",))],
 )
 async def raw_readings(
     call: Call,
@@ -90,34 +90,34 @@ async def raw_readings(
     Where start or end is left out, from the first or to the last one.
     """
     resource = await call.rows.get(models.Resource, resource_id)
-    await refuse_withheld(call, resource)
+    await require_consent(call, resource)
     if resource.cost_of:
         raise NotSupported(f"resource {resource_id} tells a cost, which is computed: ask its readings in buckets")
-    wanted = field_of(resource, field)
-    since, until = (to_ms(start) if start else -FOREVER), (to_ms(end) if end else FOREVER)
-    found = await call.rows.series.raw(key_of(resource, wanted), since, until, limit=PAGE + 1)
-    following = from_ms(found[PAGE].at) if len(found) > PAGE else None
-    return RawReadings(resource, wanted, found[:PAGE], following)
+    wanted = require_field(resource, field)
+    since, until = (to_ms(start) if start else -MAX_TIMESTAMP_MS), (to_ms(end) if end else MAX_TIMESTAMP_MS)
+    found = await call.rows.readings.list_readings(series_key(resource, wanted), since, until, limit=PAGE_SIZE + 1)
+    following = from_ms(found[PAGE_SIZE].at) if len(found) > PAGE_SIZE else None
+    return RawReadings(resource, wanted, found[:PAGE_SIZE], following)
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=types.MeterRead,
     needs=Permission.READINGS_READ,
-    rest=Rest("GET", "/resource/{resourceId}/meterread"),
+    rest=RestRoute("GET", "/resource/{resourceId}/meterread"),
 )
 async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterRead:
     """What the cumulative register of a resource's meter shows, where the network can read it."""
     resource = await call.rows.get(models.Resource, resource_id)
-    await refuse_withheld(call, resource)
-    number = meter_points.meter_point_number(resource.mpxn or "")
+    await require_consent(call, resource)
+    number = meter_points.parse_meter_point_number(resource.mpxn or "")
     register = await call.network.register(number, resource.classifier) if number else None
     if register is None:
         raise NotSupported(f"the network has no register for resource {resource_id}")
     return MeterRead(resource, register.at, float(register.value), register.unit)
 
 
-async def refuse_withheld(call: Call, resource: models.Resource) -> None:
+async def require_consent(call: Call, resource: models.Resource) -> None:
     """ConsentRevoked where the consent to the resource's meter point holds no longer."""
-    for refusal in (await withheld(call.rows, [resource])).values():
+    for refusal in (await find_consent_errors(call.rows, [resource])).values():
         raise refusal

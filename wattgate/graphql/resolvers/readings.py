@@ -11,18 +11,18 @@ from wattgate.db.queries.time_ranges import MAX_BUCKETS
 from wattgate.db.readings.reading_series import ReadingSeries
 from wattgate.enums import Function, Period, Weekday
 from wattgate.errors import GatewayError
-from wattgate.graphql.core.cost_weights import STATEMENTS, per_bucket
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, per_bucket
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=types.ReadingSeries,
     needs=Permission.READINGS_READ,
-    rest=Rest("GET", "/resource/{resourceId}/readings"),
-    weight=per_bucket(STATEMENTS, most=MAX_BUCKETS),
+    rest=RestRoute("GET", "/resource/{resourceId}/readings"),
+    weight=per_bucket(STATEMENT_WEIGHT, max_buckets=MAX_BUCKETS),
     sizes=types.SERIES_SIZES,
 )
 async def readings(

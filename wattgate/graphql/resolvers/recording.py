@@ -5,20 +5,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from wattgate.db.readings.recording import Incoming, Readings
-from wattgate.energy.storage_fields import QUALITY_CODES, Refused
+from wattgate.db.readings.recording import ReadingColumns, ReadingRow
+from wattgate.energy.storage_fields import QUALITY_CODES, StorageError
 from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import per_item
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
-from wattgate.graphql.services.reading_targets import Target, Targets, UnknownTarget, store, tell_rules
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.reading_targets import (
+    ReadingTarget,
+    ReadingTargets,
+    UnknownTarget,
+    notify_alert_rules,
+    store_readings,
+)
 from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
 
 MAX_READINGS = 10_000
 """How many readings a call takes at most."""
 
-TWICE = "the same instant is given twice with different values"
+CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,11 @@ class RecordedColumns:
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.Recorded,
     needs=Permission.READINGS_WRITE,
-    rest=Rest("POST", "/resource/{resourceId}/readings"),
-    weight=per_item("series", "readings", most=MAX_READINGS),
+    rest=RestRoute("POST", "/resource/{resourceId}/readings"),
+    weight=per_item("series", "readings", max_items=MAX_READINGS),
 )
 async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Recorded:
     """Store readings, at most 10,000 a call, of any of the caller's resources; known ones are replaced.
@@ -53,35 +59,35 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Rec
     problems name every such reading.
     """
     _check_count(sum(len(one.readings) for one in series))
-    targets = await Targets.of(call, [one.resource_id for one in series])
-    batch, problems = Batch(targets), list[Problem]()
+    targets = await ReadingTargets.load(call, [one.resource_id for one in series])
+    batch, problems = ReadingBatch(targets), list[Problem]()
     for position, one in enumerate(series):
         path = ("series", position)
         try:
             target = targets.find(one.resource_id, one.field)
         except UnknownTarget as unknown:
-            problems.append(Problem((*path, unknown.member), str(unknown)))
+            problems.append(Problem((*path, unknown.argument), str(unknown)))
             continue
         for index, reading in enumerate(one.readings):
             try:
                 batch.add(target, reading.at, reading.value, reading.quality)
-            except Refused as refused:
+            except StorageError as refused:
                 problems.append(Problem((*path, "readings", index), str(refused)))
     if problems:
         raise BadInput(f"{len(problems):,} readings are refused, so none is stored", problems=problems)
-    await call.rows.series.record(Readings.of(batch.readings.values()), targets.now_ms)
+    await call.rows.readings.record(ReadingColumns.from_rows(batch.readings.values()), targets.now_ms)
     for stored in batch.readings.values():
-        call.emit(targets.event(stored))
-    tell_rules(call, targets)
+        call.emit(targets.build_event(stored))
+    notify_alert_rules(call, targets)
     return Recorded(len(batch.readings))
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.RecordedColumns,
     needs=Permission.READINGS_WRITE,
-    rest=Rest("POST", "/readings"),
-    weight=per_item("series", "at", most=MAX_READINGS, per_unit=4),
+    rest=RestRoute("POST", "/readings"),
+    weight=per_item("series", "at", max_items=MAX_READINGS, items_per_unit=4),
 )
 async def record_reading_columns(call: Call, *, series: list[types.NewReadingColumns]) -> RecordedColumns:
     """Store readings given in columns, at most 10,000 a call; known ones are replaced.
@@ -90,9 +96,9 @@ async def record_reading_columns(call: Call, *, series: list[types.NewReadingCol
     stored reading is told to those who watch.
     """
     _check_count(sum(len(one.at) for one in series))
-    _check_columns(series)
-    targets = await Targets.of(call, [one.resource_id for one in series])
-    batch, refused = Batch(targets), list[RefusedReading]()
+    _check_column_lengths(series)
+    targets = await ReadingTargets.load(call, [one.resource_id for one in series])
+    batch, refused = ReadingBatch(targets), list[RefusedReading]()
     for position, one in enumerate(series):
         try:
             target = targets.find(one.resource_id, one.field)
@@ -103,26 +109,26 @@ async def record_reading_columns(call: Call, *, series: list[types.NewReadingCol
         for index, (at, value, quality) in enumerate(zip(one.at, one.value, qualities, strict=True)):
             try:
                 batch.add(target, at, value, quality)
-            except Refused as reason:
+            except StorageError as reason:
                 refused.append(RefusedReading(position, index, str(reason)))
-    await store(call, targets, Readings.of(batch.readings.values()))
+    await store_readings(call, targets, ReadingColumns.from_rows(batch.readings.values()))
     return RecordedColumns(len(batch.readings), refused)
 
 
-class Batch:
+class ReadingBatch:
     """Readings that are checked and wait to be stored together, by series and instant."""
 
-    def __init__(self, targets: Targets) -> None:
+    def __init__(self, targets: ReadingTargets) -> None:
         self._now_ms = targets.now_ms
-        self.readings: dict[tuple[int, int, int], Incoming] = {}
+        self.readings: dict[tuple[int, int, int], ReadingRow] = {}
 
-    def add(self, target: Target, at: datetime, value: Decimal, quality: ReadingQuality) -> None:
+    def add(self, target: ReadingTarget, at: datetime, value: Decimal, quality: ReadingQuality) -> None:
         """Take a reading. Refused where its field or its type does not allow it, or where it contradicts another."""
-        ms, scaled = target.checked(at, value, self._now_ms)
+        ms, scaled = target.validate(at, value, self._now_ms)
         key = (target.number, target.field.index, ms)
-        reading = Incoming(*key, scaled, QUALITY_CODES[quality], target.field.hourly)
+        reading = ReadingRow(*key, scaled, QUALITY_CODES[quality], target.field.has_hourly_rollup)
         if self.readings.setdefault(key, reading) != reading:
-            raise Refused(TWICE)
+            raise StorageError(CONFLICTING_DUPLICATE)
 
 
 def _check_count(count: int) -> None:
@@ -131,7 +137,7 @@ def _check_count(count: int) -> None:
         raise BadInput(f"a call takes at most {MAX_READINGS:,} readings", problems=[problem])
 
 
-def _check_columns(series: Sequence[types.NewReadingColumns]) -> None:
+def _check_column_lengths(series: Sequence[types.NewReadingColumns]) -> None:
     problems = [
         Problem(("series", position, name), f"has {len(column)} items, and `at` has {len(one.at)}")
         for position, one in enumerate(series)

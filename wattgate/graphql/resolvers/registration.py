@@ -10,34 +10,34 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.column_types import new_id
-from wattgate.db.identity.credentials import digest, new_secret
+from wattgate.db.identity.credentials import hash_secret, new_secret
 from wattgate.db.rows import Condition, Rows
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.core.cost_weights import HASHING
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
-from wattgate.graphql.resolvers.users import UserRecord, record_of
+from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.resolvers.users import UserRecord, build_user_record
 from wattgate.graphql.services.login import (
-    Done,
-    email_of,
-    entered,
-    hash_of_new,
+    Acknowledgement,
+    application_directory,
+    create_account,
+    find_account,
+    hash_new_password,
     log_out,
-    named,
-    open_account,
-    own_directory,
-    proved,
+    parse_email,
+    rows_for_login,
+    verify_password,
 )
 from wattgate.graphql.types import accounts
 from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
-from wattgate.realtime.events import Event, OneTimeCodeMade
+from wattgate.realtime.events import Event, OneTimeCodeCreated
 
 CODE_LIFETIME = timedelta(hours=1)
-CODES_AT_ONCE = 5
+MAX_OPEN_CODES = 5
 """How many codes for one purpose an account has at a time; further requests send nothing."""
 
-TRIES = 5
+MAX_CODE_ATTEMPTS = 5
 """How often a verification code may be guessed at."""
 
 UNVERIFIED, VERIFICATION, PASSWORD_RESET = "unverified", "verification", "passwordReset"
@@ -50,7 +50,13 @@ class Verified:
     valid: bool = True
 
 
-@operation(Kind.MUTATION, returns=types.User, needs=Permission.ANYONE, rest=Rest("POST", "/register"), weight=HASHING)
+@operation(
+    OperationKind.MUTATION,
+    returns=types.User,
+    needs=Permission.ANYONE,
+    rest=RestRoute("POST", "/register"),
+    weight=PASSWORD_HASH_WEIGHT,
+)
 async def register(
     call: Call,
     *,
@@ -65,24 +71,26 @@ async def register(
 
     The application is named here or in the header applicationId; the directory can only be the application's own.
     """
-    rows = entered(call, application_id)
-    if await own_directory(rows) != (directory_id or await own_directory(rows)):
-        raise BadInput("users register in the application's own directory", problems=[_wrong("directoryId")])
+    rows = rows_for_login(call, application_id)
+    if await application_directory(rows) != (directory_id or await application_directory(rows)):
+        raise BadInput("users register in the application's own directory", problems=[_wrong_value("directoryId")])
     user = await rows.add(models.User(status=UNVERIFIED))
-    await open_account(
+    await create_account(
         rows,
         user,
         username=username,
         password=password,
         name=name,
-        email=email_of(email),
+        email=parse_email(email),
         status=UNVERIFIED,
         active=False,
     )
-    return await record_of(rows, user)
+    return await build_user_record(rows, user)
 
 
-@operation(Kind.MUTATION, returns=accounts.Done, needs=Permission.ANYONE, rest=Rest("POST", "/user/verify"))
+@operation(
+    OperationKind.MUTATION, returns=accounts.Done, needs=Permission.ANYONE, rest=RestRoute("POST", "/user/verify")
+)
 async def request_verification(
     call: Call,
     *,
@@ -90,19 +98,21 @@ async def request_verification(
     password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Done:
+) -> Acknowledgement:
     """Have a code of four digits sent to the e-mail address of an account that is not verified yet.
 
     It is good for an hour and ends the one before. The answer is the same for accounts that there are not.
     """
-    rows = entered(call, application_id)
-    account = await _unverified(rows, username, directory_id)
-    if await proved(rows, account, password) and account is not None:
-        await _send(call, rows, account, VERIFICATION, f"{secrets.randbelow(10_000):04}")
-    return Done()
+    rows = rows_for_login(call, application_id)
+    account = await _find_unverified_account(rows, username, directory_id)
+    if await verify_password(rows, account, password) and account is not None:
+        await _send_code(call, rows, account, VERIFICATION, f"{secrets.randbelow(10_000):04}")
+    return Acknowledgement()
 
 
-@operation(Kind.MUTATION, returns=types.Verified, needs=Permission.ANYONE, rest=Rest("PUT", "/user/verify"))
+@operation(
+    OperationKind.MUTATION, returns=types.Verified, needs=Permission.ANYONE, rest=RestRoute("PUT", "/user/verify")
+)
 async def verify_user(
     call: Call,
     *,
@@ -113,42 +123,51 @@ async def verify_user(
     directory_id: strawberry.ID | None = None,
 ) -> Verified:
     """Verify an account by the code that was sent to its e-mail address; the account and its user become active."""
-    rows = entered(call, application_id)
-    account = await _unverified(rows, username, directory_id)
-    if not await proved(rows, account, password) or account is None or not await _guessed(rows, account, token):
-        raise BadInput("the code is wrong or too old", problems=[_wrong("token")], kept=True)
+    rows = rows_for_login(call, application_id)
+    account = await _find_unverified_account(rows, username, directory_id)
+    if (
+        not await verify_password(rows, account, password)
+        or account is None
+        or not await _verify_code(rows, account, token)
+    ):
+        raise BadInput("the code is wrong or too old", problems=[_wrong_value("token")], commits_changes=True)
     opened = await rows.edit(models.Account, account.account_id)
     user = await rows.edit(models.User, account.user_id)
     opened.active, opened.status, user.status = True, "active", "active"
-    await rows.delete(models.OneTimeCode, *_codes(account, VERIFICATION))
+    await rows.delete(models.OneTimeCode, *_code_conditions(account, VERIFICATION))
     return Verified(user.user_id, user.status)
 
 
-@operation(Kind.MUTATION, returns=accounts.Done, needs=Permission.ANYONE, rest=Rest("POST", "/user/resetpassword"))
+@operation(
+    OperationKind.MUTATION,
+    returns=accounts.Done,
+    needs=Permission.ANYONE,
+    rest=RestRoute("POST", "/user/resetpassword"),
+)
 async def request_password_reset(
     call: Call,
     *,
     username: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Done:
+) -> Acknowledgement:
     """Have a token sent to an account's e-mail address, by which its password can be set anew within an hour.
 
     The answer is the same for accounts that there are not.
     """
-    rows = entered(call, application_id)
-    account = await _open(rows, username, directory_id)
+    rows = rows_for_login(call, application_id)
+    account = await _find_open_account(rows, username, directory_id)
     if account is not None:
-        await _send(call, rows, account, PASSWORD_RESET, new_secret())
-    return Done()
+        await _send_code(call, rows, account, PASSWORD_RESET, new_secret())
+    return Acknowledgement()
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=accounts.Done,
     needs=Permission.ANYONE,
-    rest=Rest("PUT", "/user/resetpassword"),
-    weight=HASHING,
+    rest=RestRoute("PUT", "/user/resetpassword"),
+    weight=PASSWORD_HASH_WEIGHT,
 )
 async def reset_password(
     call: Call,
@@ -158,34 +177,36 @@ async def reset_password(
     new_password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Done:
+) -> Acknowledgement:
     """Set a new password by the token that was sent to the account's e-mail address. Every log-in of it ends."""
-    rows = entered(call, application_id)
-    hashed = await hash_of_new(new_password, None)
-    account = await _open(rows, username, directory_id)
-    sent = await rows.all(models.OneTimeCode, *_codes(account, PASSWORD_RESET)) if account else []
-    if account is None or not any(_is(code, token) and code.expires_at > rows.now for code in sent):
-        raise BadInput("the token is wrong or too old", problems=[_wrong("token")])
+    rows = rows_for_login(call, application_id)
+    hashed = await hash_new_password(new_password, None)
+    account = await _find_open_account(rows, username, directory_id)
+    sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET)) if account else []
+    if account is None or not any(_matches_code(code, token) and code.expires_at > rows.now for code in sent):
+        raise BadInput("the token is wrong or too old", problems=[_wrong_value("token")])
     record = await rows.edit(models.Account, account.account_id)
     record.password_hash, record.failures, record.failed_at = hashed, 0, None
     await log_out(call, rows, account.account_id)
-    return Done()
+    return Acknowledgement()
 
 
-async def _unverified(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
-    account = await named(rows, username, directory_id)
+async def _find_unverified_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
+    account = await find_account(rows, username, directory_id)
     return account if account and account.status == UNVERIFIED else None
 
 
-async def _open(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
-    account = await named(rows, username, directory_id)
+async def _find_open_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
+    account = await find_account(rows, username, directory_id)
     return account if account and account.status != "inactive" else None
 
 
-async def _send(call: Call, rows: Rows, account: models.Account, purpose: str, code: str) -> None:
+async def _send_code(call: Call, rows: Rows, account: models.Account, purpose: str, code: str) -> None:
     """Make a code and tell it to whatever sends mail; where the account has many already, do neither."""
-    await rows.delete(models.OneTimeCode, *_codes(account, purpose), col(models.OneTimeCode.expires_at) <= rows.now)
-    if await rows.count(models.OneTimeCode, *_codes(account, purpose)) >= CODES_AT_ONCE:
+    await rows.delete(
+        models.OneTimeCode, *_code_conditions(account, purpose), col(models.OneTimeCode.expires_at) <= rows.now
+    )
+    if await rows.count(models.OneTimeCode, *_code_conditions(account, purpose)) >= MAX_OPEN_CODES:
         return
     code_id, expires_at = new_id(), rows.now + CODE_LIFETIME
     await rows.add(
@@ -194,19 +215,19 @@ async def _send(call: Call, rows: Rows, account: models.Account, purpose: str, c
             user_id=account.user_id,
             account_id=account.account_id,
             purpose=purpose,
-            digest=digest(f"{code_id}:{code}"),
+            digest=hash_secret(f"{code_id}:{code}"),
             expires_at=expires_at,
         )
     )
-    made = OneTimeCodeMade(purpose, account.account_id, account.username, account.email, code, expires_at)
-    call.emit(Event(topics.codes(account.user_id), code_id, made))
+    made = OneTimeCodeCreated(purpose, account.account_id, account.username, account.email, code, expires_at)
+    call.emit(Event(topics.one_time_codes(account.user_id), code_id, made))
 
 
-async def _guessed(rows: Rows, account: models.Account, code: str) -> bool:
+async def _verify_code(rows: Rows, account: models.Account, code: str) -> bool:
     """Whether this is the newest code of the account, which has a try left; the try is counted."""
     newest = await rows.first(
         models.OneTimeCode,
-        *_codes(account, VERIFICATION),
+        *_code_conditions(account, VERIFICATION),
         order_by=[col(models.OneTimeCode.created_at).desc()],
     )
     if newest is None or newest.expires_at <= rows.now:
@@ -214,19 +235,19 @@ async def _guessed(rows: Rows, account: models.Account, code: str) -> bool:
     tried = await rows.update(
         models.OneTimeCode,
         col(models.OneTimeCode.code_id) == newest.code_id,
-        col(models.OneTimeCode.failures) < TRIES,
+        col(models.OneTimeCode.failures) < MAX_CODE_ATTEMPTS,
         failures=col(models.OneTimeCode.failures) + 1,
     )
-    return bool(tried) and _is(newest, code)
+    return bool(tried) and _matches_code(newest, code)
 
 
-def _is(sent: models.OneTimeCode, code: str) -> bool:
-    return hmac.compare_digest(sent.digest, digest(f"{sent.code_id}:{code.strip()}"))
+def _matches_code(sent: models.OneTimeCode, code: str) -> bool:
+    return hmac.compare_digest(sent.digest, hash_secret(f"{sent.code_id}:{code.strip()}"))
 
 
-def _codes(account: models.Account, purpose: str) -> tuple[Condition, Condition]:
+def _code_conditions(account: models.Account, purpose: str) -> tuple[Condition, Condition]:
     return col(models.OneTimeCode.account_id) == account.account_id, col(models.OneTimeCode.purpose) == purpose
 
 
-def _wrong(name: str) -> Problem:
+def _wrong_value(name: str) -> Problem:
     return Problem((name,), "is wrong")

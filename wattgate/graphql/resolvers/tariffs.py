@@ -8,14 +8,14 @@ from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
-from wattgate.db.queries.tariffs import source_id
-from wattgate.energy.tariffs import problem_of_price, problems_of, settle
-from wattgate.energy.timeline import Price, scaled
+from wattgate.db.queries.tariffs import priced_resource_id
+from wattgate.energy.tariffs import find_price_problem, find_problems, normalize_rates
+from wattgate.energy.timeline import Price, to_scaled
 from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import per_item
-from wattgate.graphql.core.inputs import values_of
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.inputs import to_column_values
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.types import tariffs as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -30,7 +30,7 @@ class TariffPricesSet:
     recorded: int
 
 
-@operation(Kind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
+@operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
 async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     """Say what a resource's energy costs from some instant on.
 
@@ -38,13 +38,13 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     resource that tells a cost, the tariff is set for the resource whose cost it tells.
     """
     resource = await call.rows.get(models.Resource, input.resource_id)
-    tariff = models.Tariff(**values_of(input, models.Tariff, leave_out=("bands",)))
+    tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=("bands",)))
     tariff.bands = [models.TariffBand(**vars(band)) for band in input.bands]
-    tariff.resource_id, tariff.valid_from = source_id(resource), from_ms(to_ms(input.valid_from))
-    if problems := problems_of(tariff, call.rows.now):
+    tariff.resource_id, tariff.valid_from = priced_resource_id(resource), from_ms(to_ms(input.valid_from))
+    if problems := find_problems(tariff, call.rows.now):
         told = [replace(problem, path=("input", *problem.path)) for problem in problems]
         raise BadInput("the tariff cannot be set as it is", problems=told)
-    settle(tariff)
+    normalize_rates(tariff)
     await call.rows.edit(models.Resource, tariff.resource_id)  # of two that are set at once one waits for the other
     of_resource = col(models.Tariff.resource_id) == tariff.resource_id
     newest = await call.rows.first(models.Tariff, of_resource, order_by=[col(models.Tariff.version).desc()])
@@ -57,28 +57,28 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
         superseded_at=call.rows.now,
     )
     added = await call.rows.add(tariff)
-    call.emit(_changed(added))
+    call.emit(_changed_event(added))
     return added
 
 
-@operation(Kind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
+@operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
 async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tariff:
     """Take a tariff back: the one that was valid before it applies in its place, for the past too.
 
     A tariff that it had replaced does not come back. Withdrawing twice is withdrawing once.
     """
-    await _own(call, tariff_id)
+    await _load_tariff(call, tariff_id)
     tariff = await call.rows.edit(models.Tariff, tariff_id)
     tariff.superseded_at = tariff.superseded_at or call.rows.now
-    call.emit(_changed(tariff))
+    call.emit(_changed_event(tariff))
     return tariff
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.TariffPricesSet,
     needs=Permission.TARIFF_WRITE,
-    weight=per_item("prices", most=MAX_PRICES),
+    weight=per_item("prices", max_items=MAX_PRICES),
 )
 async def set_tariff_prices(
     call: Call, *, tariff_id: strawberry.ID, prices: list[types.NewTariffPrice]
@@ -87,42 +87,44 @@ async def set_tariff_prices(
 
     All are stored or none: the problems name every price that is refused.
     """
-    tariff = await _own(call, tariff_id)
+    tariff = await _load_tariff(call, tariff_id)
     if len(prices) > MAX_PRICES:
         problem = Problem(("prices",), f"holds {len(prices)} prices")
         raise BadInput(f"a call takes at most {MAX_PRICES:,} prices", problems=[problem])
     if tariff.kind is not TariffKind.DYNAMIC or tariff.superseded_at:
         reason = "was superseded" if tariff.superseded_at else f"is {tariff.kind.value}, not DYNAMIC"
         raise BadInput("the tariff takes no prices", problems=[Problem(("tariffId",), reason)])
-    known, problems = _taken(prices, tariff)
+    known, problems = _validate_prices(prices, tariff)
     if problems:
         raise BadInput(f"{len(problems):,} prices are refused, so none is stored", problems=problems)
     if known:
-        await call.rows.prices.record(tariff.tariff_id, [Price(at, rate) for at, rate in known.items()])
-        call.emit(_changed(tariff))
+        await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in known.items()])
+        call.emit(_changed_event(tariff))
     return TariffPricesSet(tariff, len(known))
 
 
-def _changed(tariff: models.Tariff) -> Event:
+def _changed_event(tariff: models.Tariff) -> Event:
     payload = TariffChanged(tariff.resource_id, tariff.tariff_id)
     return Event(topics.tariffs(tariff.resource_id), tariff.tariff_id, payload)
 
 
-async def _own(call: Call, tariff_id: str) -> models.Tariff:
+async def _load_tariff(call: Call, tariff_id: str) -> models.Tariff:
     """The tariff, if it is of a resource that the caller may see. NotFound otherwise."""
     tariff = await call.rows.get(models.Tariff, tariff_id)
-    if not await call.rows.many(models.Resource, [tariff.resource_id]):
+    if not await call.rows.get_many(models.Resource, [tariff.resource_id]):
         raise NotFound(f"no tariff with id {tariff_id}")
     return tariff
 
 
-def _taken(prices: Sequence[types.NewTariffPrice], tariff: models.Tariff) -> tuple[dict[int, int], list[Problem]]:
+def _validate_prices(
+    prices: Sequence[types.NewTariffPrice], tariff: models.Tariff
+) -> tuple[dict[int, int], list[Problem]]:
     """The rates to store, by half hour, and what is wrong with the others."""
     known: dict[int, int] = {}
     problems: list[Problem] = []
     for index, price in enumerate(prices):
-        if problem := problem_of_price(price.at, price.rate, tariff):
+        if problem := find_price_problem(price.at, price.rate, tariff):
             problems.append(replace(problem, path=("prices", index, *problem.path)))
-        elif known.setdefault(to_ms(price.at), scaled(price.rate)) != scaled(price.rate):
+        elif known.setdefault(to_ms(price.at), to_scaled(price.rate)) != to_scaled(price.rate):
             problems.append(Problem(("prices", index, "at"), "is given twice with different rates"))
     return known, problems

@@ -9,34 +9,34 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries import templates as queries
 from wattgate.delivery.templates.cultures import is_culture
-from wattgate.delivery.templates.diagnostics import DoesNotParse, Part, Severity, TooMuch
-from wattgate.delivery.templates.engine import parse
-from wattgate.delivery.templates.report import report
-from wattgate.enums import camel
+from wattgate.delivery.templates.diagnostics import Severity, TemplateLimitExceeded, TemplatePart, TemplateSyntaxError
+from wattgate.delivery.templates.engine import parse_template
+from wattgate.delivery.templates.report import build_report
+from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
-from wattgate.graphql.core.inputs import values_of
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.inputs import to_column_values
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.types import alerts as types
-from wattgate.principal import Permission, Scheme
+from wattgate.principal import AuthScheme, Permission
 
-SAID = {
-    "subject": Part.SUBJECT,
-    "preheader": Part.PREHEADER,
-    "html_template": Part.HTML,
-    "text": Part.TEXT,
+CONTENT_PARTS = {
+    "subject": TemplatePart.SUBJECT,
+    "preheader": TemplatePart.PREHEADER,
+    "html_template": TemplatePart.HTML,
+    "text": TemplatePart.TEXT,
 }
 """The members of a version that say something, and which part each is."""
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
-    rest=Rest("POST", "/template", scheme=Scheme.BASIC),
+    rest=RestRoute("POST", "/template", scheme=AuthScheme.BASIC),
 )
 async def add_template(call: Call, *, input: types.NewTemplate) -> models.Template:
     """Add a template for an alert type in one channel and culture. It is published at once."""
-    kinds = await call.rows.many(models.AlertType, [input.alert_type_id])
+    kinds = await call.rows.get_many(models.AlertType, [input.alert_type_id])
     problems = []
     if not kinds:
         problems.append(Problem(("input", "alertTypeId"), f"{input.alert_type_id} does not exist"))
@@ -44,16 +44,16 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
         problems.append(Problem(("input", "applicationId"), "is not the caller's application"))
     if problems:
         raise BadInput("the template refers to what does not exist", problems=problems)
-    template = _new(kinds[input.alert_type_id], input.channel_type, input.culture_code, input)
+    template = _build_template(kinds[input.alert_type_id], input.channel_type, input.culture_code, input)
     template.system_alert_type_id = input.system_alert_type_id or template.system_alert_type_id
-    return await _added(call, template, input)
+    return await _store_template(call, template, input)
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=types.Template,
     needs=Permission.TEMPLATE_READ,
-    rest=Rest("GET", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
+    rest=RestRoute("GET", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
 )
 async def template_for(
     call: Call, *, alert_type_id: strawberry.ID, channel_type: types.Channel, culture_code: str
@@ -72,10 +72,10 @@ async def template_for(
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
-    rest=Rest("POST", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
+    rest=RestRoute("POST", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
 )
 async def add_template_for(
     call: Call,
@@ -87,46 +87,46 @@ async def add_template_for(
 ) -> models.Template:
     """Add a template for an alert type, channel and culture. It is published at once."""
     kind = await call.rows.get(models.AlertType, alert_type_id)
-    return await _added(call, _new(kind, channel_type, culture_code, input), input)
+    return await _store_template(call, _build_template(kind, channel_type, culture_code, input), input)
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.Template,
     needs=Permission.TEMPLATE_WRITE,
-    rest=Rest("PUT", "/template/{templateId}"),
+    rest=RestRoute("PUT", "/template/{templateId}"),
 )
 async def update_template(call: Call, *, template_id: strawberry.ID, input: types.TemplateChange) -> models.Template:
     """Change a template; what is left out stays as it is. What it says becomes a version that is published at once."""
     template = await call.rows.edit(models.Template, template_id)
-    for name, value in values_of(input, models.Template, leave_out=SAID).items():
+    for name, value in to_column_values(input, models.Template, exclude=CONTENT_PARTS).items():
         setattr(template, name, value)
     _check_culture(template.culture_code)
-    given = _given(input)
+    given = _changed_content(input)
     if given:
         (last,) = await queries.published(call.rows, [template])
-        await _publish(call, template, await _add_version(call, template, {**_said(last), **given}))
+        await _publish(call, template, await _add_version(call, template, {**_content_of(last), **given}))
     return template
 
 
-@operation(Kind.MUTATION, returns=types.TemplateVersion, needs=Permission.TEMPLATE_WRITE)
+@operation(OperationKind.MUTATION, returns=types.TemplateVersion, needs=Permission.TEMPLATE_WRITE)
 async def add_template_version(
     call: Call, *, template_id: strawberry.ID, input: types.NewTemplateVersion
 ) -> models.TemplateVersion:
     """Add a version of a template, which is not sent until it is published."""
     template = await call.rows.edit(models.Template, template_id)
     ((newest, *_),) = await queries.versions(call.rows, [template])
-    return await _add_version(call, template, {**_said(newest), **_given(input)})
+    return await _add_version(call, template, {**_content_of(newest), **_changed_content(input)})
 
 
-@operation(Kind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
+@operation(OperationKind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
 async def publish_template(call: Call, *, template_id: strawberry.ID, version: int) -> models.Template:
     """Make a version of a template the one that is sent. Refused where its report has errors."""
     template = await call.rows.edit(models.Template, template_id)
-    wanted = await _version(call, template, version)
+    wanted = await _edit_version(call, template, version)
     errors = [
         Problem(("version",), str(one))
-        for one in report(queries.source_of(wanted)).findings
+        for one in build_report(queries.to_source(wanted)).findings
         if one.severity is Severity.ERROR
     ]
     if errors:
@@ -135,7 +135,7 @@ async def publish_template(call: Call, *, template_id: strawberry.ID, version: i
     return template
 
 
-@operation(Kind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
+@operation(OperationKind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
 async def roll_back_template(call: Call, *, template_id: strawberry.ID) -> models.Template:
     """Publish the version of a template that was published before the present one."""
     template = await call.rows.edit(models.Template, template_id)
@@ -143,11 +143,11 @@ async def roll_back_template(call: Call, *, template_id: strawberry.ID) -> model
     before = [one for one in some if one.version < template.version and one.published_at is not None]
     if not before:
         raise Conflict(f"no version of the template was published before version {template.version}")
-    await _publish(call, template, await _version(call, template, before[0].version))
+    await _publish(call, template, await _edit_version(call, template, before[0].version))
     return template
 
 
-def _new(
+def _build_template(
     kind: models.AlertType,
     channel_type: types.Channel,
     culture_code: str,
@@ -165,20 +165,20 @@ def _new(
     )
 
 
-async def _added(
+async def _store_template(
     call: Call, template: models.Template, input: types.NewTemplate | types.NewTemplateText
 ) -> models.Template:
     _check_culture(template.culture_code)
-    said = {name: getattr(input, name) for name in SAID}
-    _check_said(said)
+    said = {name: getattr(input, name) for name in CONTENT_PARTS}
+    _check_content(said)
     await call.rows.add(template)
     await _publish(call, template, await _add_version(call, template, said))
     return template
 
 
-async def _add_version(call: Call, template: models.Template, said: Mapping[str, Any]) -> models.TemplateVersion:
+async def _add_version(call: Call, template: models.Template, content: Mapping[str, Any]) -> models.TemplateVersion:
     """Add a version with the next number; whoever edits the template waits until this is done."""
-    _check_said(said)
+    _check_content(content)
     known = await call.rows.count(
         models.TemplateVersion, col(models.TemplateVersion.template_id) == template.template_id
     )
@@ -188,12 +188,12 @@ async def _add_version(call: Call, template: models.Template, said: Mapping[str,
             version=known + 1,
             created_at=call.rows.now,
             created_by=call.principal.account_id,
-            **said,
+            **content,
         )
     )
 
 
-async def _version(call: Call, template: models.Template, version: int) -> models.TemplateVersion:
+async def _edit_version(call: Call, template: models.Template, version: int) -> models.TemplateVersion:
     found = await call.rows.first(
         models.TemplateVersion,
         col(models.TemplateVersion.template_id) == template.template_id,
@@ -210,28 +210,28 @@ async def _publish(call: Call, template: models.Template, version: models.Templa
     await call.rows.flush()
 
 
-def _given(input: types.TemplateChange | types.NewTemplateVersion) -> dict[str, Any]:
+def _changed_content(input: types.TemplateChange | types.NewTemplateVersion) -> dict[str, Any]:
     """What an input says anew. BadInput for a null where there must be something."""
-    given = {name: getattr(input, name) for name in SAID if getattr(input, name) is not strawberry.UNSET}
+    given = {name: getattr(input, name) for name in CONTENT_PARTS if getattr(input, name) is not strawberry.UNSET}
     nulls = [name for name, value in given.items() if value is None and name != "text"]
     if nulls:
-        problems = [Problem(("input", camel(name)), "must not be null") for name in nulls]
+        problems = [Problem(("input", to_camel_case(name)), "must not be null") for name in nulls]
         raise BadInput("a value that must be there is null", problems=problems)
     return given
 
 
-def _said(version: models.TemplateVersion) -> dict[str, Any]:
-    return {name: getattr(version, name) for name in SAID}
+def _content_of(version: models.TemplateVersion) -> dict[str, Any]:
+    return {name: getattr(version, name) for name in CONTENT_PARTS}
 
 
-def _check_said(said: Mapping[str, Any]) -> None:
+def _check_content(content: Mapping[str, Any]) -> None:
     """BadInput with line and column for what is no template."""
     problems = []
-    for name, part in SAID.items():
+    for name, part in CONTENT_PARTS.items():
         try:
-            parse(said[name] or "", part)
-        except (DoesNotParse, TooMuch) as fault:
-            problems += [Problem(("input", camel(name)), str(one)) for one in fault.findings]
+            parse_template(content[name] or "", part)
+        except (TemplateSyntaxError, TemplateLimitExceeded) as fault:
+            problems += [Problem(("input", to_camel_case(name)), str(one)) for one in fault.findings]
     if problems:
         raise BadInput(f"the template cannot be read: {problems[0].message}", problems=problems)
 

@@ -9,15 +9,23 @@ from sqlmodel import col
 from wattgate.clock import to_ms
 from wattgate.db import models
 from wattgate.errors import BadInput, NotFound
-from wattgate.graphql.core.cost_weights import HASHING
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
-from wattgate.graphql.services.login import Done, Issued, end_token, entered, issue, logged_in, own_account
+from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.login import (
+    Acknowledgement,
+    IssuedToken,
+    invalidate_token,
+    issue_token,
+    log_in,
+    require_account,
+    rows_for_login,
+)
 from wattgate.graphql.types import accounts as types
 from wattgate.principal import Permission
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedIn(Issued):
+class LoginResult(IssuedToken):
     account_id: str = ""
     application_id: str = ""
     name: str = ""
@@ -27,14 +35,20 @@ class LoggedIn(Issued):
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class TokenStatusResult:
     exp: int | None
     account_id: str
     application_id: str
     valid: bool = True
 
 
-@operation(Kind.MUTATION, returns=types.Login, needs=Permission.ANYONE, rest=Rest("POST", "/auth"), weight=HASHING)
+@operation(
+    OperationKind.MUTATION,
+    returns=types.Login,
+    needs=Permission.ANYONE,
+    rest=RestRoute("POST", "/auth"),
+    weight=PASSWORD_HASH_WEIGHT,
+)
 async def authenticate(
     call: Call,
     *,
@@ -42,16 +56,16 @@ async def authenticate(
     password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> LoggedIn:
+) -> LoginResult:
     """Log in with an account's username and password, and get a token.
 
     The application is named here or in the header applicationId; the directory is the application's own unless
     another is named.
     """
-    rows = entered(call, application_id)
-    account = await logged_in(rows, username, password, directory_id)
-    issued = await issue(rows, account)
-    return LoggedIn(
+    rows = rows_for_login(call, application_id)
+    account = await log_in(rows, username, password, directory_id)
+    issued = await issue_token(rows, account)
+    return LoginResult(
         issued.token,
         issued.exp,
         account_id=account.account_id,
@@ -60,31 +74,38 @@ async def authenticate(
     )
 
 
-@operation(Kind.QUERY, returns=types.TokenStatus, needs=Permission.TOKEN, rest=Rest("GET", "/auth"))
-async def token_status(call: Call) -> Status:
+@operation(OperationKind.QUERY, returns=types.TokenStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/auth"))
+async def token_status(call: Call) -> TokenStatusResult:
     """Whether the credentials of this very call are good. Bad ones are refused before they get here."""
-    account = await own_account(call)
+    account = await require_account(call)
     expires = call.principal.expires_at
     exp = None if expires is None else to_ms(expires) // 1000
-    return Status(exp, account.account_id, account.application_id)
+    return TokenStatusResult(exp, account.account_id, account.application_id)
 
 
-@operation(Kind.MUTATION, returns=types.NewToken, needs=Permission.CREDENTIAL_WRITE, rest=Rest("GET", "/auth/newToken"))
-async def new_token(call: Call) -> Issued:
+@operation(
+    OperationKind.MUTATION,
+    returns=types.NewToken,
+    needs=Permission.CREDENTIAL_WRITE,
+    rest=RestRoute("GET", "/auth/newToken"),
+)
+async def new_token(call: Call) -> IssuedToken:
     """Make a further token for the account; the one in use stays good until it expires."""
-    return await issue(call.rows, await own_account(call))
+    return await issue_token(call.rows, await require_account(call))
 
 
-@operation(Kind.MUTATION, returns=types.Done, needs=Permission.TOKEN, rest=Rest("DELETE", "/auth/deleteToken"))
-async def delete_token(call: Call) -> Done:
+@operation(
+    OperationKind.MUTATION, returns=types.Done, needs=Permission.TOKEN, rest=RestRoute("DELETE", "/auth/deleteToken")
+)
+async def delete_token(call: Call) -> Acknowledgement:
     """Log out: the token with which this call is made is good no longer."""
     if call.principal.token_id is None:
         raise BadInput("this call was not made with a token")
-    await _end(call, call.principal.token_id)
-    return Done()
+    await _invalidate_own_token(call, call.principal.token_id)
+    return Acknowledgement()
 
 
-@operation(Kind.QUERY, returns=list[types.Token], needs=Permission.TOKEN, rest=Rest("GET", "/auth/token"))
+@operation(OperationKind.QUERY, returns=list[types.Token], needs=Permission.TOKEN, rest=RestRoute("GET", "/auth/token"))
 async def tokens(call: Call) -> list[models.Token]:
     """The user's tokens that have not expired, oldest first."""
     return await call.rows.all(
@@ -93,22 +114,22 @@ async def tokens(call: Call) -> list[models.Token]:
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=list[types.Done],
     needs=Permission.CREDENTIAL_WRITE,
-    rest=Rest("DELETE", "/auth/token/{tokenId}"),
+    rest=RestRoute("DELETE", "/auth/token/{tokenId}"),
 )
-async def revoke_token(call: Call, *, token_id: strawberry.ID) -> list[Done]:
+async def revoke_token(call: Call, *, token_id: strawberry.ID) -> list[Acknowledgement]:
     """Delete one of the user's tokens; whoever holds it is logged out.
 
     An OAuth client loses every token that goes back to the same log-in.
     """
-    await own_account(call)
-    await _end(call, token_id)
-    return [Done()]
+    await require_account(call)
+    await _invalidate_own_token(call, token_id)
+    return [Acknowledgement()]
 
 
-async def _end(call: Call, token_id: str) -> None:
+async def _invalidate_own_token(call: Call, token_id: str) -> None:
     token = await call.rows.first(
         models.Token,
         col(models.Token.token_id) == token_id,
@@ -116,4 +137,4 @@ async def _end(call: Call, token_id: str) -> None:
     )
     if token is None:
         raise NotFound(f"no token with id {token_id}")
-    await end_token(call, call.rows, token)
+    await invalidate_token(call, call.rows, token)

@@ -9,16 +9,16 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.core.cost_weights import HASHING
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.login import (
-    Done,
-    free_username,
+    Acknowledgement,
+    application_directory,
+    create_account,
+    find_account,
     log_out,
-    named,
-    open_account,
-    own_directory,
-    username_of,
+    normalize_username,
+    validate_new_username,
 )
 from wattgate.graphql.types import accounts as identity
 from wattgate.graphql.types import users as types
@@ -38,7 +38,7 @@ class UserRecord:
     authentication_framework: str | None = None
 
 
-async def record_of(rows: Rows, user: models.User, *, framework: str | None = None) -> UserRecord:
+async def build_user_record(rows: Rows, user: models.User, *, framework: str | None = None) -> UserRecord:
     """The record of a user as callers get it; `framework` says by what an OAuth token was checked."""
     accounts = await rows.all(
         models.Account, col(models.Account.user_id) == user.user_id, order_by=[models.Account.created_at]
@@ -54,26 +54,32 @@ async def record_of(rows: Rows, user: models.User, *, framework: str | None = No
     )
 
 
-@operation(Kind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=Rest("GET", "/user"))
+@operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user"))
 async def user_by_username(call: Call, *, username: str, directory_id: strawberry.ID | None = None) -> UserRecord:
     """The user with an account of this name, in the application's own directory unless another is named."""
-    account = await named(call.rows, username, directory_id)
+    account = await find_account(call.rows, username, directory_id)
     if account is None:
-        raise NotFound(f"no user with username {username_of(username)}")
-    return await record_of(call.rows, await call.rows.get(models.User, account.user_id))
+        raise NotFound(f"no user with username {normalize_username(username)}")
+    return await build_user_record(call.rows, await call.rows.get(models.User, account.user_id))
 
 
-@operation(Kind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=Rest("GET", "/user/{userId}"))
+@operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user/{userId}"))
 async def user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
     """The user with this id."""
-    return await record_of(call.rows, await call.rows.get(models.User, user_id))
+    return await build_user_record(call.rows, await call.rows.get(models.User, user_id))
 
 
-@operation(Kind.MUTATION, returns=types.User, needs=Permission.USER_WRITE, rest=Rest("POST", "/user"), weight=HASHING)
+@operation(
+    OperationKind.MUTATION,
+    returns=types.User,
+    needs=Permission.USER_WRITE,
+    rest=RestRoute("POST", "/user"),
+    weight=PASSWORD_HASH_WEIGHT,
+)
 async def add_user(call: Call, *, input: types.NewUser) -> UserRecord:
     """Add a user with an account; both are active at once."""
     added = await call.rows.add(models.User())
-    await open_account(
+    await create_account(
         call.rows,
         added,
         username=input.username,
@@ -82,10 +88,12 @@ async def add_user(call: Call, *, input: types.NewUser) -> UserRecord:
         name=input.name,
         email=input.email,
     )
-    return await record_of(call.rows, added)
+    return await build_user_record(call.rows, added)
 
 
-@operation(Kind.MUTATION, returns=types.User, needs=Permission.USER_DELETE, rest=Rest("DELETE", "/user/{userId}"))
+@operation(
+    OperationKind.MUTATION, returns=types.User, needs=Permission.USER_DELETE, rest=RestRoute("DELETE", "/user/{userId}")
+)
 async def delete_user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
     """Close all of a user's accounts and end their tokens. Homes, meters and readings stay."""
     closed = await call.rows.edit(models.User, user_id)
@@ -95,16 +103,18 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
     await call.rows.update(models.Account, of_user, active=False, status="inactive")
     for account in await call.rows.all(models.Account, of_user):
         await log_out(call, call.rows, account.account_id)
-    return await record_of(call.rows, closed)
+    return await build_user_record(call.rows, closed)
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=identity.Done,
     needs=Permission.CREDENTIAL_WRITE,
-    rest=Rest("PUT", "/user/{userId}/username"),
+    rest=RestRoute("PUT", "/user/{userId}/username"),
 )
-async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None) -> Done:
+async def rename_user(
+    call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None
+) -> Acknowledgement:
     """Change the name by which a user logs in to the application's own directory.
 
     `status` may repeat the user's status; it is not changed here.
@@ -113,13 +123,13 @@ async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, stat
     if status not in (None, found.status):
         problem = Problem(("status",), f"is {found.status}; it changes by verification and deletion")
         raise BadInput("a status is not changed by renaming", problems=[problem])
-    directory_id = await own_directory(call.rows)
+    directory_id = await application_directory(call.rows)
     account = await call.rows.first(
         models.Account, col(models.Account.user_id) == user_id, col(models.Account.directory_id) == directory_id
     )
     if account is None:
         raise NotFound(f"the user {user_id} has no account in the application's own directory")
-    if username_of(username) != account.username:
-        name = await free_username(call.rows, username, directory_id)
+    if normalize_username(username) != account.username:
+        name = await validate_new_username(call.rows, username, directory_id)
         (await call.rows.edit(models.Account, account.account_id)).username = name
-    return Done()
+    return Acknowledgement()

@@ -10,15 +10,15 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.core.cost_weights import Size
-from wattgate.graphql.core.inputs import change, values_of
-from wattgate.graphql.core.operation import Call, Kind, Rest, operation
-from wattgate.graphql.core.owner import owner_of
+from wattgate.graphql.core.cost_weights import ListSize
+from wattgate.graphql.core.inputs import apply_input, to_column_values
+from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types import virtual_entities as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
-from wattgate.realtime.events import Event, HomeChanged
+from wattgate.realtime.events import Event, VirtualEntityChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,18 @@ class NewVirtualEntities:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class VirtualEntityStatistics:
     application_id: str
     total_virtual_entities: int
     new_virtual_entities: NewVirtualEntities
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=list[types.VirtualEntity],
     needs=Permission.VIRTUAL_ENTITY_READ,
-    rest=Rest("GET", "/virtualentity", edges=("resources",)),
-    sizes=[Size(5)],
+    rest=RestRoute("GET", "/virtualentity", edges=("resources",)),
+    sizes=[ListSize(5)],
 )
 async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
     """The active virtual entities of the application, or the user's own."""
@@ -68,13 +68,13 @@ async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_READ,
     rest=(
-        Rest("GET", "/virtualentity/{veId}", edges=("resources",)),
-        Rest("GET", "/virtualentity/{veId}/resources", edges=("resources",)),
-        Rest("GET", "/virtualentity/{veId}/attribute"),
+        RestRoute("GET", "/virtualentity/{veId}", edges=("resources",)),
+        RestRoute("GET", "/virtualentity/{veId}/resources", edges=("resources",)),
+        RestRoute("GET", "/virtualentity/{veId}/attribute"),
     ),
 )
 async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
@@ -83,23 +83,23 @@ async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualE
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
-    rest=Rest("POST", "/virtualentity", status=201, acknowledges=("veId",)),
+    rest=RestRoute("POST", "/virtualentity", status=201, acknowledged_fields=("veId",)),
 )
 async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> models.VirtualEntity:
     """Add a virtual entity for the user, with the resources that belong to it."""
-    owner_id = owner_of(call)
+    owner_id = require_user_id(call)
     wanted = [owned.resource_id for owned in input.resources]
     problems = [
-        *await _unknown(call, models.VirtualEntityType, [input.ve_type_id], ("veTypeId",)),
-        *await _unknown(call, models.Resource, wanted, ("resources",)),
-        *_zone_problems(input.time_zone),
+        *await _unknown_reference_problems(call, models.VirtualEntityType, [input.ve_type_id], ("veTypeId",)),
+        *await _unknown_reference_problems(call, models.Resource, wanted, ("resources",)),
+        *_time_zone_problems(input.time_zone),
     ]
     if problems:
         raise BadInput("the virtual entity refers to what does not exist", problems=problems)
-    values = values_of(input, models.VirtualEntity, leave_out={"resources"})
+    values = to_column_values(input, models.VirtualEntity, exclude={"resources"})
     added = await call.rows.add(models.VirtualEntity(owner_id=owner_id, **values))
     for resource_id in dict.fromkeys(wanted):
         await call.rows.add(models.VirtualEntityResource(ve_id=added.ve_id, resource_id=resource_id))
@@ -107,40 +107,40 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
-    rest=Rest("PUT", "/virtualentity/{veId}", status=201, acknowledges=("veId",)),
+    rest=RestRoute("PUT", "/virtualentity/{veId}", status=201, acknowledged_fields=("veId",)),
 )
 async def update_virtual_entity(
     call: Call, *, ve_id: strawberry.ID, input: types.VirtualEntityChange
 ) -> models.VirtualEntity:
     """Change a virtual entity; what is left out stays as it is."""
-    if problems := _zone_problems(input.time_zone):
+    if problems := _time_zone_problems(input.time_zone):
         raise BadInput("the virtual entity cannot be so", problems=problems)
-    call.emit(_changed(ve_id))
-    return change(await call.rows.edit(models.VirtualEntity, ve_id), input)
+    call.emit(_changed_event(ve_id))
+    return apply_input(await call.rows.edit(models.VirtualEntity, ve_id), input)
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
-    rest=Rest("DELETE", "/virtualentity/{veId}", edges=("resources",)),
+    rest=RestRoute("DELETE", "/virtualentity/{veId}", edges=("resources",)),
 )
 async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
     """Deactivate a virtual entity: it is no longer listed. The record and its readings stay."""
     closed = await call.rows.edit(models.VirtualEntity, ve_id)
     closed.active = False
-    call.emit(_changed(ve_id))
+    call.emit(_changed_event(ve_id))
     return closed
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
-    rest=Rest("POST", "/virtualentity/{veId}/attribute", status=201),
+    rest=RestRoute("POST", "/virtualentity/{veId}/attribute", status=201),
 )
 async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, attributes: Json) -> models.VirtualEntity:
     """Merge an object into a virtual entity's metadata: its members are added or replace those of their name."""
@@ -148,15 +148,15 @@ async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, att
         raise BadInput("metadata is an object", problems=[Problem(("attributes",), "is not an object")])
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.attributes = entity.attributes | attributes
-    call.emit(_changed(ve_id))
+    call.emit(_changed_event(ve_id))
     return entity
 
 
 @operation(
-    Kind.MUTATION,
+    OperationKind.MUTATION,
     returns=types.VirtualEntity,
     needs=Permission.VIRTUAL_ENTITY_WRITE,
-    rest=Rest("DELETE", "/virtualentity/{veId}/attribute"),
+    rest=RestRoute("DELETE", "/virtualentity/{veId}/attribute"),
 )
 async def remove_virtual_entity_attributes(
     call: Call, *, ve_id: strawberry.ID, names: list[str]
@@ -164,19 +164,19 @@ async def remove_virtual_entity_attributes(
     """Remove members of a virtual entity's metadata by name; names it does not have are passed over."""
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.attributes = {name: value for name, value in entity.attributes.items() if name not in names}
-    call.emit(_changed(ve_id))
+    call.emit(_changed_event(ve_id))
     return entity
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=types.Satisfaction,
     needs=Permission.RESOURCE_READ,
-    rest=Rest("GET", "/vetype/{veTypeId}/resources"),
+    rest=RestRoute("GET", "/vetype/{veTypeId}/resources"),
 )
 async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID) -> Satisfaction:
     """Which of the user's resources satisfy the resource types of a kind of virtual entity."""
-    owner_id = owner_of(call)
+    owner_id = require_user_id(call)
     kind = await call.rows.get(models.VirtualEntityType, ve_type_id)
     found = await call.rows.all(
         models.Resource,
@@ -198,12 +198,12 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID
 
 
 @operation(
-    Kind.QUERY,
+    OperationKind.QUERY,
     returns=types.ApplicationStatistics,
     needs=Permission.STATISTICS_READ,
-    rest=Rest("GET", "/vesys/appstats"),
+    rest=RestRoute("GET", "/vesys/appstats"),
 )
-async def application_statistics(call: Call) -> Statistics:
+async def application_statistics(call: Call) -> VirtualEntityStatistics:
     """How many active virtual entities the application has, and how many of them are new."""
     active = col(models.VirtualEntity.active).is_(True)
 
@@ -211,27 +211,27 @@ async def application_statistics(call: Call) -> Statistics:
         start = call.rows.now - timedelta(days=days)
         return await call.rows.count(models.VirtualEntity, active, col(models.VirtualEntity.created_at) >= start)
 
-    return Statistics(
+    return VirtualEntityStatistics(
         call.rows.application_id,
         await call.rows.count(models.VirtualEntity, active),
         NewVirtualEntities(p1d=await since(1), p1w=await since(7), p1m=await since(30)),
     )
 
 
-def _changed(ve_id: str) -> Event:
-    return Event(topics.homes(ve_id), ve_id, HomeChanged(ve_id))
+def _changed_event(ve_id: str) -> Event:
+    return Event(topics.virtual_entities(ve_id), ve_id, VirtualEntityChanged(ve_id))
 
 
-async def _unknown(
+async def _unknown_reference_problems(
     call: Call, model: type[models.Tenanted], ids: Iterable[str], path: tuple[str, ...]
 ) -> list[Problem]:
     """A problem for each id that names no record the caller may see."""
     wanted = list(ids)
-    known = await call.rows.many(model, wanted) if wanted else {}
+    known = await call.rows.get_many(model, wanted) if wanted else {}
     return [Problem(path, f"{id_} does not exist") for id_ in wanted if id_ not in known]
 
 
-def _zone_problems(name: str | None) -> list[Problem]:
+def _time_zone_problems(name: str | None) -> list[Problem]:
     if not name:
         return []
     try:

@@ -8,16 +8,23 @@ from typing import Any
 import orjson
 from sqlmodel import col
 
-from wattgate.clock import iso
+from wattgate.clock import format_iso
 from wattgate.db import models
 from wattgate.delivery import circuit_breaker
-from wattgate.delivery.channels.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.delivery.channels.webhook import GONE, THROTTLING, failed_attempt
-from wattgate.delivery.circuit_breaker import Health
+from wattgate.delivery.channels.channel import (
+    MessageContent,
+    OutboundMessage,
+    Outcome,
+    PermanentFailure,
+    Sent,
+    TemporaryFailure,
+)
+from wattgate.delivery.channels.webhook import STATUS_GONE, THROTTLING_STATUSES, failed_attempt_json
+from wattgate.delivery.circuit_breaker import EndpointHealth
 from wattgate.delivery.http import signature
-from wattgate.delivery.webhook_event_codes import PING
+from wattgate.delivery.webhook_event_codes import PING_EVENT
 from wattgate.enums import DeliveryState
-from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.services import outbox
 from wattgate.graphql.services.webhook_events import COMPLETE, FAILED
 from wattgate.graphql.types import webhooks as types
@@ -25,14 +32,14 @@ from wattgate.principal import Permission
 
 log = logging.getLogger(__name__)
 
-POSTPONED = "postponed"
+POSTPONED_UNTIL = "postponed"
 """The fact of an outcome that was no attempt: when the delivery is due instead."""
 
-KEPT = timedelta(days=30)
+EVENT_RETENTION = timedelta(days=30)
 """For how long events can be told again."""
 
 
-@operation(Kind.MUTATION, returns=types.Webhook, needs=Permission.SYSTEM)
+@operation(OperationKind.MUTATION, returns=types.Webhook, needs=Permission.SYSTEM)
 async def record_webhook(
     call: Call,
     *,
@@ -56,89 +63,97 @@ async def record_webhook(
         )
     )
     if status == FAILED:
-        await _give_up(call, made)
+        await _add_error(call, made)
     return made
 
 
-@operation(Kind.MUTATION, returns=Outgoing, needs=Permission.SYSTEM)
-async def prepare_webhook(call: Call, *, delivery_id: str) -> Outgoing | Refused | Retry:
+@operation(OperationKind.MUTATION, returns=OutboundMessage, needs=Permission.SYSTEM)
+async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure | TemporaryFailure:
     """What goes out for a delivery: the event's text, signed as of now. Postponed where its endpoint is left alone."""
     delivery = await call.rows.get(models.Delivery, delivery_id)
     webhook = await call.rows.edit(models.Webhook, delivery.target_id)
-    endpoint = await _endpoint(call, webhook)
+    endpoint = await _edit_endpoint(call, webhook)
     if webhook.endpoint_id is not None:
         if endpoint is None:
-            return Refused("endpoint.deleted", "the endpoint was deleted")
+            return PermanentFailure("endpoint.deleted", "the endpoint was deleted")
         if not _is_ping(webhook):
             if not endpoint.enabled:
-                return Refused("endpoint.disabled", "the endpoint is disabled")
-            until = circuit_breaker.waits_until(_health(endpoint), call.rows.now)
+                return PermanentFailure("endpoint.disabled", "the endpoint is disabled")
+            until = circuit_breaker.open_until(_health_of(endpoint), call.rows.now)
             if until is not None:
-                return Retry("the endpoint is left alone", facts={POSTPONED: until})
-            _keep(endpoint, circuit_breaker.begun(_health(endpoint), call.rows.now))
+                return TemporaryFailure("the endpoint is left alone", details={POSTPONED_UNTIL: until})
+            _store_health(endpoint, circuit_breaker.on_attempt_started(_health_of(endpoint), call.rows.now))
         webhook.callback_url = endpoint.url
     body = orjson.dumps(webhook.payload)
-    secrets = _secrets(call, endpoint or await _namesake(call, webhook.callback_url))
-    signed = signature.headers(webhook.event_id or webhook.webhook_id, call.rows.now, body, secrets)
-    return outbox.outgoing(delivery, webhook.callback_url, Content(text=body.decode()), signed)
+    secrets = _signing_secrets(call, endpoint or await _find_endpoint_by_url(call, webhook.callback_url))
+    signed = signature.signature_headers(webhook.event_id or webhook.webhook_id, call.rows.now, body, secrets)
+    return outbox.build_outgoing(delivery, webhook.callback_url, MessageContent(text=body.decode()), signed)
 
 
-@operation(Kind.MUTATION, returns=bool, needs=Permission.SYSTEM)
-async def settle_webhook(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
+@operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
+async def record_webhook_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
     """Keep what became of an attempt; False where somebody else has taken the delivery over."""
-    if isinstance(outcome, Retry) and POSTPONED in outcome.facts:
-        return await outbox.postpone(call, delivery_id, worker, attempt, outcome.facts[POSTPONED])
-    delivery = await outbox.settle(call, delivery_id, worker, attempt, outcome)
+    if isinstance(outcome, TemporaryFailure) and POSTPONED_UNTIL in outcome.details:
+        return await outbox.postpone(call, delivery_id, worker, attempt, outcome.details[POSTPONED_UNTIL])
+    delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False
     webhook = await call.rows.edit(models.Webhook, delivery.target_id)
-    _take_down(call, webhook, outcome)
-    endpoint = await _endpoint(call, webhook)
+    _record_attempt(call, webhook, outcome)
+    endpoint = await _edit_endpoint(call, webhook)
     if endpoint is not None:
-        _judge(call, endpoint, outcome, ping=_is_ping(webhook))
+        _update_health(call, endpoint, outcome, ping=_is_ping(webhook))
     if delivery.state is DeliveryState.FAILED:
         webhook.status = FAILED
-        await _give_up(call, webhook)
+        await _add_error(call, webhook)
     return True
 
 
-@operation(Kind.QUERY, returns=list[str], needs=Permission.SYSTEM)
+@operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_old_events(call: Call) -> list[str]:
     """The applications with events that were kept for long enough."""
-    return await call.rows.applications_with(
-        models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - KEPT
+    return await call.rows.application_ids_with(
+        models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION
     )
 
 
-@operation(Kind.MUTATION, returns=int, needs=Permission.SYSTEM)
-async def forget_events(call: Call) -> int:
+@operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
+async def purge_events(call: Call) -> int:
     """Delete the application's events that were kept for long enough; what was sent of them stays on record."""
-    return await call.rows.delete(models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - KEPT)
+    return await call.rows.delete(
+        models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION
+    )
 
 
-def _take_down(call: Call, webhook: models.Webhook, outcome: Outcome) -> None:
+def _record_attempt(call: Call, webhook: models.Webhook, outcome: Outcome) -> None:
     """Put an attempt on record. What was refused without one, because its endpoint is gone, counts as none."""
     number = webhook.number_of_attempts + 1
     if isinstance(outcome, Sent):
-        taken = {"attempt": number, "statusCode": outcome.facts["statusCode"], "successedAt": iso(call.rows.now)}
+        taken = {
+            "attempt": number,
+            "statusCode": outcome.details["statusCode"],
+            "successedAt": format_iso(call.rows.now),
+        }
         webhook.number_of_attempts, webhook.successful_attempt, webhook.status = number, taken, COMPLETE
-    elif isinstance(outcome, Retry) or outcome.facts:
-        failed = failed_attempt(number, iso(call.rows.now), outcome.facts, outcome.reason)
+    elif isinstance(outcome, TemporaryFailure) or outcome.details:
+        failed = failed_attempt_json(number, format_iso(call.rows.now), outcome.details, outcome.reason)
         webhook.number_of_attempts, webhook.failed_attempts = number, [*webhook.failed_attempts, failed]
 
 
-def _judge(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcome, *, ping: bool) -> None:
+def _update_health(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcome, *, ping: bool) -> None:
     """What an attempt says of its endpoint; a test that fails says nothing that is not known."""
-    now, status = call.rows.now, outcome.facts.get("statusCode")
+    now, status = call.rows.now, outcome.details.get("statusCode")
     if isinstance(outcome, Sent):
-        _keep(endpoint, Health())
-    elif status == GONE:
+        _store_health(endpoint, EndpointHealth())
+    elif status == STATUS_GONE:
         _disable(endpoint, "it answered 410 Gone")
-    elif isinstance(outcome, Retry) and not ping:
-        throttled = status in THROTTLING or outcome.after is not None
-        after = circuit_breaker.failed(_health(endpoint), now, throttled=throttled, asked=outcome.after)
-        _keep(endpoint, after)
-        if circuit_breaker.is_given_up(after, now):
+    elif isinstance(outcome, TemporaryFailure) and not ping:
+        throttled = status in THROTTLING_STATUSES or outcome.retry_after_seconds is not None
+        after = circuit_breaker.on_attempt_failed(
+            _health_of(endpoint), now, throttled=throttled, retry_after_seconds=outcome.retry_after_seconds
+        )
+        _store_health(endpoint, after)
+        if circuit_breaker.should_disable(after, now):
             _disable(endpoint, "it has taken nothing for 5 days")
 
 
@@ -147,7 +162,7 @@ def _disable(endpoint: models.WebhookEndpoint, reason: str) -> None:
     endpoint.enabled, endpoint.disabled_reason = False, reason
 
 
-async def _give_up(call: Call, webhook: models.Webhook) -> None:
+async def _add_error(call: Call, webhook: models.Webhook) -> None:
     await call.rows.add(
         models.WebhookError(
             webhook_id=webhook.webhook_id,
@@ -158,18 +173,18 @@ async def _give_up(call: Call, webhook: models.Webhook) -> None:
     )
 
 
-async def _endpoint(call: Call, webhook: models.Webhook) -> models.WebhookEndpoint | None:
+async def _edit_endpoint(call: Call, webhook: models.Webhook) -> models.WebhookEndpoint | None:
     """The endpoint that a webhook is for, to be changed; None where it is gone, and for callbacks."""
-    known = await call.rows.many(models.WebhookEndpoint, [webhook.endpoint_id or ""])
+    known = await call.rows.get_many(models.WebhookEndpoint, [webhook.endpoint_id or ""])
     return await call.rows.edit(models.WebhookEndpoint, str(webhook.endpoint_id)) if known else None
 
 
-async def _namesake(call: Call, url: str) -> models.WebhookEndpoint | None:
+async def _find_endpoint_by_url(call: Call, url: str) -> models.WebhookEndpoint | None:
     """The endpoint that has the address of a callback, and so its secret."""
     return await call.rows.first(models.WebhookEndpoint, col(models.WebhookEndpoint.url) == url)
 
 
-def _secrets(call: Call, endpoint: models.WebhookEndpoint | None) -> Sequence[str]:
+def _signing_secrets(call: Call, endpoint: models.WebhookEndpoint | None) -> Sequence[str]:
     """What is signed with: the newest secret first."""
     if endpoint is None:
         return ()
@@ -179,14 +194,14 @@ def _secrets(call: Call, endpoint: models.WebhookEndpoint | None) -> Sequence[st
 
 
 def _is_ping(webhook: models.Webhook) -> bool:
-    return bool(webhook.payload.get("eventCode") == PING)
+    return bool(webhook.payload.get("eventCode") == PING_EVENT)
 
 
-def _health(endpoint: models.WebhookEndpoint) -> Health:
-    return Health(endpoint.failures, endpoint.failing_since, endpoint.paused_until)
+def _health_of(endpoint: models.WebhookEndpoint) -> EndpointHealth:
+    return EndpointHealth(endpoint.failures, endpoint.failing_since, endpoint.paused_until)
 
 
-def _keep(endpoint: models.WebhookEndpoint, kept: Health) -> None:
+def _store_health(endpoint: models.WebhookEndpoint, kept: EndpointHealth) -> None:
     endpoint.failures, endpoint.failing_since, endpoint.paused_until = (
         kept.failures,
         kept.failing_since,

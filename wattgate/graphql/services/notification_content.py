@@ -4,12 +4,12 @@ import asyncio
 
 from wattgate.db.models import Alert, AlertType, Notification, TemplateVersion
 from wattgate.db.queries import templates as queries
-from wattgate.delivery.templates.diagnostics import TemplateFault
-from wattgate.delivery.templates.rendering import Rendered, render
+from wattgate.delivery.templates.diagnostics import TemplateError
+from wattgate.delivery.templates.rendering import RenderedTemplate, render
 from wattgate.graphql.core.operation import Call
 
 
-async def say(call: Call, alert: Alert, sent: Notification) -> str | None:
+async def render_content(call: Call, alert: Alert, sent: Notification) -> str | None:
     """Put on a notification what it says; why its template does not serve, where one does not.
 
     Without a template that serves, it says what kind of alert it is: an alert that is told shortly is better than none.
@@ -22,12 +22,12 @@ async def say(call: Call, alert: Alert, sent: Notification) -> str | None:
     (version,) = await queries.published(call.rows, [choice.template])
     sent.template_id, sent.template_version = version.template_id, version.version
     try:
-        made = await asyncio.to_thread(_rendered, version, alert)
-    except TemplateFault as fault:
+        made = await asyncio.to_thread(_render_version, version, alert)
+    except TemplateError as fault:
         return str(fault.findings[0])
     sent.subject, sent.html, sent.text = made.subject or kind.name, made.html, made.text
     return None
 
 
-def _rendered(version: TemplateVersion, alert: Alert) -> Rendered:
-    return render(queries.source_of(version), alert.data if isinstance(alert.data, dict) else {})
+def _render_version(version: TemplateVersion, alert: Alert) -> RenderedTemplate:
+    return render(queries.to_source(version), alert.data if isinstance(alert.data, dict) else {})

@@ -7,19 +7,19 @@ from sqlmodel import col
 from wattgate.db.models import Account, Alert, Delivery, MobileAppToken, Notification, NotificationLog
 from wattgate.delivery.channels import push
 from wattgate.delivery.channels.channel import Outcome, Sent
-from wattgate.delivery.mail_addresses import addresses_among
+from wattgate.delivery.mail_addresses import extract_addresses
 from wattgate.enums import DeliveryKind, DeliveryState, NotificationState
 from wattgate.graphql.core.operation import Call
-from wattgate.graphql.services.notification_content import say
-from wattgate.graphql.services.outbox import code_of, enqueue
-from wattgate.graphql.services.webhook_events import enqueue_event, error_event
+from wattgate.graphql.services.notification_content import render_content
+from wattgate.graphql.services.outbox import enqueue, failure_code
+from wattgate.graphql.services.webhook_events import enqueue_error_event, enqueue_event
 from wattgate.realtime import topics
 from wattgate.realtime.events import AlertSent, Event
 
-ADDED, IN_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox", "User Has No Push Tokens"
+ADDED, PUT_INTO_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox", "User Has No Push Tokens"
 NO_ADDRESS = "User Has No E-mail Address"
-SENT, FAILED_ATTEMPT, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
-WITHOUT_TEMPLATE = "Template Not Used"
+SENT, ATTEMPT_FAILED, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
+TEMPLATE_NOT_USED = "Template Not Used"
 """The stages of a notification's log, in words of the legacy interface's kind."""
 
 OK, ERROR = "OK", "ERROR"
@@ -42,79 +42,81 @@ async def notify(call: Call, alert: Alert, channel: str) -> Notification:
             status_at=call.rows.now,
         )
     )
-    await _log(call, made, 1, ADDED)
-    fault = await say(call, alert, made)
+    await _add_log_entry(call, made, 1, ADDED)
+    fault = await render_content(call, alert, made)
     if fault is not None:
-        await _log(call, made, 2, WITHOUT_TEMPLATE, ERROR, fault)
+        await _add_log_entry(call, made, 2, TEMPLATE_NOT_USED, ERROR, fault)
     following = 2 if fault is None else 3
     if channel == INBOX:
-        await _log(call, made, following, IN_INBOX)
-        await _arrived(call, alert, made)
+        await _add_log_entry(call, made, following, PUT_INTO_INBOX)
+        await _mark_sent(call, alert, made)
     elif channel == PUSH:
-        await _push(call, alert, made, following)
+        await _enqueue_pushes(call, alert, made, following)
     elif channel == EMAIL:
-        await _mail(call, alert, made, following)
+        await _enqueue_mails(call, alert, made, following)
     else:
         await enqueue(call, DeliveryKind(channel), made.notification_id, user_id=alert.user_id)
     return made
 
 
-async def step(call: Call, delivery: Delivery, outcome: Outcome) -> None:
+async def record_notification_step(call: Call, delivery: Delivery, outcome: Outcome) -> None:
     """Take down what became of an attempt to deliver a notification, which `delivery` shows as it is after it."""
     sent = await call.rows.edit(Notification, delivery.target_id)
     sent.status_at = call.rows.now
     alert = await call.rows.get(Alert, sent.alert_id)
     number = await call.rows.count(NotificationLog, col(NotificationLog.notification_id) == sent.notification_id) + 1
     if isinstance(outcome, Sent):
-        await _log(call, sent, number, SENT)
+        await _add_log_entry(call, sent, number, SENT)
         if sent.state is not NotificationState.SENT:
-            await _arrived(call, alert, sent)
+            await _mark_sent(call, alert, sent)
     elif delivery.state is DeliveryState.WAITING:
-        await _log(call, sent, number, FAILED_ATTEMPT, ERROR, outcome.reason)
+        await _add_log_entry(call, sent, number, ATTEMPT_FAILED, ERROR, outcome.reason)
     else:
-        await _log(call, sent, number, GIVEN_UP, ERROR, outcome.reason)
-        if not await _hope(call, sent):
-            await fail(call, alert, sent, code_of(outcome))
-    call.emit(Event(topics.alert_steps(alert.user_id), alert.alert_id, payload(alert)))
+        await _add_log_entry(call, sent, number, GIVEN_UP, ERROR, outcome.reason)
+        if not await _may_still_arrive(call, sent):
+            await mark_failed(call, alert, sent, failure_code(outcome))
+    call.emit(Event(topics.alert_steps(alert.user_id), alert.alert_id, alert_payload(alert)))
 
 
-async def fail(call: Call, alert: Alert, sent: Notification, code: str) -> None:
+async def mark_failed(call: Call, alert: Alert, sent: Notification, code: str) -> None:
     """An alert does not go out on a channel: `code` says why, such as user.tokens.not_found."""
     sent.state, sent.status, sent.status_at = NotificationState.FAILED, ERROR, call.rows.now
     event_code = f"alert.notification.{sent.channel}.sent.error"
     error_code = f"error.alert.notification.{sent.channel}.{code}"
-    await error_event(call, event_code, error_code, _told(alert, sent), **_to(alert))
+    await enqueue_error_event(call, event_code, error_code, _event_payload(alert, sent), **_event_recipients(alert))
 
 
-def payload(alert: Alert) -> AlertSent:
+def alert_payload(alert: Alert) -> AlertSent:
     """An alert as those who watch are told of it."""
     return AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
 
 
-async def _push(call: Call, alert: Alert, sent: Notification, following: int) -> None:
+async def _enqueue_pushes(call: Call, alert: Alert, sent: Notification, next_step: int) -> None:
     """Have a push delivered to each app of the user; each is a delivery of its own."""
-    accounts = await _accounts(call, alert)
+    accounts = await _active_accounts(call, alert)
     of_user = col(MobileAppToken.account_id).in_([account.account_id for account in accounts])
     tokens = await call.rows.all(MobileAppToken, of_user, order_by=[MobileAppToken.created_at])
     for token in {token.token: token for token in tokens}.values():
         address = token.mobile_app_token_id
         await enqueue(call, DeliveryKind.PUSH, sent.notification_id, user_id=alert.user_id, address=address)
     if not tokens:
-        await _log(call, sent, following, NO_TOKENS, ERROR)
-        await fail(call, alert, sent, push.NO_TOKENS)
+        await _add_log_entry(call, sent, next_step, NO_TOKENS, ERROR)
+        await mark_failed(call, alert, sent, push.NO_TOKENS_CODE)
 
 
-async def _mail(call: Call, alert: Alert, sent: Notification, following: int) -> None:
+async def _enqueue_mails(call: Call, alert: Alert, sent: Notification, next_step: int) -> None:
     """Have a mail delivered to each address of the user; each is a delivery of its own."""
-    addresses = addresses_among([account.email or account.username for account in await _accounts(call, alert)])
+    addresses = extract_addresses(
+        [account.email or account.username for account in await _active_accounts(call, alert)]
+    )
     for address in addresses:
         await enqueue(call, DeliveryKind.EMAIL, sent.notification_id, user_id=alert.user_id, address=address)
     if not addresses:
-        await _log(call, sent, following, NO_ADDRESS, ERROR)
-        await fail(call, alert, sent, "user.address.not_found")
+        await _add_log_entry(call, sent, next_step, NO_ADDRESS, ERROR)
+        await mark_failed(call, alert, sent, "user.address.not_found")
 
 
-async def _accounts(call: Call, alert: Alert) -> list[Account]:
+async def _active_accounts(call: Call, alert: Alert) -> list[Account]:
     """The accounts by which the alert's user can be reached, oldest first."""
     return await call.rows.all(
         Account,
@@ -125,18 +127,20 @@ async def _accounts(call: Call, alert: Alert) -> list[Account]:
     )
 
 
-async def _arrived(call: Call, alert: Alert, sent: Notification) -> None:
+async def _mark_sent(call: Call, alert: Alert, sent: Notification) -> None:
     sent.state, sent.status, sent.status_at = NotificationState.SENT, OK, call.rows.now
-    await enqueue_event(call, f"alert.notification.{sent.channel}.sent", _told(alert, sent), **_to(alert))
+    await enqueue_event(
+        call, f"alert.notification.{sent.channel}.sent", _event_payload(alert, sent), **_event_recipients(alert)
+    )
 
 
-async def _hope(call: Call, sent: Notification) -> bool:
+async def _may_still_arrive(call: Call, sent: Notification) -> bool:
     """Whether another delivery of the notification has arrived, or still may."""
     of_it = col(Delivery.target_id) == sent.notification_id
     return await call.rows.count(Delivery, of_it, col(Delivery.state) != DeliveryState.FAILED) > 0
 
 
-async def _log(
+async def _add_log_entry(
     call: Call, sent: Notification, number: int, stage: str, status: str = OK, detail: str | None = None
 ) -> None:
     await call.rows.add(
@@ -154,7 +158,7 @@ async def _log(
     )
 
 
-def _told(alert: Alert, sent: Notification) -> dict[str, Any]:
+def _event_payload(alert: Alert, sent: Notification) -> dict[str, Any]:
     """What events say of a notification, under the names of SPEC.md's payload."""
     return {
         "notificationid": sent.notification_id,
@@ -164,5 +168,5 @@ def _told(alert: Alert, sent: Notification) -> dict[str, Any]:
     }
 
 
-def _to(alert: Alert) -> dict[str, Any]:
+def _event_recipients(alert: Alert) -> dict[str, Any]:
     return {"user_id": alert.user_id, "callback_url": alert.callback_url}

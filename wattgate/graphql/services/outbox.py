@@ -10,14 +10,21 @@ from sqlmodel import col
 
 from wattgate.db.models import Delivery
 from wattgate.db.rows import Condition
-from wattgate.delivery.channels.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
+from wattgate.delivery.channels.channel import (
+    MessageContent,
+    OutboundMessage,
+    Outcome,
+    PermanentFailure,
+    Sent,
+    TemporaryFailure,
+)
 from wattgate.delivery.schedule import SCHEDULES
 from wattgate.enums import DeliveryKind, DeliveryState
 from wattgate.graphql.core.operation import Call
 from wattgate.realtime import topics
-from wattgate.realtime.events import DeliveryDue, Event
+from wattgate.realtime.events import DeliveryQueued, Event
 
-GIVEN_UP = "gave.up"
+RETRIES_EXHAUSTED = "gave.up"
 """The code of what was tried for as long as its schedule says."""
 
 
@@ -44,15 +51,15 @@ async def enqueue(
     )
     await call.rows.add(made)
     if made.due_at <= now:
-        call.emit(Event(topics.deliveries(), kind.value, DeliveryDue(kind)))
+        call.emit(Event(topics.deliveries(), kind.value, DeliveryQueued(kind)))
     return made
 
 
-def outgoing(
-    delivery: Delivery, address: str, content: Content, headers: Mapping[str, str] = MappingProxyType({})
-) -> Outgoing:
+def build_outgoing(
+    delivery: Delivery, address: str, content: MessageContent, headers: Mapping[str, str] = MappingProxyType({})
+) -> OutboundMessage:
     """An attempt of a delivery to one address."""
-    return Outgoing(
+    return OutboundMessage(
         delivery_id=delivery.delivery_id,
         application_id=delivery.application_id,
         attempt=delivery.attempts,
@@ -63,14 +70,16 @@ def outgoing(
     )
 
 
-async def settle(call: Call, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> Delivery | None:
+async def record_delivery_outcome(
+    call: Call, delivery_id: str, worker: str, attempt: int, outcome: Outcome
+) -> Delivery | None:
     """Keep what became of an attempt: sent, waiting for the next one by the schedule, or failed.
 
     None where the delivery is no longer this worker's: its lease has ended, and somebody else has taken it over.
     """
-    mine = held(delivery_id, worker, attempt)
+    mine = lease_conditions(delivery_id, worker, attempt)
     known = await call.rows.first(Delivery, *mine)
-    if known is None or not await call.rows.update(Delivery, *mine, **_after(known, outcome, call.rows.now)):
+    if known is None or not await call.rows.update(Delivery, *mine, **_columns_after(known, outcome, call.rows.now)):
         return None
     return await call.rows.get(Delivery, delivery_id)
 
@@ -78,10 +87,12 @@ async def settle(call: Call, delivery_id: str, worker: str, attempt: int, outcom
 async def postpone(call: Call, delivery_id: str, worker: str, attempt: int, due_at: datetime) -> bool:
     """Put a delivery back that could not be attempted at all; False where it is no longer this worker's."""
     waits = {"state": DeliveryState.WAITING, "worker": None, "leased_until": None, "attempts": attempt - 1}
-    return bool(await call.rows.update(Delivery, *held(delivery_id, worker, attempt), **waits, due_at=due_at))
+    return bool(
+        await call.rows.update(Delivery, *lease_conditions(delivery_id, worker, attempt), **waits, due_at=due_at)
+    )
 
 
-def held(delivery_id: str, worker: str, attempt: int) -> tuple[Condition, ...]:
+def lease_conditions(delivery_id: str, worker: str, attempt: int) -> tuple[Condition, ...]:
     """That a delivery is still a worker's, since it took it for this attempt."""
     return (
         col(Delivery.delivery_id) == delivery_id,
@@ -91,19 +102,19 @@ def held(delivery_id: str, worker: str, attempt: int) -> tuple[Condition, ...]:
     )
 
 
-def _after(delivery: Delivery, outcome: Outcome, now: datetime) -> dict[str, Any]:
+def _columns_after(delivery: Delivery, outcome: Outcome, now: datetime) -> dict[str, Any]:
     """What changes on a delivery by the outcome of an attempt."""
     free = {"worker": None, "leased_until": None}
     if isinstance(outcome, Sent):
         ended = {"state": DeliveryState.SENT, "reference": outcome.reference, "reason": None, "ended_at": now}
         return {**free, **ended}
-    if isinstance(outcome, Retry):
-        pause = SCHEDULES[delivery.kind].pause(delivery.attempts, random.random(), outcome.after)
+    if isinstance(outcome, TemporaryFailure):
+        pause = SCHEDULES[delivery.kind].pause_after(delivery.attempts, random.random(), outcome.retry_after_seconds)
         if pause is not None:
             return {**free, "state": DeliveryState.WAITING, "reason": outcome.reason, "due_at": now + pause}
     return {**free, "state": DeliveryState.FAILED, "reason": outcome.reason, "ended_at": now}
 
 
-def code_of(outcome: Outcome) -> str:
+def failure_code(outcome: Outcome) -> str:
     """What software is told of an outcome that was a failure for good."""
-    return outcome.code if isinstance(outcome, Refused) else GIVEN_UP
+    return outcome.code if isinstance(outcome, PermanentFailure) else RETRIES_EXHAUSTED

@@ -10,41 +10,41 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from wattgate.energy.arrays import Integers
+from wattgate.energy.arrays import IntArray
 from wattgate.energy.storage_fields import QUALITY_CODES
 from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Operation
-from wattgate.graphql.resolvers.bulk_recording import ReadingArrays, Series, record_reading_arrays
+from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch, SeriesKey, record_reading_arrays
 
 T = TypeVar("T")
 
-Run = Callable[[Operation, dict[str, Any]], Awaitable[Any]]
+RunOperation = Callable[[Operation, dict[str, Any]], Awaitable[Any]]
 """Runs an operation for the caller whose readings these are."""
 
-Refuse = Callable[[int, str], None]
+ReportRefusal = Callable[[int, str], None]
 """Told the number of each refused line and why."""
 
-BATCH = 50_000
+BATCH_SIZE = 50_000
 """How many readings are stored at once."""
 
-BREATH = 500
+YIELD_EVERY_LINES = 500
 """After how many lines others get their turn."""
 
-EXACT_DIGITS = 15
+MAX_EXACT_CHARACTERS = 15
 """A number of so many characters is told exactly by a double."""
 
 
-class BadLine(ValueError):
+class InvalidLine(ValueError):
     """A line that holds no reading; the message says why."""
 
 
-class Unreadable(BadInput):
+class UnreadableInput(BadInput):
     """What is given cannot be read any further; what came before it may be recorded."""
 
 
 @dataclass(slots=True)
-class Report:
+class BulkReport:
     """What became of many lines: lines with something in them, records stored, lines refused."""
 
     lines: int = 0
@@ -52,122 +52,122 @@ class Report:
     refused: int = 0
 
 
-class Bulk:
+class BulkRecorder:
     """Takes readings line by line or in arrays, and records them in batches; each batch is stored at once.
 
     While one batch is being stored the next one is gathered, and never more. A reading that cannot be stored is
     refused by line and reason, and the others are stored. A reading that is given again later replaces the first.
     """
 
-    def __init__(self, run: Run, refuse: Refuse) -> None:
-        self.report = Report()
+    def __init__(self, run: RunOperation, refuse: ReportRefusal) -> None:
+        self.report = BulkReport()
         self._run = run
-        self._refuse = refuse
-        self._gathered = _Gathered()
+        self._report_refusal = refuse
+        self._buffer = _ReadingBuffer()
         self._storing: asyncio.Task[None] | None = None
 
-    async def add(self, line: int, series: Series, at: int, value: float, quality: int = 0) -> None:
+    async def add(self, line: int, series: SeriesKey, at: int, value: float, quality: int = 0) -> None:
         """Take the reading of a line: its instant in ms since 1970, its value, and the code of its quality."""
-        self._gathered.add(line, series, at, value, quality)
+        self._buffer.add(line, series, at, value, quality)
         self.report.lines += 1
-        waiting = len(self._gathered.lines)
-        if waiting >= BATCH:
-            await self._send()
-        elif waiting % BREATH == 0:
+        waiting = len(self._buffer.lines)
+        if waiting >= BATCH_SIZE:
+            await self._flush()
+        elif waiting % YIELD_EVERY_LINES == 0:
             await asyncio.sleep(0)
 
-    async def add_arrays(self, lines: Integers, batch: ReadingArrays) -> None:
+    async def add_arrays(self, lines: IntArray, batch: BulkReadingBatch) -> None:
         """Take the readings of many lines, in order after those before."""
-        await self._send()
+        await self._flush()
         self.report.lines += len(lines)
-        await self._start(lines.tolist(), batch)
+        await self._start_storing(lines.tolist(), batch)
 
-    def refuse(self, line: int, reason: str) -> None:
+    def refuse_line(self, line: int, reason: str) -> None:
         """Refuse a line in which there is no reading."""
         self.report.lines += 1
-        self._refused(line, reason)
+        self._count_refusal(line, reason)
 
-    async def finish(self) -> Report:
+    async def finish(self) -> BulkReport:
         """Store what still waits."""
-        await self._send()
-        await self._stored()
+        await self._flush()
+        await self._wait_until_stored()
         return self.report
 
-    async def _send(self) -> None:
-        if self._gathered.lines:
-            gathered, self._gathered = self._gathered, _Gathered()
-            await self._start(gathered.lines, gathered.arrays())
+    async def _flush(self) -> None:
+        if self._buffer.lines:
+            gathered, self._buffer = self._buffer, _ReadingBuffer()
+            await self._start_storing(gathered.lines, gathered.arrays())
 
-    async def _start(self, lines: list[int], batch: ReadingArrays) -> None:
+    async def _start_storing(self, lines: list[int], batch: BulkReadingBatch) -> None:
         """Begin to store a batch, once the one before is stored."""
-        await self._stored()
-        self._storing = asyncio.create_task(self._store(lines, batch))
+        await self._wait_until_stored()
+        self._storing = asyncio.create_task(self._store_batch(lines, batch))
         await asyncio.sleep(0)
 
-    async def _stored(self) -> None:
+    async def _wait_until_stored(self) -> None:
         storing, self._storing = self._storing, None
         if storing is not None:
             await storing
 
-    async def _store(self, lines: list[int], batch: ReadingArrays) -> None:
+    async def _store_batch(self, lines: list[int], batch: BulkReadingBatch) -> None:
         done = await self._run(record_reading_arrays, {"batch": batch})
         self.report.recorded += done.recorded
         for index, reason in sorted(done.refused):
-            self._refused(lines[index], reason)
+            self._count_refusal(lines[index], reason)
 
-    def _refused(self, line: int, reason: str) -> None:
+    def _count_refusal(self, line: int, reason: str) -> None:
         self.report.refused += 1
-        self._refuse(line, reason)
+        self._report_refusal(line, reason)
 
 
-class _Gathered:
+class _ReadingBuffer:
     """Readings that wait to be stored, in columns, with the line that each stands on."""
 
     def __init__(self) -> None:
         self.lines: list[int] = []
-        self._places: dict[Series, int] = {}
-        self._place: list[int] = []
+        self._series_numbers: dict[SeriesKey, int] = {}
+        self._series_index: list[int] = []
         self._at: list[int] = []
         self._value: list[float] = []
         self._quality: list[int] = []
 
-    def add(self, line: int, series: Series, at: int, value: float, quality: int) -> None:
+    def add(self, line: int, series: SeriesKey, at: int, value: float, quality: int) -> None:
         self.lines.append(line)
-        self._place.append(self._places.setdefault(series, len(self._places)))
+        self._series_index.append(self._series_numbers.setdefault(series, len(self._series_numbers)))
         self._at.append(at)
         self._value.append(value)
         self._quality.append(quality)
 
-    def arrays(self) -> ReadingArrays:
-        place, at, quality = (np.array(column, np.int64) for column in (self._place, self._at, self._quality))
-        return ReadingArrays(list(self._places), place, at, np.array(self._value, np.float64), quality)
+    def arrays(self) -> BulkReadingBatch:
+        place, at, quality = (np.array(column, np.int64) for column in (self._series_index, self._at, self._quality))
+        return BulkReadingBatch(list(self._series_numbers), place, at, np.array(self._value, np.float64), quality)
 
 
-def decoded(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:
+def decode_line(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:
     """What a line of JSON says. BadLine where it says nothing that the decoder takes."""
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as error:
-        raise BadLine(str(error)) from None
+        raise InvalidLine(str(error)) from None
     except msgspec.DecodeError as error:
-        raise BadLine(f"is not JSON: {error}") from None
+        raise InvalidLine(f"is not JSON: {error}") from None
 
 
-def number_of(text: str) -> float:
+def parse_number(text: str) -> float:
     """The number that a text holds. BadLine where it holds none, or one that a double tells apart from none near it."""
     try:
         value = float(text)
-        exact = len(text) <= EXACT_DIGITS or Decimal(repr(value)) == Decimal(text)
+        exact = len(text) <= MAX_EXACT_CHARACTERS or Decimal(repr(value)) == Decimal(text)
     except (ValueError, InvalidOperation):
-        raise BadLine(f"{text!r} is not a number") from None
+        raise InvalidLine(f"{text!r} is not a number") from None
     if "_" in text or not text.isascii():  # which Python would take
-        raise BadLine(f"{text!r} is not a number")
+        raise InvalidLine(f"{text!r} is not a number")
     if not exact and math.isfinite(value):
-        raise BadLine(f"{text} has more digits than can be kept")
+        raise InvalidLine(f"{text} has more digits than can be kept")
     return value
 
 
-def quality_code(name: str) -> int:
+def parse_quality(name: str) -> int:
     """The code of the quality of that name, in any case; of ACTUAL where it is empty. BadLine where there is none."""
     if not name:
         return 0
@@ -175,4 +175,4 @@ def quality_code(name: str) -> int:
         return QUALITY_CODES[ReadingQuality[name.upper()]]
     except KeyError:
         known = ", ".join(one.name for one in ReadingQuality)
-        raise BadLine(f"{name!r} is not a quality; {known} are") from None
+        raise InvalidLine(f"{name!r} is not a quality; {known} are") from None

@@ -14,9 +14,9 @@ from graphql.execution.values import VariableValues
 
 from wattgate.graphql.execution.compiled.engine import Plan
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.pipeline import encode
-from wattgate.graphql.execution.schema import tell_all
-from wattgate.realtime.subscriptions.subscription import NotAtOnce, Selection
+from wattgate.graphql.execution.pipeline import encode_json
+from wattgate.graphql.execution.schema import normalize_errors
+from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selection
 
 
 class RootField(NamedTuple):
@@ -27,7 +27,7 @@ class RootField(NamedTuple):
     nodes: list[FieldDetails]
 
 
-def root_field(executor: Executor) -> RootField:
+def find_root_field(executor: Executor) -> RootField:
     """What a subscription asks for. GraphQLError where directives have left nothing of it."""
     root = executor.schema.subscription_type
     assert root is not None  # the catalogue has subscriptions
@@ -39,22 +39,22 @@ def root_field(executor: Executor) -> RootField:
     raise GraphQLError("the subscription selects nothing")
 
 
-def at_once(plan: Plan | None, key: str, variables: VariableValues) -> Callable[[Any], bytes] | None:
+def build_immediate(plan: Plan | None, key: str, variables: VariableValues) -> Callable[[Any], bytes] | None:
     """The function that executes a selection which needs nothing but the payload; None where it needs more."""
-    if plan is None or plan.slots[key].forks:
+    if plan is None or plan.fields[key].has_nested_edges:
         return None
     root = plan.roots[key]
 
     def execute(payload: Any) -> bytes:
         try:
-            return _data({key: root(None, variables, payload)})
+            return _encode_data({key: root(None, variables, payload)})
         except Exception as error:
-            raise NotAtOnce from error
+            raise RequiresAsync from error
 
     return execute
 
 
-def selection_of(
+def build_selection(
     key: str,
     immediate: Callable[[Any], bytes] | None,
     planned: Callable[[Any], Awaitable[Any]] | None,
@@ -70,17 +70,17 @@ def selection_of(
     async def in_time(payload: Any) -> bytes:
         if planned is not None:
             try:
-                return _data({key: await planned(payload)})
+                return _encode_data({key: await planned(payload)})
             except Exception:  # noqa: BLE001 (whatever is wrong, graphql-core says what)
                 pass
         if not ready:
             ready.append(executor())
-        return await by_graphql_core(ready[0], payload)
+        return await execute_with_graphql_core(ready[0], payload)
 
-    return Selection(immediate, in_time, nothing=_data({key: None}))
+    return Selection(immediate, in_time, empty_result=_encode_data({key: None}))
 
 
-async def by_graphql_core(executor: Executor, payload: Any) -> bytes:
+async def execute_with_graphql_core(executor: Executor, payload: Any) -> bytes:
     """What graphql-core makes of a payload, without the last brace. Errors are told in it."""
     result = executor.build_per_event_executor(payload).execute_operation(False)
     if inspect.isawaitable(result):
@@ -88,9 +88,9 @@ async def by_graphql_core(executor: Executor, payload: Any) -> bytes:
     assert isinstance(result, ExecutionResult)  # nothing is deferred in a subscription
     told: dict[str, Any] = {"data": result.data}
     if result.errors:
-        told["errors"] = [error.formatted for error in tell_all(result.errors)]
-    return encode(told)[:-1]
+        told["errors"] = [error.formatted for error in normalize_errors(result.errors)]
+    return encode_json(told)[:-1]
 
 
-def _data(data: dict[str, Any]) -> bytes:
-    return b'{"data":' + encode(data)
+def _encode_data(data: dict[str, Any]) -> bytes:
+    return b'{"data":' + encode_json(data)

@@ -13,34 +13,34 @@ from graphql.execution.values import VariableValues, get_argument_values
 from strawberry.types.arguments import convert_arguments
 
 from wattgate.clock import Clock
-from wattgate.enums import camel
-from wattgate.graphql.core.context import Context
-from wattgate.graphql.core.operation import Kind, Operation
-from wattgate.graphql.core.runner import Runner, permit
+from wattgate.enums import to_camel_case
+from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.core.operation import Operation, OperationKind
+from wattgate.graphql.core.runner import Runner, check_permission
 from wattgate.graphql.execution.compiled.engine import Plan
-from wattgate.graphql.execution.documents import Document, Invalid
+from wattgate.graphql.execution.documents import Document, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.operation_spans import served
-from wattgate.graphql.execution.pipeline import Gate, Spent
-from wattgate.graphql.execution.schema import Schema, tell_all
-from wattgate.graphql.transport.selection import at_once, root_field, selection_of
-from wattgate.principal import Authenticate, Principal, Scope
-from wattgate.realtime.connections.protocol import Request
-from wattgate.realtime.connections.service import Answer, PreparedOperation, Refused
+from wattgate.graphql.execution.operation_spans import operation_span
+from wattgate.graphql.execution.pipeline import BudgetExhausted, GraphQLPipeline
+from wattgate.graphql.execution.schema import Schema, normalize_errors
+from wattgate.graphql.transport.selection import build_immediate, build_selection, find_root_field
+from wattgate.principal import AccessScope, Authenticate, Principal
+from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
 from wattgate.realtime.subscriptions.subscription import Subscription
-from wattgate.request_context import CALLER
+from wattgate.request_context import CURRENT_PRINCIPAL
 
 SINCE = "since"
 """The argument by which a client says where it was."""
 
-MAX_PREPARED = 1_024
+MAX_PREPARED_SUBSCRIPTIONS = 1_024
 """How many subscriptions, by document and variables, are kept as they were prepared; the least recent gives way."""
 
-Ended = Callable[[Collection[Principal], datetime], Awaitable[set[Principal]]]
+FindRevoked = Callable[[Collection[Principal], datetime], Awaitable[set[Principal]]]
 """Answers those callers whose token or account is good no longer."""
 
 
-class Prepared(NamedTuple):
+class PreparedSubscription(NamedTuple):
     """What does not depend on who subscribes: the operation and its arguments, and how payloads are executed."""
 
     operation: Operation
@@ -50,11 +50,11 @@ class Prepared(NamedTuple):
     key: str
     plan: Plan | None
     variables: VariableValues
-    at_once: Callable[[Any], bytes] | None
+    immediate: Callable[[Any], bytes] | None
 
-    def planned(self, call: Callable[[], Context]) -> Callable[[Any], Awaitable[Any]] | None:
+    def payload_function(self, call: Callable[[], GraphQLContext]) -> Callable[[Any], Awaitable[Any]] | None:
         """The function of the plan for payloads with edges to follow; None where there is none to follow."""
-        if self.plan is None or self.at_once is not None:
+        if self.plan is None or self.immediate is not None:
             return None
         root = self.plan.roots[self.key]
         return lambda payload: root(call(), self.variables, payload)
@@ -64,7 +64,7 @@ class Prepared(NamedTuple):
 class ResolvedOperation:
     """A request with the text of its document, and the operation that it names."""
 
-    request: Request
+    request: OperationRequest
     document: Document
 
     @property
@@ -90,35 +90,37 @@ class SubscriptionKey:
     variables: Mapping[str, Any] = field(compare=False)
 
     @classmethod
-    def create(cls, request: Request, document: Document, variables: Mapping[str, Any]) -> "SubscriptionKey":
-        return cls(request.query or "", request.operation_name, _canonical(variables), document, variables)
+    def create(cls, request: OperationRequest, document: Document, variables: Mapping[str, Any]) -> "SubscriptionKey":
+        return cls(request.query or "", request.operation_name, _encode_canonical(variables), document, variables)
 
     @property
     def parts(self) -> tuple[str, str | None, bytes]:
         return self.text, self.operation_name, self.canonical_variables
 
 
-class LiveService:
+class SubscriptionService:
     """Executes what connections ask for, as `realtime.service.Service` says."""
 
     def __init__(
         self,
-        pipeline: Gate,
+        pipeline: GraphQLPipeline,
         schema: Schema,
         runner: Runner,
         operations: Sequence[Operation],
         authenticate: Authenticate,
-        ended: Ended,
+        find_revoked: FindRevoked,
         clock: Clock,
     ) -> None:
         self.pipeline = pipeline
         self._schema = schema
         self._runner = runner
-        self._subscriptions = {camel(one.name): one for one in operations if one.kind is Kind.SUBSCRIPTION}
+        self._subscriptions = {
+            to_camel_case(one.name): one for one in operations if one.kind is OperationKind.SUBSCRIPTION
+        }
         self._authenticate = authenticate
-        self._ended = ended
+        self._find_revoked = find_revoked
         self._clock = clock
-        self.prepared = lru_cache(MAX_PREPARED)(self._prepare)
+        self.prepare_cached = lru_cache(MAX_PREPARED_SUBSCRIPTIONS)(self._prepare)
 
     def now(self) -> datetime:
         return self._clock()
@@ -126,65 +128,67 @@ class LiveService:
     async def authenticate(self, credentials: Mapping[str, str]) -> Principal:
         return await self._authenticate(credentials)
 
-    async def ended(self, principals: Collection[Principal]) -> set[Principal]:
-        return await self._ended(principals, self._clock())
+    async def find_revoked(self, principals: Collection[Principal]) -> set[Principal]:
+        return await self._find_revoked(principals, self._clock())
 
-    async def prepare(self, principal: Principal, request: Request) -> ResolvedOperation:
+    async def prepare(self, principal: Principal, request: OperationRequest) -> ResolvedOperation:
         try:
-            return ResolvedOperation(*await self.pipeline.find(principal, request))
-        except Invalid as invalid:
-            raise _refusal(invalid.errors) from None
+            return ResolvedOperation(*await self.pipeline.resolve_document(principal, request))
+        except InvalidRequest as invalid:
+            raise _rejection(invalid.errors) from None
 
-    async def begin(
-        self, principal: Principal, request: Request, prepared: PreparedOperation | None = None
-    ) -> Answer | Subscription:
-        CALLER.set(principal)
+    async def start_operation(
+        self, principal: Principal, request: OperationRequest, prepared: PreparedOperation | None = None
+    ) -> OperationResult | Subscription:
+        CURRENT_PRINCIPAL.set(principal)
         resolved = prepared if isinstance(prepared, ResolvedOperation) else await self.prepare(principal, request)
         request, document = resolved.request, resolved.document
         try:
             if resolved.is_subscription:
-                with served(self._runner.spans, document.operation):
-                    return await self._subscription(principal, request, document)
-            reply = await self.pipeline.answer(principal, request, document)
-        except Invalid as invalid:
-            raise _refusal(invalid.errors) from None
-        except Spent as over:
+                with operation_span(self._runner.tracer, document.operation):
+                    return await self._begin_subscription(principal, request, document)
+            reply = await self.pipeline.execute(principal, request, document)
+        except InvalidRequest as invalid:
+            raise _rejection(invalid.errors) from None
+        except BudgetExhausted as over:
             raise over.error from None
-        return Answer(reply.encoded())
+        return OperationResult(reply.encode_with_cost())
 
-    async def _subscription(self, principal: Principal, request: Request, document: Document) -> Subscription:
+    async def _begin_subscription(
+        self, principal: Principal, request: OperationRequest, document: Document
+    ) -> Subscription:
         """What a subscription follows, if the caller may follow it."""
         variables, since = dict(request.variables or {}), None
         moving = _since_variable(document)
         if moving is not None and moving in variables:
             since, variables[moving] = variables[moving], ""
         if since is not None and not isinstance(since, str):
-            raise Invalid([GraphQLError("since is a position, which is a text")])
+            raise InvalidRequest([GraphQLError("since is a position, which is a text")])
         key = SubscriptionKey.create(request, document, variables)
-        prepared = self.prepared(key)
+        prepared = self.prepare_cached(key)
         operation = prepared.operation
         await self.pipeline.charge(principal, document, prepared.variables)
         watch = await self._runner.run(operation, principal, dict(prepared.arguments))
-        plain = prepared.at_once is not None and watch.view is None
+        plain = prepared.immediate is not None and watch.view is None
         return Subscription(
-            key=(*key.parts, _data_scope(principal, permit(principal, operation.needs), plain)),
-            watch=watch,
-            selection=selection_of(
+            key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), plain)),
+            source=watch,
+            selection=build_selection(
                 prepared.key,
-                prepared.at_once,
-                prepared.planned(lambda: Context(self._runner, principal)),
-                lambda: self.executor(key, principal),
+                prepared.immediate,
+                prepared.payload_function(lambda: GraphQLContext(self._runner, principal)),
+                lambda: self.build_executor(key, principal),
             ),
             read=partial(self._runner.read, principal, operation.needs),
             resumes=prepared.resumes,
             since=since or prepared.since,
         )
 
-    def _prepare(self, key: SubscriptionKey) -> Prepared:
+    def _prepare(self, key: SubscriptionKey) -> PreparedSubscription:
         """Prepare the parts of a subscription that do not depend on the caller. Raise Invalid if it is wrong."""
         document = key.document
-        variables = self.pipeline.engine.variables(document, key.variables)
-        root = root_field(self.executor(key))
+        variables = self.pipeline.engine.coerce_variables(document, key.variables)
+        root = find_root_field(self.build_executor(key))
         declared = root.definition.extensions["strawberry-definition"]
         node = root.nodes[0].node
         arguments = convert_arguments(
@@ -194,8 +198,8 @@ class LiveService:
             self._schema.config,
         )
         since = arguments.pop(SINCE, None)
-        plan = self.pipeline.engine.compiled(document, variables)
-        return Prepared(
+        plan = self.pipeline.engine.get_or_compile(document, variables)
+        return PreparedSubscription(
             self._subscriptions[node.name.value],
             arguments,
             any(argument.name.value == SINCE for argument in node.arguments or ()),
@@ -203,20 +207,20 @@ class LiveService:
             root.key,
             plan,
             variables,
-            at_once(plan, root.key, variables),
+            build_immediate(plan, root.key, variables),
         )
 
-    def executor(self, key: SubscriptionKey, principal: Principal | None = None) -> Executor:
+    def build_executor(self, key: SubscriptionKey, principal: Principal | None = None) -> Executor:
         """Build graphql-core's executor for a document without a plan. Raise Invalid if a variable is wrong."""
         built = Executor.build(
             self._schema._schema,
             key.document.node,
-            context_value=None if principal is None else Context(self._runner, principal),
+            context_value=None if principal is None else GraphQLContext(self._runner, principal),
             raw_variable_values=dict(key.variables),
             operation_name=key.operation_name,
         )
         if isinstance(built, list):
-            raise Invalid(built)
+            raise InvalidRequest(built)
         return cast(Executor, built)
 
 
@@ -231,12 +235,12 @@ def _since_variable(document: Document) -> str | None:
     ]
     if len(names) != 1:
         return None
-    found = _Variables(names[0])
+    found = _VariableCounter(names[0])
     visit(document.node, found)
     return names[0] if found.count == 2 else None  # where it is declared, and where it is used
 
 
-class _Variables(Visitor):
+class _VariableCounter(Visitor):
     """Counts how often a variable is named."""
 
     def __init__(self, name: str) -> None:
@@ -248,20 +252,20 @@ class _Variables(Visitor):
         self.count += node.name.value == self._name
 
 
-def _canonical(variables: Mapping[str, Any]) -> bytes:
+def _encode_canonical(variables: Mapping[str, Any]) -> bytes:
     """Variables as text that is the same for equal ones."""
     return msgspec.json.encode(variables, order="sorted")
 
 
-def _data_scope(principal: Principal, scope: Scope, plain: bool) -> Hashable:
+def _sharing_key(principal: Principal, scope: AccessScope, plain: bool) -> Hashable:
     """What two callers have in common who may be told the same bytes.
 
     A plain selection of an event's payload shows nothing but that; others are executed with the caller's permissions.
     """
-    rows = (principal.application_id, principal.user_id if scope is Scope.OWN else None)
-    return rows if plain else (*rows, principal.role, principal.user_id, principal.account_id, principal.scopes)
+    rows = (principal.application_id, principal.user_id if scope is AccessScope.OWN else None)
+    return rows if plain else (*rows, principal.role, principal.user_id, principal.account_id, principal.oauth_scopes)
 
 
-def _refusal(errors: Sequence[GraphQLError]) -> Refused:
+def _rejection(errors: Sequence[GraphQLError]) -> OperationRejected:
     """The errors by which an operation is refused before anything is executed."""
-    return Refused(orjson.dumps([error.formatted for error in tell_all(errors)]))
+    return OperationRejected(orjson.dumps([error.formatted for error in normalize_errors(errors)]))

@@ -7,7 +7,7 @@ second, different type of an enumeration that it meets first in an annotation.
 import strawberry
 
 from wattgate.clock import TimeRange
-from wattgate.delivery.templates.diagnostics import Part, Severity
+from wattgate.delivery.templates.diagnostics import Severity, TemplatePart
 from wattgate.enums import (
     AmbientBasis,
     AmbientLevel,
@@ -58,7 +58,7 @@ strawberry.enum(BucketQuality, description="What a bucket's value is worth.")
 strawberry.enum(Baseline, description="What a series is compared with.")
 strawberry.enum(TariffKind, description="What the rate of a tariff depends on.")
 strawberry.enum(CostLineKind, description="What a line of a cost explanation is for.")
-strawberry.enum(Part, name="TemplatePart", description="A part of a template.")
+strawberry.enum(TemplatePart, name="TemplatePart", description="A part of a template.")
 strawberry.enum(Severity, name="FindingSeverity", description="What is to be done about a finding.")
 strawberry.enum(Period, description="The length of a bucket, as an ISO 8601 duration.")
 strawberry.enum(Weekday, description="A day of the week.")

@@ -7,7 +7,7 @@ import strawberry
 
 from wattgate.db.queries import alert_rules as queries
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
-from wattgate.graphql.core.cost_weights import IN_SERIES, Size, number
+from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, linear_in_argument
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.types.alerts import Channel
 from wattgate.principal import Permission
@@ -60,8 +60,14 @@ class AlertRule:
     back_test: BackTest = edge(
         queries.back_test,
         needs=Permission.READINGS_READ,
-        weight=number("days", 30, queries.MAX_DAYS, weight=130, of_one=10),
-        sizes=[Size(number("days", 30, queries.MAX_DAYS), ("BackTest.firings",), per_unit=IN_SERIES)],
+        weight=linear_in_argument("days", 30, queries.MAX_BACK_TEST_DAYS, weight=130, weight_per_one=10),
+        sizes=[
+            ListSize(
+                linear_in_argument("days", 30, queries.MAX_BACK_TEST_DAYS),
+                ("BackTest.firings",),
+                items_per_unit=SERIES_ITEMS_PER_UNIT,
+            )
+        ],
         description="How often it would have fired in the last days, and when.",
     )
 

@@ -8,9 +8,9 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import alerts as queries
 from wattgate.db.queries import templates as template_queries
-from wattgate.db.queries.references import referred
+from wattgate.db.queries.references import reference_loader
 from wattgate.enums import NotificationState
-from wattgate.graphql.core.cost_weights import Size
+from wattgate.graphql.core.cost_weights import ListSize
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
@@ -85,7 +85,9 @@ class Template:
     html_template: str = strawberry.field(description="HTML with markers in double braces, such as {{name}}.")
     active: bool
     alert_type: AlertType | None = edge(
-        referred(models.AlertType, "alert_type_id"), needs=Permission.ALERT_READ, description="The kind of alert."
+        reference_loader(models.AlertType, "alert_type_id"),
+        needs=Permission.ALERT_READ,
+        description="The kind of alert.",
     )
     published: TemplateVersion = edge(
         template_queries.published, needs=Permission.TEMPLATE_READ, description="The version that is sent."
@@ -188,7 +190,7 @@ class Notification:
     log: list[NotificationLog] = edge(
         queries.logs,
         needs=Permission.NOTIFICATION_READ,
-        sizes=[Size(5)],
+        sizes=[ListSize(5)],
         description="What happened so far, first step first.",
     )
 
@@ -207,10 +209,15 @@ class Alert:
     created_at: datetime
     read_at: datetime | None = strawberry.field(description="When the user read it; null where they have not.")
     alert_type: AlertType | None = edge(
-        referred(models.AlertType, "alert_type_id"), needs=Permission.ALERT_READ, description="The kind of alert."
+        reference_loader(models.AlertType, "alert_type_id"),
+        needs=Permission.ALERT_READ,
+        description="The kind of alert.",
     )
     notifications: list[Notification] = edge(
-        queries.notifications, needs=Permission.NOTIFICATION_READ, sizes=[Size(3)], description="One for each channel."
+        queries.notifications,
+        needs=Permission.NOTIFICATION_READ,
+        sizes=[ListSize(3)],
+        description="One for each channel.",
     )
 
 

@@ -6,7 +6,7 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries import content as queries
-from wattgate.db.queries.references import referred
+from wattgate.db.queries.references import reference_loader
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
@@ -146,7 +146,7 @@ class TermsConditionsUser:
     data: Json = strawberry.field(description='Holds dataAccess, such as {"dataAccess": {"valid": true}}.')
     reference: str
     terms_conditions: TermsConditions | None = edge(
-        referred(models.TermsConditions, "tc_id"),
+        reference_loader(models.TermsConditions, "tc_id"),
         needs=Permission.CONTENT_READ,
         description="The terms and conditions answered.",
     )

@@ -7,7 +7,7 @@ from enum import Enum
 import strawberry
 
 from wattgate.db import models
-from wattgate.db.queries.references import referred
+from wattgate.db.queries.references import reference_loader
 from wattgate.graphql.core.fields import edge
 from wattgate.principal import Permission
 
@@ -63,5 +63,5 @@ class DfsParticipation:
     mpxn: str
     created_at: datetime
     event: DfsEvent | None = edge(
-        referred(models.DfsEvent, "dfs_event_id"), needs=Permission.FLEXIBILITY_READ, description="The event."
+        reference_loader(models.DfsEvent, "dfs_event_id"), needs=Permission.FLEXIBILITY_READ, description="The event."
     )

@@ -5,7 +5,7 @@ from datetime import datetime
 import strawberry
 
 from wattgate.db import models
-from wattgate.db.queries.references import referred
+from wattgate.db.queries.references import reference_loader
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
@@ -41,7 +41,9 @@ class Prompt:
     created_at: datetime
     updated_at: datetime
     type: PromptType | None = edge(
-        referred(models.PromptType, "prompt_type_id"), needs=Permission.CONTENT_READ, description="The kind of prompt."
+        reference_loader(models.PromptType, "prompt_type_id"),
+        needs=Permission.CONTENT_READ,
+        description="The kind of prompt.",
     )
 
 
@@ -65,7 +67,7 @@ class PromptUser:
     created_at: datetime
     updated_at: datetime
     prompt: Prompt | None = edge(
-        referred(models.Prompt, "prompt_id"), needs=Permission.CONTENT_READ, description="The prompt."
+        reference_loader(models.Prompt, "prompt_id"), needs=Permission.CONTENT_READ, description="The prompt."
     )
 
 
@@ -104,7 +106,7 @@ class UserAction:
     created_at: datetime
     updated_at: datetime
     type: UserActionType | None = edge(
-        referred(models.UserActionType, "user_action_type_id"),
+        reference_loader(models.UserActionType, "user_action_type_id"),
         needs=Permission.CONTENT_READ,
         description="The kind of user action.",
     )

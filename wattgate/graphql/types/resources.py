@@ -12,10 +12,17 @@ from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
 from wattgate.db.queries.time_ranges import MAX_BUCKETS
-from wattgate.db.readings.reading_series import MAX_OBJECTS
+from wattgate.db.readings.reading_series import MAX_BUCKET_OBJECTS
 from wattgate.enums import Baseline, BucketQuality, Function, Period, ReadingQuality
-from wattgate.graphql.core.cost_weights import FRESHNESS, IN_SERIES, Size, bucket_count, per_bucket, per_day
-from wattgate.graphql.core.fields import edge, listed
+from wattgate.graphql.core.cost_weights import (
+    FRESHNESS_WEIGHT,
+    SERIES_ITEMS_PER_UNIT,
+    ListSize,
+    bucket_count,
+    per_bucket,
+    per_day,
+)
+from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
@@ -24,8 +31,8 @@ from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentR
 from wattgate.principal import Permission
 
 SERIES_SIZES = (
-    Size(bucket_count(MAX_OBJECTS), ("ReadingSeries.buckets",), per_unit=IN_SERIES),
-    Size(bucket_count(MAX_BUCKETS), ("BucketColumns",)),
+    ListSize(bucket_count(MAX_BUCKET_OBJECTS), ("ReadingSeries.buckets",), items_per_unit=SERIES_ITEMS_PER_UNIT),
+    ListSize(bucket_count(MAX_BUCKETS), ("BucketColumns",)),
 )
 """How long the lists of a series are, by its range and period."""
 
@@ -46,7 +53,7 @@ class StorageDefinition:
     interval: str | None = strawberry.field(
         description="The grid of regular sampling, counted from start; PT30M where it is null."
     )
-    fields: list[StorageField] = listed(2)
+    fields: list[StorageField] = list_field(2)
 
 
 @strawberry.type(description="A kind of resource: what is measured and how it is stored.")
@@ -54,7 +61,7 @@ class ResourceType:
     resource_type_id: strawberry.ID
     name: str
     classifier: str = strawberry.field(description="Dotted category, such as electricity.consumption.")
-    storage: list[StorageDefinition] = listed(2)
+    storage: list[StorageDefinition] = list_field(2)
     description: str
     data_source_type: str
     data_source_resource_type_info: Json | None
@@ -211,14 +218,14 @@ class Resource:
         queries.types, needs=Permission.RESOURCE_TYPE_READ, description="The kind of resource this is."
     )
     current: CurrentReading | None = edge(
-        queries.current,
+        queries.current_readings,
         needs=Permission.READINGS_READ,
         description="The newest reading: power while that is fresh, else the latest stored value.",
     )
     freshness: Freshness = edge(
-        freshness_queries.of_resources,
+        freshness_queries.resource_freshness,
         needs=Permission.READINGS_READ,
-        weight=FRESHNESS,
+        weight=FRESHNESS_WEIGHT,
         description="How fresh its readings are: those of `field`, else those that come most often.",
     )
     first_time: datetime | None = edge(
@@ -242,7 +249,7 @@ class Resource:
     readings: ReadingSeries = edge(
         reading_queries.readings,
         needs=Permission.READINGS_READ,
-        weight=per_bucket(2, most=MAX_BUCKETS),
+        weight=per_bucket(2, max_buckets=MAX_BUCKETS),
         sizes=SERIES_SIZES,
         description="Readings in a range of time, in whole buckets of the zone's wall clock.",
     )
@@ -250,24 +257,24 @@ class Resource:
         tariff_queries.histories,
         needs=Permission.RESOURCE_READ,
         weight=2,
-        sizes=[Size(5)],
+        sizes=[ListSize(5)],
         description="Every tariff that applied until now, newest first.",
     )
     cost: CostExplanation | None = edge(
-        cost_queries.explained,
+        cost_queries.explain_costs,
         needs=Permission.READINGS_READ,
-        weight=per_day(15, 10, most=cost_queries.MAX_RANGE),
+        weight=per_day(15, 10, max_length=cost_queries.MAX_RANGE),
         description="What its energy in a range costs, line by line; null where no tariff is known for the range.",
     )
     costs: "CostSeries | None" = edge(
-        cost_queries.series,
+        cost_queries.cost_series,
         needs=Permission.READINGS_READ,
-        weight=per_day(15, 10, most=cost_queries.MAX_RANGE),
-        sizes=[Size(bucket_count(MAX_BUCKETS), ("CostSeries.buckets",), per_unit=5)],
+        weight=per_day(15, 10, max_length=cost_queries.MAX_RANGE),
+        sizes=[ListSize(bucket_count(MAX_BUCKETS), ("CostSeries.buckets",), items_per_unit=5)],
         description="What its energy costs in buckets of the zone's wall clock; null where no tariff is known.",
     )
     device: "Device | None" = edge(
-        device_queries.of_resources,
+        device_queries.devices_of_resources,
         needs=Permission.DEVICE_READ,
         weight=2,
         description="The device that feeds it, if known.",
@@ -302,9 +309,9 @@ class Device:
         device_queries.statuses, needs=Permission.DEVICE_READ, weight=4, description="Whether it sends packets."
     )
     freshness: Freshness = edge(
-        freshness_queries.of_devices,
+        freshness_queries.device_freshness,
         needs=Permission.DEVICE_READ,
-        weight=FRESHNESS,
+        weight=FRESHNESS_WEIGHT,
         description="How fresh the last sign of it is: a live reading, or what it said of itself.",
     )
     network_state: NetworkState | None = edge(
@@ -315,7 +322,7 @@ class Device:
     resources: list[Resource] = edge(
         device_queries.resources,
         needs=Permission.RESOURCE_READ,
-        sizes=[Size(5)],
+        sizes=[ListSize(5)],
         description="The resources that its sensors feed.",
     )
 

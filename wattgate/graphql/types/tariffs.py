@@ -10,7 +10,7 @@ from wattgate.db import models
 from wattgate.db.queries import tariffs as queries
 from wattgate.db.rows import Rows
 from wattgate.enums import CostLineKind, Period, TariffKind, Weekday
-from wattgate.graphql.core.cost_weights import IN_SERIES, Size, samples
+from wattgate.graphql.core.cost_weights import SERIES_ITEMS_PER_UNIT, ListSize, sample_count
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.types.time_ranges import TimeRange
 from wattgate.principal import Permission
@@ -39,7 +39,9 @@ class TariffPrice:
     rate: Decimal = strawberry.field(description="Pence per unit of energy, without VAT; may be negative.")
 
 
-async def _prices(rows: Rows, tariffs: Sequence[models.Tariff], *, range: TimeRange) -> list[list[queries.TariffPrice]]:
+async def _load_prices(
+    rows: Rows, tariffs: Sequence[models.Tariff], *, range: TimeRange
+) -> list[list[queries.HalfHourPrice]]:
     return await queries.prices(rows, tariffs, start=range.start, end=range.end or rows.now)
 
 
@@ -78,9 +80,9 @@ class Tariff:
     )
     created_at: datetime
     prices: list[TariffPrice] = edge(
-        _prices,
+        _load_prices,
         needs=Permission.RESOURCE_READ,
-        sizes=[Size(samples(timedelta(minutes=30), queries.MAX_PRICES), per_unit=IN_SERIES)],
+        sizes=[ListSize(sample_count(timedelta(minutes=30), queries.MAX_PRICES), items_per_unit=SERIES_ITEMS_PER_UNIT)],
         description="The known prices of a dynamic tariff in a range, at most 20,000.",
     )
 

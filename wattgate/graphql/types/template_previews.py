@@ -4,7 +4,7 @@ from enum import Enum
 
 import strawberry
 
-from wattgate.delivery.templates.diagnostics import Part, Severity
+from wattgate.delivery.templates.diagnostics import Severity, TemplatePart
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.alerts import Channel, Template
 
@@ -20,7 +20,7 @@ class PreviewData(Enum):
 class TemplateFinding:
     severity: Severity = strawberry.field(description="ERROR where it must not be sent as it is.")
     code: str = strawberry.field(description="What is said, for software, such as variable-misspelt.")
-    part: Part = strawberry.field(description="The part that it is said of.")
+    part: TemplatePart = strawberry.field(description="The part that it is said of.")
     line: int | None = strawberry.field(description="Counted from 1, in the source; null for the part as a whole.")
     column: int | None = strawberry.field(description="Counted from 1.")
     message: str
@@ -30,7 +30,7 @@ class TemplateFinding:
 @strawberry.type(description="A variable that a template names, at one of its places.")
 class TemplateVariable:
     name: str = strawberry.field(description="Its path in the data, such as home.name.")
-    part: Part = strawberry.field(description="The part that names it.")
+    part: TemplatePart = strawberry.field(description="The part that names it.")
     line: int = strawberry.field(description="Counted from 1.")
     column: int = strawberry.field(description="Counted from 1.")
     optional: bool = strawberry.field(description="Whether that place does without it.")

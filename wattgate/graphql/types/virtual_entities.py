@@ -6,7 +6,7 @@ import strawberry
 
 from wattgate.db.queries import displays as display_queries
 from wattgate.db.queries import virtual_entities as queries
-from wattgate.graphql.core.cost_weights import DISPLAY, Size
+from wattgate.graphql.core.cost_weights import DISPLAY_WEIGHT, ListSize
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.displays import Display
@@ -75,13 +75,13 @@ class VirtualEntity:
     resources: list[Resource] = edge(
         queries.resources,
         needs=Permission.RESOURCE_READ,
-        sizes=[Size(5)],
+        sizes=[ListSize(5)],
         description="The resources that belong to it.",
     )
     display: Display = edge(
         display_queries.displays,
         needs=Permission.READINGS_READ,
-        weight=DISPLAY,
+        weight=DISPLAY_WEIGHT,
         description="All that its in-home display draws now; the subscription of that name tells it live.",
     )
 

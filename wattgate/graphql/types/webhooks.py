@@ -5,7 +5,7 @@ from datetime import datetime
 import strawberry
 
 from wattgate.db import models
-from wattgate.db.queries.references import referred
+from wattgate.db.queries.references import reference_loader
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.webhook_endpoints import WebhookEndpoint
@@ -27,7 +27,7 @@ class Webhook:
     successful_attempt: Json | None = strawberry.field(description="attempt, statusCode and successedAt.")
     failed_attempts: list[Json] = strawberry.field(description="Each with attempt, attemptAt, statusCode and error.")
     endpoint: WebhookEndpoint | None = edge(
-        referred(models.WebhookEndpoint, "endpoint_id"),
+        reference_loader(models.WebhookEndpoint, "endpoint_id"),
         needs=Permission.WEBHOOK_MANAGE,
         description="The endpoint that it is for; null for a callback of an alert, and where the endpoint is gone.",
     )
@@ -43,5 +43,5 @@ class WebhookError:
     attempt: Json = strawberry.field(description="The last attempt: attempt, attemptAt, statusCode and error.")
     created_at: datetime
     webhook: Webhook | None = edge(
-        referred(models.Webhook, "webhook_id"), needs=Permission.WEBHOOK_READ, description="The webhook."
+        reference_loader(models.Webhook, "webhook_id"), needs=Permission.WEBHOOK_READ, description="The webhook."
     )

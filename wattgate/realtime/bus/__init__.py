@@ -6,29 +6,29 @@ from typing import Protocol, Self
 
 from wattgate.realtime.events import Event
 
-Deliver = Callable[[Event], None]
+DeliverCallback = Callable[[Event], None]
 """Takes an event of a watched topic, with its position."""
 
-Resynced = Callable[[str, bool, str], None]
+ResyncCallback = Callable[[str, bool, str], None]
 """Takes a topic whose events were interrupted, whether all that were missed have been delivered, and its position."""
 
-KEPT_ENTRIES = 60
-KEPT_SECONDS = 300.0
+MIN_RETAINED_ENTRIES = 60
+MIN_RETAINED_SECONDS = 300.0
 """At least so many of a topic's newest events can be read again; at a reading every 8 seconds, so many seconds."""
 
-LEASE_SECONDS = 600
+TOPIC_LEASE_SECONDS = 600
 """For how long a topic's events are kept after nobody watches it any more."""
 
 
-_POSITION = re.compile(r"\d{1,20}-\d{1,20}")
+_POSITION_PATTERN = re.compile(r"\d{1,20}-\d{1,20}")
 
 
 def is_position(text: str) -> bool:
     """Whether a text could be the position of an entry."""
-    return _POSITION.fullmatch(text) is not None
+    return _POSITION_PATTERN.fullmatch(text) is not None
 
 
-def place(position: str) -> tuple[int, int]:
+def parse_position(position: str) -> tuple[int, int]:
     """Where a position stands among others: milliseconds since 1970 by the bus's clock, and a count within them."""
     ms, _, sequence = position.partition("-")
     return int(ms), int(sequence)
@@ -40,7 +40,7 @@ class Bus(Protocol):
     A position names one entry of a topic. It is good for as long as that entry is kept.
     """
 
-    def connect(self, deliver: Deliver, resynced: Resynced) -> None:
+    def set_callbacks(self, deliver: DeliverCallback, on_resync: ResyncCallback) -> None:
         """Say where events on watched topics go. Called once, before anything else."""
 
     async def __aenter__(self) -> Self:
@@ -52,13 +52,13 @@ class Bus(Protocol):
     async def publish(self, events: Sequence[Event]) -> None:
         """Send a batch of events. It never fails: events that are lost are logged, and their watchers told."""
 
-    async def open(self, topics: Sequence[str]) -> dict[str, str]:
+    async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
         """Receive these topics' events from now on; each topic's position. Unavailable where the bus is away."""
 
-    def unwatch(self, topics: Sequence[str]) -> None:
+    def close_topics(self, topics: Sequence[str]) -> None:
         """Stop receiving the topics' events."""
 
-    async def read_since(self, wanted: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
+    async def read_since(self, topic_positions: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
         """For each topic and position the kept events after it, in order; None where its entry is gone, so that some
         may be missing. Unavailable where the bus is away.
         """

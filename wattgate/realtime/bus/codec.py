@@ -10,77 +10,79 @@ import msgspec
 from wattgate.realtime.events import (
     AlertSent,
     AlertsRead,
-    CatchUpMoved,
+    CatchUpStateChanged,
+    ConnectionsDisplaced,
     CredentialsRevoked,
-    DeliveryDue,
+    DeliveryQueued,
     DeviceStateChanged,
-    DfsEventMoved,
-    Displaced,
+    DfsEventStateChanged,
     Event,
-    HomeChanged,
-    IntakeHeard,
-    LiveReading,
-    OneTimeCodeMade,
-    Revoked,
+    IntakeHeartbeat,
+    MeterPointConsentRevoked,
+    OneTimeCodeCreated,
+    ReadingRecorded,
+    RuleReadingRecorded,
     StreamOperation,
     TariffChanged,
-    WatchedRecorded,
+    VirtualEntityChanged,
 )
 
 log = logging.getLogger(__name__)
 
-KINDS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
+PAYLOAD_TYPES: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
     {
-        "reading": LiveReading,
+        "reading": ReadingRecorded,
         "alert": AlertSent,
         "alerts-read": AlertsRead,
-        "catch-up": CatchUpMoved,
-        "delivery-due": DeliveryDue,
+        "catch-up": CatchUpStateChanged,
+        "delivery-due": DeliveryQueued,
         "device-state": DeviceStateChanged,
-        "dfs-event": DfsEventMoved,
-        "home": HomeChanged,
-        "intake": IntakeHeard,
-        "revoked": Revoked,
+        "dfs-event": DfsEventStateChanged,
+        "home": VirtualEntityChanged,
+        "intake": IntakeHeartbeat,
+        "revoked": MeterPointConsentRevoked,
         "credentials-revoked": CredentialsRevoked,
-        "displaced": Displaced,
+        "displaced": ConnectionsDisplaced,
         "stream-operation": StreamOperation,
         "tariff": TariffChanged,
-        "watched-recorded": WatchedRecorded,
+        "watched-recorded": RuleReadingRecorded,
     }
 )
 """What travels, by its name on the wire. A name is never given to anything else: gateways of two versions may meet."""
 
-STAYS: frozenset[type[msgspec.Struct]] = frozenset({OneTimeCodeMade})
+LOCAL_ONLY_TYPES: frozenset[type[msgspec.Struct]] = frozenset({OneTimeCodeCreated})
 """What does not leave the process that made it, because it is a secret."""
 
-MAX_TOLD = 100
+MAX_LOGGED_KINDS = 100
 """How many kinds that are not understood are named in the log."""
 
-_NAMES = {payload: name for name, payload in KINDS.items()}
-_DECODERS: Mapping[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(kind) for name, kind in KINDS.items()}
-_ENVELOPE = msgspec.json.Decoder(tuple[str, str, msgspec.Raw])
+_KIND_BY_TYPE = {payload: name for name, payload in PAYLOAD_TYPES.items()}
+_PAYLOAD_DECODERS: Mapping[str, msgspec.json.Decoder[Any]] = {
+    name: msgspec.json.Decoder(kind) for name, kind in PAYLOAD_TYPES.items()
+}
+_ENVELOPE_DECODER = msgspec.json.Decoder(tuple[str, str, msgspec.Raw])
 _ENCODER = msgspec.json.Encoder()
 
 
-def encode(event: Event) -> bytes:
+def encode_event(event: Event) -> bytes:
     """The bytes of an event. KeyError where its payload is of no kind that travels."""
-    return _ENCODER.encode((_NAMES[type(event.payload)], event.key, event.payload))
+    return _ENCODER.encode((_KIND_BY_TYPE[type(event.payload)], event.key, event.payload))
 
 
-class Decoder:
+class EventDecoder:
     """Reads events; what a newer gateway sent and this one does not understand is named in the log, once a kind."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._logged_kinds: set[str] = set()
 
     def decode(self, topic: str, position: str, body: bytes) -> Event | None:
         """The event of these bytes, or None where they are not understood."""
         kind = ""
         try:
-            kind, key, payload = _ENVELOPE.decode(body)
-            return Event(topic, key, _DECODERS[kind].decode(payload), position)
+            kind, key, payload = _ENVELOPE_DECODER.decode(body)
+            return Event(topic, key, _PAYLOAD_DECODERS[kind].decode(payload), position)
         except (msgspec.DecodeError, KeyError) as error:
-            if kind not in self._told and len(self._told) < MAX_TOLD:
-                self._told.add(kind)
+            if kind not in self._logged_kinds and len(self._logged_kinds) < MAX_LOGGED_KINDS:
+                self._logged_kinds.add(kind)
                 log.warning("events of the kind %r are passed over: %s", kind, error or "unknown")
             return None

@@ -8,13 +8,19 @@ from typing import Self
 from msgspec.structs import replace
 
 from wattgate.clock import to_ms, utc_now
-from wattgate.realtime.bus import KEPT_ENTRIES, KEPT_SECONDS, LEASE_SECONDS, Deliver, Resynced
+from wattgate.realtime.bus import (
+    MIN_RETAINED_ENTRIES,
+    MIN_RETAINED_SECONDS,
+    TOPIC_LEASE_SECONDS,
+    DeliverCallback,
+    ResyncCallback,
+)
 from wattgate.realtime.events import Event
 
 MAX_ENTRIES = 600
 """How many entries of a topic are kept at most, however fast they come."""
 
-MAX_LEFT = 10_000
+MAX_UNWATCHED_TOPICS = 10_000
 """How many topics that nobody watches any more are kept."""
 
 
@@ -32,10 +38,12 @@ class _Stream:
         entries = self._entries
         entries.append((now, position, event))
         # who was up to date with the oldest entry was so until the next one came
-        while len(entries) > MAX_ENTRIES or (len(entries) > KEPT_ENTRIES and entries[1][0] < now - KEPT_SECONDS):
+        while len(entries) > MAX_ENTRIES or (
+            len(entries) > MIN_RETAINED_ENTRIES and entries[1][0] < now - MIN_RETAINED_SECONDS
+        ):
             entries.popleft()
 
-    def since(self, position: str) -> list[Event] | None:
+    def events_since(self, position: str) -> list[Event] | None:
         found: list[Event] = []
         for _, at, event in reversed(self._entries):
             if at == position:
@@ -49,15 +57,15 @@ class MemoryBus:
     """Delivers within this process, at once. Positions are the start of the process (in ms) and a counter."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._deliver: Deliver | None = None
+        self._deliver: DeliverCallback | None = None
         self._now = now
-        self._began = to_ms(utc_now())
+        self._started_at_ms = to_ms(utc_now())
         self._count = 0
         self._streams: dict[str, _Stream] = {}
         self._watched: set[str] = set()
-        self._left: dict[str, float] = {}
+        self._unwatched_since: dict[str, float] = {}
 
-    def connect(self, deliver: Deliver, resynced: Resynced) -> None:
+    def set_callbacks(self, deliver: DeliverCallback, on_resync: ResyncCallback) -> None:
         self._deliver = deliver
 
     async def __aenter__(self) -> Self:
@@ -72,45 +80,47 @@ class MemoryBus:
             stream = self._streams.get(event.topic)
             if stream is None:
                 continue
-            placed = replace(event, position=self._next())
+            placed = replace(event, position=self._next_position())
             stream.add(placed, str(placed.position), now)
             if self._deliver is not None and event.topic in self._watched:
                 self._deliver(placed)
 
-    async def open(self, topics: Sequence[str]) -> dict[str, str]:
-        self._forget()
+    async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
+        self._purge_unwatched()
         for topic in topics:
             self._watched.add(topic)
-            self._left.pop(topic, None)
+            self._unwatched_since.pop(topic, None)
             if topic not in self._streams:
-                self._streams[topic] = _Stream(self._next(), self._now())
+                self._streams[topic] = _Stream(self._next_position(), self._now())
         return {topic: self._streams[topic].newest for topic in topics}
 
-    def unwatch(self, topics: Sequence[str]) -> None:
+    def close_topics(self, topics: Sequence[str]) -> None:
         for topic in self._watched.intersection(topics):
             self._watched.discard(topic)
-            self._left[topic] = self._now()
-        self._forget()
+            self._unwatched_since[topic] = self._now()
+        self._purge_unwatched()
 
-    async def read_since(self, wanted: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
-        streams = [(self._streams.get(topic), position) for topic, position in wanted]
-        return [None if stream is None else stream.since(position) for stream, position in streams]
+    async def read_since(self, topic_positions: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
+        streams = [(self._streams.get(topic), position) for topic, position in topic_positions]
+        return [None if stream is None else stream.events_since(position) for stream, position in streams]
 
     async def check(self) -> None:
         return
 
     @property
-    def kept(self) -> int:
+    def retained_topic_count(self) -> int:
         """Of how many topics events are kept."""
         return len(self._streams)
 
-    def _next(self) -> str:
+    def _next_position(self) -> str:
         self._count += 1
-        return f"{self._began}-{self._count}"
+        return f"{self._started_at_ms}-{self._count}"
 
-    def _forget(self) -> None:
+    def _purge_unwatched(self) -> None:
         """Drop the topics that nobody watches for too long, or one too many."""
-        too_old = self._now() - LEASE_SECONDS
-        while self._left and (len(self._left) > MAX_LEFT or next(iter(self._left.values())) < too_old):
-            topic = next(iter(self._left))
-            del self._left[topic], self._streams[topic]
+        too_old = self._now() - TOPIC_LEASE_SECONDS
+        while self._unwatched_since and (
+            len(self._unwatched_since) > MAX_UNWATCHED_TOPICS or next(iter(self._unwatched_since.values())) < too_old
+        ):
+            topic = next(iter(self._unwatched_since))
+            del self._unwatched_since[topic], self._streams[topic]

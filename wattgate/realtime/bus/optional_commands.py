@@ -7,58 +7,58 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from wattgate.realtime.bus.commands import Call, Commands
+from wattgate.realtime.bus.commands import RedisClient, ScriptCall
 
 log = logging.getLogger(__name__)
 
-AGAIN_SECONDS = 1.0
+RETRY_SECONDS = 1.0
 """How long after Redis was away it is looked for again."""
 
-LOOK = Call("return 1", (), ())
+PROBE_CALL = ScriptCall("return 1", (), ())
 
 
-class Away(Exception):
+class RedisUnavailable(Exception):
     """Redis does not answer, or did not a moment ago."""
 
 
-class Presence:
+class BestEffortRedis:
     """Runs commands while Redis answers. Once it has not, it is asked nothing until it was looked for, beside."""
 
-    def __init__(self, commands: Commands, *, again: float = AGAIN_SECONDS) -> None:
+    def __init__(self, commands: RedisClient, *, retry_seconds: float = RETRY_SECONDS) -> None:
         self._commands = commands
-        self._again = again
-        self._look_at: float | None = None
+        self._retry_seconds = retry_seconds
+        self._probe_at: float | None = None
         """When Redis is looked for again (time of the loop); None while it answers."""
-        self._looking: asyncio.Task[None] | None = None
+        self._probe_task: asyncio.Task[None] | None = None
 
-    async def run(self, calls: Sequence[Call]) -> list[Any]:
+    async def run(self, calls: Sequence[ScriptCall]) -> list[Any]:
         """The answers to these calls. Away where there are none."""
-        if self._look_at is not None:
-            self._look_again(self._look_at)
-            raise Away
+        if self._probe_at is not None:
+            self._probe_if_due(self._probe_at)
+            raise RedisUnavailable
         try:
             return await self._commands.run(calls)
         except (RedisError, OSError) as error:
-            self._lost(error)
-            raise Away from error
+            self._mark_unavailable(error)
+            raise RedisUnavailable from error
 
-    def _lost(self, error: Exception) -> None:
-        if self._look_at is None:
+    def _mark_unavailable(self, error: Exception) -> None:
+        if self._probe_at is None:
             log.warning(
                 "budgets and stored texts are each gateway's own: Redis does not answer: %s", error or "nothing"
             )
-        self._look_at = asyncio.get_running_loop().time() + self._again
+        self._probe_at = asyncio.get_running_loop().time() + self._retry_seconds
 
-    def _look_again(self, due: float) -> None:
-        if due <= asyncio.get_running_loop().time() and (self._looking is None or self._looking.done()):
-            self._looking = asyncio.create_task(self._look())
+    def _probe_if_due(self, probe_at: float) -> None:
+        if probe_at <= asyncio.get_running_loop().time() and (self._probe_task is None or self._probe_task.done()):
+            self._probe_task = asyncio.create_task(self._probe())
 
-    async def _look(self) -> None:
+    async def _probe(self) -> None:
         """Whether Redis is back. It ends within the limits of all commands."""
         try:
-            await self._commands.run([LOOK])
+            await self._commands.run([PROBE_CALL])
         except (RedisError, OSError) as error:
-            self._lost(error)
+            self._mark_unavailable(error)
         else:
-            self._look_at = None
+            self._probe_at = None
             log.info("Redis answers again: budgets and stored texts are those of all gateways")

@@ -9,113 +9,116 @@ from redis.exceptions import RedisError
 
 from wattgate.metrics import EVENTS_LOST
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.bus.commands import Commands, breaking, key_of, publishing
+from wattgate.realtime.bus.commands import RedisClient, publish_calls, reset_calls, stream_key
 
 log = logging.getLogger(__name__)
 
-PUBLISH_SECONDS = 1.0
+PUBLISH_TIMEOUT_SECONDS = 1.0
 """How long a publish may take, with all its attempts: the operation that caused it waits."""
 
-BETWEEN_ATTEMPTS = Backoff(shortest=0.1, longest=0.2)
-MAX_OWED = 10_000
+RETRY_BACKOFF = Backoff(min_seconds=0.1, max_seconds=0.2)
+MAX_PENDING_RESETS = 10_000
 """How many topics with a lost event are remembered one by one; when there are more, every stream begins anew."""
 
 
-class Outgoing:
+class EventPublisher:
     """Sends batches within a limit of time. While Redis is known to be away, they are lost at once.
 
     A stream in which an event is missing begins anew, so that nobody takes what it holds for complete.
     """
 
-    def __init__(self, commands: Commands, backoff: Backoff) -> None:
+    def __init__(self, commands: RedisClient, backoff: Backoff) -> None:
         self._commands = commands
         self._backoff = backoff
-        self._owed: dict[str, None] = {}
-        self._owed_all = False
-        self._away = False
-        self._telling: asyncio.Task[None] | None = None
-        self.lost = 0
+        self._topics_to_reset: dict[str, None] = {}
+        self._reset_all_topics = False
+        self._unavailable = False
+        self._reset_task: asyncio.Task[None] | None = None
+        self.lost_events = 0
         """How many events were not sent."""
 
-    async def send(self, events: Sequence[tuple[str, bytes]]) -> None:
+    async def publish(self, events: Sequence[tuple[str, bytes]]) -> None:
         """Send events (topic, body)."""
-        if self._away:
-            return self._lose(events)
+        if self._unavailable:
+            return self._record_lost(events)
         try:
-            async with asyncio.timeout(PUBLISH_SECONDS):
-                await self._send(events)
+            async with asyncio.timeout(PUBLISH_TIMEOUT_SECONDS):
+                await self._publish_with_retries(events)
         except asyncio.CancelledError:  # nobody knows whether it was sent
-            self._lose(events)
+            self._record_lost(events)
             raise
         except (RedisError, OSError) as error:  # a TimeoutError is an OSError
-            if not self._away:
+            if not self._unavailable:
                 log.warning("Redis takes no events: %s; until it does, live events are lost", error or "no answer")
-            self._away = True
-            self._lose(events)
+            self._unavailable = True
+            self._record_lost(events)
 
     async def close(self) -> None:
         """Tell what is owed, if Redis takes it now, and end."""
-        if self._telling is not None:
-            self._telling.cancel()
+        if self._reset_task is not None:
+            self._reset_task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._telling
-        if self._owes:
+                await self._reset_task
+        if self._has_pending_resets:
             try:
-                async with asyncio.timeout(PUBLISH_SECONDS):
-                    await self._tell()
+                async with asyncio.timeout(PUBLISH_TIMEOUT_SECONDS):
+                    await self._reset_streams()
             except (RedisError, OSError):
-                log.warning("%d live events are lost, and those who watch are not told", self.lost)
+                log.warning("%d live events are lost, and those who watch are not told", self.lost_events)
 
     @property
-    def owed(self) -> int:
+    def pending_resets(self) -> int:
         """How many topics are remembered as missing an event."""
-        return len(self._owed)
+        return len(self._topics_to_reset)
 
     @property
-    def _owes(self) -> bool:
-        return self._owed_all or bool(self._owed)
+    def _has_pending_resets(self) -> bool:
+        return self._reset_all_topics or bool(self._topics_to_reset)
 
-    async def _send(self, events: Sequence[tuple[str, bytes]]) -> None:
-        calls, attempt = publishing(events), 0
+    async def _publish_with_retries(self, events: Sequence[tuple[str, bytes]]) -> None:
+        calls, attempt = publish_calls(events), 0
         while True:
             try:
                 await self._commands.run(calls)
                 return
             except (RedisError, OSError):
-                await asyncio.sleep(BETWEEN_ATTEMPTS.seconds(attempt))
+                await asyncio.sleep(RETRY_BACKOFF.delay_seconds(attempt))
                 attempt += 1
 
-    def _lose(self, events: Iterable[tuple[str, bytes]]) -> None:
+    def _record_lost(self, events: Iterable[tuple[str, bytes]]) -> None:
         for topic, _ in events:
-            self.lost += 1
+            self.lost_events += 1
             EVENTS_LOST.inc()
-            self._owed[topic] = None
-        if len(self._owed) > MAX_OWED:
-            self._owed_all = True
-            self._owed.clear()
-        if self._telling is None or self._telling.done():
-            self._telling = asyncio.create_task(self._keep_telling())
+            self._topics_to_reset[topic] = None
+        if len(self._topics_to_reset) > MAX_PENDING_RESETS:
+            self._reset_all_topics = True
+            self._topics_to_reset.clear()
+        if self._reset_task is None or self._reset_task.done():
+            self._reset_task = asyncio.create_task(self._retry_resets())
 
-    async def _keep_telling(self) -> None:
+    async def _retry_resets(self) -> None:
         """Tell those who watch that events are missing, as soon as Redis is back."""
         attempt = 0
-        while self._owes:
-            await asyncio.sleep(self._backoff.seconds(attempt))
+        while self._has_pending_resets:
+            await asyncio.sleep(self._backoff.delay_seconds(attempt))
             try:
-                await self._tell()
+                await self._reset_streams()
                 attempt = 0
             except (RedisError, OSError):
                 attempt += 1
-        log.info("Redis takes events again; %d were lost so far", self.lost)
+        log.info("Redis takes events again; %d were lost so far", self.lost_events)
 
-    async def _tell(self) -> None:
+    async def _reset_streams(self) -> None:
         """Tell what is owed now. What is lost while Redis is asked is owed anew: it may have come too late for that."""
-        everything, topics = self._owed_all, self._owed
-        self._owed_all, self._owed = False, {}
+        everything, topics = self._reset_all_topics, self._topics_to_reset
+        self._reset_all_topics, self._topics_to_reset = False, {}
         try:
-            keys = await self._commands.streams() if everything else [key_of(topic) for topic in topics]
-            await self._commands.run(breaking(keys))
+            keys = await self._commands.list_stream_keys() if everything else [stream_key(topic) for topic in topics]
+            await self._commands.run(reset_calls(keys))
         except BaseException:
-            self._owed_all, self._owed = everything or self._owed_all, topics | self._owed
+            self._reset_all_topics, self._topics_to_reset = (
+                everything or self._reset_all_topics,
+                topics | self._topics_to_reset,
+            )
             raise
-        self._away = False
+        self._unavailable = False

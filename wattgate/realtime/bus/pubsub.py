@@ -8,12 +8,12 @@ from typing import Any, Self, cast
 
 import hiredis
 
-from wattgate.realtime.bus.commands import AT_ONCE
-from wattgate.realtime.server_address import Address
+from wattgate.realtime.bus.commands import BATCH_SIZE
+from wattgate.realtime.server_address import ServerAddress
 
-CONNECT_SECONDS = 2.0
+CONNECT_TIMEOUT_SECONDS = 2.0
 
-Receive = Callable[[bytes, bytes], None]
+MessageCallback = Callable[[bytes, bytes], None]
 """Takes a channel and a message on it."""
 
 
@@ -24,24 +24,24 @@ class PubSub(asyncio.Protocol):
     seconds.
     """
 
-    def __init__(self, receive: Receive, ping_every: float) -> None:
-        self._receive = receive
-        self._ping_every = ping_every
+    def __init__(self, on_message: MessageCallback, ping_seconds: float) -> None:
+        self._on_message = on_message
+        self._ping_seconds = ping_seconds
         self._reader = hiredis.Reader()
         self._transport: asyncio.Transport | None = None
         self._subscribed: dict[str, asyncio.Future[None]] = {}
-        self._unacknowledged: deque[asyncio.Future[None]] = deque()
-        self._timer: asyncio.TimerHandle | None = None
-        self._asked = False
-        self.lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._pending_acknowledgements: deque[asyncio.Future[None]] = deque()
+        self._ping_timer: asyncio.TimerHandle | None = None
+        self._awaiting_pong = False
+        self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Done, with the reason, when the connection is lost."""
 
     @classmethod
-    async def connect(cls, address: Address, receive: Receive, ping_every: float) -> Self:
+    async def connect(cls, address: ServerAddress, on_message: MessageCallback, ping_seconds: float) -> Self:
         """A connection to this address. OSError where there is none."""
-        async with asyncio.timeout(CONNECT_SECONDS):
+        async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
             _, made = await asyncio.get_running_loop().create_connection(
-                lambda: cls(receive, ping_every),
+                lambda: cls(on_message, ping_seconds),
                 address.host,
                 address.port,
                 ssl=ssl.create_default_context() if address.tls else None,
@@ -51,80 +51,80 @@ class PubSub(asyncio.Protocol):
         return made
 
     @property
-    def alive(self) -> bool:
-        return not self.lost.done()
+    def is_alive(self) -> bool:
+        return not self.closed.done()
 
     async def subscribe(self, channels: Iterable[str]) -> None:
         """Return once Redis sends what comes on these channels. ConnectionError where the connection is lost."""
         wanted = list(channels)
         new = [channel for channel in wanted if channel not in self._subscribed]
-        for start in range(0, len(new), AT_ONCE):
-            some = new[start : start + AT_ONCE]
+        for start in range(0, len(new), BATCH_SIZE):
+            some = new[start : start + BATCH_SIZE]
             for channel in some:
                 self._subscribed[channel] = acknowledged = asyncio.get_running_loop().create_future()
-                self._unacknowledged.append(acknowledged)
+                self._pending_acknowledgements.append(acknowledged)
             self._send("SUBSCRIBE", *some)
         for acknowledged in [self._subscribed[channel] for channel in wanted]:
             if not acknowledged.done():
-                either: tuple[asyncio.Future[Any], ...] = (acknowledged, self.lost)
+                either: tuple[asyncio.Future[Any], ...] = (acknowledged, self.closed)
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        if not self.alive:
-            raise ConnectionError(self.lost.result())
+        if not self.is_alive:
+            raise ConnectionError(self.closed.result())
 
     def unsubscribe(self, channels: Iterable[str]) -> None:
         """Let Redis send no more of these channels; messages under way may still come."""
         known = [channel for channel in channels if self._subscribed.pop(channel, None) is not None]
-        for start in range(0, len(known), AT_ONCE):
-            self._send("UNSUBSCRIBE", *known[start : start + AT_ONCE])
+        for start in range(0, len(known), BATCH_SIZE):
+            self._send("UNSUBSCRIBE", *known[start : start + BATCH_SIZE])
 
     def abort(self, reason: str = "closed") -> None:
         """End the connection, without waiting for what is under way."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self.alive:
-            self.lost.set_result(reason)
+        if self._ping_timer is not None:
+            self._ping_timer.cancel()
+        if self.is_alive:
+            self.closed.set_result(reason)
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # that of another loop may be of no such class
-        self._timer = asyncio.get_running_loop().call_later(self._ping_every, self._ping)
+        self._ping_timer = asyncio.get_running_loop().call_later(self._ping_seconds, self._ping)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.abort(str(exc) if exc else "the connection was closed")
 
     def data_received(self, data: bytes) -> None:
-        self._asked = False
+        self._awaiting_pong = False
         self._reader.feed(data)
-        while self.alive:
+        while self.is_alive:
             try:
                 reply = self._reader.gets()
             except hiredis.ProtocolError as error:
                 return self.abort(str(error))
             if reply is False:
                 return None
-            self._take(reply)
+            self._handle_reply(reply)
         return None
 
-    def _take(self, reply: Any) -> None:
+    def _handle_reply(self, reply: Any) -> None:
         match reply:
             case [b"message", channel, message]:
-                self._receive(channel, message)
+                self._on_message(channel, message)
             case [b"subscribe", *_]:  # acknowledgements come in the order of the commands
-                acknowledged = self._unacknowledged.popleft()
+                acknowledged = self._pending_acknowledgements.popleft()
                 if not acknowledged.done():
                     acknowledged.set_result(None)
             case hiredis.ReplyError():
                 self.abort(str(reply))
 
     def _ping(self) -> None:
-        if self._asked:
+        if self._awaiting_pong:
             return self.abort("it does not answer")
-        self._asked = True
+        self._awaiting_pong = True
         self._send("PING")
-        self._timer = asyncio.get_running_loop().call_later(self._ping_every, self._ping)
+        self._ping_timer = asyncio.get_running_loop().call_later(self._ping_seconds, self._ping)
         return None
 
     def _send(self, *command: str | bytes) -> None:
-        if self.alive and self._transport is not None:
+        if self.is_alive and self._transport is not None:
             self._transport.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub names one element

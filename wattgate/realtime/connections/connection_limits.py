@@ -8,54 +8,54 @@ from typing import Protocol
 
 log = logging.getLogger(__name__)
 
-LEASE_SECONDS = 180.0
+SLOT_LEASE_SECONDS = 180.0
 """After so long without a renewal a seat is free: its gateway is gone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class ConnectionSlot:
     """A place among `limit` of the same `bench`; `number` is unique, and `since` (ms) is its age."""
 
-    bench: str
+    scope: str
     limit: int
-    number: str
-    since: int
+    slot_id: str
+    opened_at_ms: int
 
 
-class Seats(Protocol):
+class ConnectionSlots(Protocol):
     """Knows who sits where. What is displaced is named by its number, wherever its gateway is."""
 
-    async def take(self, seats: Sequence[Seat]) -> list[list[str]]:
+    async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
         """Take these seats; for each the numbers of those that had to give way."""
 
-    async def keep(self, seats: Sequence[Seat]) -> None:
+    async def renew(self, slots: Sequence[ConnectionSlot]) -> None:
         """Renew the leases of these seats."""
 
-    async def leave(self, seats: Sequence[Seat]) -> None:
+    async def release(self, slots: Sequence[ConnectionSlot]) -> None:
         """Leave these seats."""
 
 
-class LocalSeats:
+class LocalConnectionSlots:
     """The seats of a single process, which need no lease."""
 
     def __init__(self) -> None:
-        self._benches: dict[str, OrderedDict[str, None]] = {}
+        self._scopes: dict[str, OrderedDict[str, None]] = {}
 
-    async def take(self, seats: Sequence[Seat]) -> list[list[str]]:
-        return [self._take(seat) for seat in seats]
+    async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
+        return [self._acquire(seat) for seat in slots]
 
-    def _take(self, seat: Seat) -> list[str]:
-        bench = self._benches.setdefault(seat.bench, OrderedDict())
-        bench[seat.number] = None
-        return [bench.popitem(last=False)[0] for _ in range(len(bench) - seat.limit)]
+    def _acquire(self, slot: ConnectionSlot) -> list[str]:
+        bench = self._scopes.setdefault(slot.scope, OrderedDict())
+        bench[slot.slot_id] = None
+        return [bench.popitem(last=False)[0] for _ in range(len(bench) - slot.limit)]
 
-    async def keep(self, seats: Sequence[Seat]) -> None:
+    async def renew(self, slots: Sequence[ConnectionSlot]) -> None:
         return
 
-    async def leave(self, seats: Sequence[Seat]) -> None:
-        for seat in seats:
-            bench = self._benches.get(seat.bench)
+    async def release(self, slots: Sequence[ConnectionSlot]) -> None:
+        for seat in slots:
+            bench = self._scopes.get(seat.scope)
             if bench is not None:
-                bench.pop(seat.number, None)
+                bench.pop(seat.slot_id, None)
                 if not bench:
-                    del self._benches[seat.bench]
+                    del self._scopes[seat.scope]

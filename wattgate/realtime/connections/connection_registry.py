@@ -13,68 +13,70 @@ from uuid import uuid4
 
 from wattgate.clock import to_ms
 from wattgate.errors import GatewayError, Unavailable
-from wattgate.metrics import CLIENTS, CONNECTION_LIMIT_REACHED
+from wattgate.metrics import CONNECTION_LIMIT_REACHED, OPEN_CONNECTIONS
 from wattgate.principal import Principal
 from wattgate.realtime import topics
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.connections.connection_limits import LEASE_SECONDS, Seat, Seats
-from wattgate.realtime.connections.limits import Limits
-from wattgate.realtime.connections.protocol import Close
-from wattgate.realtime.connections.service import Service
-from wattgate.realtime.events import CredentialsRevoked, Displaced, Event
+from wattgate.realtime.connections.connection_limits import SLOT_LEASE_SECONDS, ConnectionSlot, ConnectionSlots
+from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.connections.protocol import CloseCode
+from wattgate.realtime.connections.service import OperationService
+from wattgate.realtime.events import ConnectionsDisplaced, CredentialsRevoked, Event
 from wattgate.realtime.hub import Hub
 
 log = logging.getLogger(__name__)
 
-CONTROL = (topics.revocations(), topics.displacements())
-AGAIN = Backoff(shortest=0.5, longest=30.0)
-BATCHES_PER_SECOND = 10
+CONTROL_TOPICS = (topics.revocations(), topics.displacements())
+RETRY_BACKOFF = Backoff(min_seconds=0.5, max_seconds=30.0)
+DRAIN_BATCHES_PER_SECOND = 10
 """In so many batches a second connections are closed when the gateway goes away."""
 
 
-_UNKNOWN = object()
+_MISSING = object()
 
 
-class Connection(Protocol):
+class ClientConnection(Protocol):
     """A socket or a stream of one caller."""
 
     principal: Principal
-    seats: tuple[Seat, ...]
+    slots: tuple[ConnectionSlot, ...]
 
-    def close(self, code: Close, reason: str) -> None:
+    def close(self, code: CloseCode, reason: str) -> None:
         """End it, and say why."""
 
 
-class Sockets:
+class ConnectionRegistry:
     """Knows every connection of the process, and ends those that may not go on."""
 
-    def __init__(self, hub: Hub, bus: Bus, seats: Seats, service: Service, limits: Limits) -> None:
+    def __init__(
+        self, hub: Hub, bus: Bus, slots: ConnectionSlots, service: OperationService, limits: ConnectionLimits
+    ) -> None:
         self._hub = hub
         self._bus = bus
-        self._seats = seats
+        self._slots = slots
         self._service = service
         self._limits = limits
-        self._connections: dict[Connection, object] = {}
-        self._seated: dict[str, Connection] = {}
-        self._numbers = itertools.count()
-        self._process = uuid4().hex[:12]
+        self._connections: dict[ClientConnection, object] = {}
+        self._connections_by_slot: dict[str, ClientConnection] = {}
+        self._slot_counter = itertools.count()
+        self._process_id = uuid4().hex[:12]
         self._empty = asyncio.Event()
         self._empty.set()
-        self._work: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         """Begin to listen to what ends connections, and to look after those that there are."""
-        self._hub.listen(self, CONTROL)
-        self._start(self._follow())
-        self._start(self._every(self._limits.recheck_seconds, self.recheck))
-        self._start(self._every(LEASE_SECONDS / 3, self._keep_seats))
+        self._hub.add_listener(self, CONTROL_TOPICS)
+        self._start_task(self._open_control_topics())
+        self._start_task(self._run_periodically(self._limits.credential_recheck_seconds, self.recheck_credentials))
+        self._start_task(self._run_periodically(SLOT_LEASE_SECONDS / 3, self._renew_slots))
 
     async def stop(self) -> None:
-        self._hub.leave(self, CONTROL)
-        for task in self._work:
+        self._hub.remove_listener(self, CONTROL_TOPICS)
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._work, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # who is here
 
@@ -83,112 +85,112 @@ class Sockets:
         """How many connections there are."""
         return len(self._connections)
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: ClientConnection) -> None:
         self._connections[connection] = None
         self._empty.clear()
-        CLIENTS.inc()
+        OPEN_CONNECTIONS.inc()
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: ClientConnection) -> None:
         """Take note that a connection is gone."""
-        if self._connections.pop(connection, _UNKNOWN) is _UNKNOWN:
+        if self._connections.pop(connection, _MISSING) is _MISSING:
             return
-        CLIENTS.dec()
-        if connection.seats:
-            for seat in connection.seats:
-                self._seated.pop(seat.number, None)
-            self._start(self._seats.leave(connection.seats))
+        OPEN_CONNECTIONS.dec()
+        if connection.slots:
+            for seat in connection.slots:
+                self._connections_by_slot.pop(seat.slot_id, None)
+            self._start_task(self._slots.release(connection.slots))
         if not self._connections:
             self._empty.set()
 
-    async def seat(self, connection: Connection) -> None:
+    async def acquire_slots(self, connection: ClientConnection) -> None:
         """Count a connection for its account and its application; the oldest ones give way to it."""
         caller, since = connection.principal, to_ms(self._service.now())
         log.debug("a connection is open", extra={"caller": caller})
         benches = (
-            ("account", caller.account_id, self._limits.account_connections),
-            ("application", caller.application_id, self._limits.application_connections),
+            ("account", caller.account_id, self._limits.max_account_connections),
+            ("application", caller.application_id, self._limits.max_application_connections),
         )
-        connection.seats = tuple(
-            Seat(f"{kind}:{name}", limit, f"{self._process}:{next(self._numbers)}", since)
+        connection.slots = tuple(
+            ConnectionSlot(f"{kind}:{name}", limit, f"{self._process_id}:{next(self._slot_counter)}", since)
             for kind, name, limit in benches
             if name is not None
         )
-        for seat in connection.seats:
-            self._seated[seat.number] = connection
+        for seat in connection.slots:
+            self._connections_by_slot[seat.slot_id] = connection
         displaced = []
-        for seat, numbers in zip(connection.seats, await self._seats.take(connection.seats), strict=False):
+        for seat, numbers in zip(connection.slots, await self._slots.acquire(connection.slots), strict=False):
             displaced += numbers
-            CONNECTION_LIMIT_REACHED.labels(seat.bench.partition(":")[0]).inc(len(numbers))
+            CONNECTION_LIMIT_REACHED.labels(seat.scope.partition(":")[0]).inc(len(numbers))
         if displaced:
-            event = Event(topics.displacements(), displaced[0], Displaced(tuple(displaced)))
-            self.take(event)
+            event = Event(topics.displacements(), displaced[0], ConnectionsDisplaced(tuple(displaced)))
+            self.on_event(event)
             await self._bus.publish([event])
 
     # who has to go
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """End the connections that an event on a topic of CONTROL is about."""
         match event.payload:
             case CredentialsRevoked() as revoked:
-                self._revoke(partial(_is_of, revoked))
-            case Displaced(seats=numbers):
+                self._close_revoked(partial(_is_revoked, revoked))
+            case ConnectionsDisplaced(slot_ids=numbers):
                 for number in numbers:
-                    if number in self._seated:
-                        self._seated[number].close(Close.DISPLACED, "newer connections took its place")
+                    if number in self._connections_by_slot:
+                        self._connections_by_slot[number].close(CloseCode.DISPLACED, "newer connections took its place")
 
-    def lost(self, topic: str, position: str) -> None:
+    def on_events_lost(self, topic: str, position: str) -> None:
         """Look for what nobody has told."""
-        self._start(self.recheck())
+        self._start_task(self.recheck_credentials())
 
-    async def recheck(self) -> None:
+    async def recheck_credentials(self) -> None:
         """End the connections whose token or account is good no longer, as the database says."""
         callers = {one.principal for one in self._connections if one.principal.account_id is not None}
         if callers:
-            ended = await self._service.ended(callers)
-            self._revoke(ended.__contains__)
+            ended = await self._service.find_revoked(callers)
+            self._close_revoked(ended.__contains__)
 
     async def drain(self, seconds: float) -> None:
         """End all connections, evenly over so many seconds, because the process goes away. Return when all are gone.
 
         Those that come meanwhile are ended as well.
         """
-        batches = max(1, round(seconds * BATCHES_PER_SECOND))
+        batches = max(1, round(seconds * DRAIN_BATCHES_PER_SECOND))
         waiting = list(self._connections)
         random.shuffle(waiting)
         size = max(1, math.ceil(len(waiting) / batches))
         for start in range(0, len(waiting), size):
-            self._send_away(waiting[start : start + size])
-            await asyncio.sleep(1 / BATCHES_PER_SECOND)
+            self._close_going_away(waiting[start : start + size])
+            await asyncio.sleep(1 / DRAIN_BATCHES_PER_SECOND)
         while self._connections:
-            self._send_away(tuple(self._connections))
+            self._close_going_away(tuple(self._connections))
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._empty.wait(), self._limits.close_seconds)
+                await asyncio.wait_for(self._empty.wait(), self._limits.close_timeout_seconds)
 
-    def _send_away(self, some: Iterable[Connection]) -> None:
-        for connection in some:
-            connection.close(Close.GOING_AWAY, "the gateway goes away")
+    def _close_going_away(self, connections: Iterable[ClientConnection]) -> None:
+        for connection in connections:
+            connection.close(CloseCode.GOING_AWAY, "the gateway goes away")
 
-    def _revoke(self, is_ended: Callable[[Principal], bool]) -> None:
+    def _close_revoked(self, is_ended: Callable[[Principal], bool]) -> None:
         for connection in [one for one in self._connections if is_ended(one.principal)]:
-            connection.close(Close.FORBIDDEN, "the credentials were revoked")
+            connection.close(CloseCode.FORBIDDEN, "the credentials were revoked")
 
     # what goes on beside
 
-    async def _follow(self) -> None:
+    async def _open_control_topics(self) -> None:
         """Listen, as soon as the bus is there."""
         attempt = 0
         while True:
             try:
-                await self._hub.open(CONTROL)
+                await self._hub.open_topics(CONTROL_TOPICS)
                 return
             except Unavailable:
-                await asyncio.sleep(AGAIN.seconds(attempt))
+                await asyncio.sleep(RETRY_BACKOFF.delay_seconds(attempt))
                 attempt += 1
 
-    async def _keep_seats(self) -> None:
-        await self._seats.keep([seat for one in self._connections for seat in one.seats])
+    async def _renew_slots(self) -> None:
+        await self._slots.renew([seat for one in self._connections for seat in one.slots])
 
-    async def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    async def _run_periodically(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         while True:
             await asyncio.sleep(seconds)
             try:
@@ -196,19 +198,19 @@ class Sockets:
             except GatewayError as error:
                 log.warning("connections could not be looked after: %s", error.message)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._work.add(task)
-        task.add_done_callback(self._ended)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._work.discard(task)
+    def _on_task_done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("what looks after connections ended by a fault", exc_info=error)
 
 
-def _is_of(revoked: CredentialsRevoked, caller: Principal) -> bool:
+def _is_revoked(revoked: CredentialsRevoked, caller: Principal) -> bool:
     """Whether a caller's credentials are among those that were revoked."""
     named = revoked.token_ids is None or caller.token_id in revoked.token_ids
-    spared = revoked.but is not None and caller.token_id == revoked.but
+    spared = revoked.except_token_id is not None and caller.token_id == revoked.except_token_id
     return caller.account_id == revoked.account_id and named and not spared

@@ -15,14 +15,14 @@ from websockets.http11 import Request
 from wattgate.realtime.connections import frames
 from wattgate.realtime.connections.session import Session
 
-EXTENSION = "wattgate.wire"
+ASGI_EXTENSION = "wattgate.wire"
 """The member of an ASGI scope's extensions by which a socket can be handed over."""
 
-MOST_UNSENT = 32 * 1024
-LEAST_UNSENT = 8 * 1024
+HIGH_WATER_BYTES = 32 * 1024
+LOW_WATER_BYTES = 8 * 1024
 """Bytes that wait for the peer before it counts as slow, and until it reads again."""
 
-KERNEL_BUFFER = 32 * 1024
+KERNEL_BUFFER_BYTES = 32 * 1024
 """Bytes that the kernel keeps besides. Its default of megabytes would hide thousands of old readings."""
 
 
@@ -37,18 +37,18 @@ class DirectWire(WebSocketsSansIOProtocol):
         super().handle_connect(event)
         if not self.close_sent:
             extensions: Any = self.scope["extensions"]
-            extensions[EXTENSION] = self
+            extensions[ASGI_EXTENSION] = self
 
     def attach(self, session: Session) -> None:
         """Give the connection to a session. The application returns in the same turn of the loop."""
         self.session = session
-        self.transport.set_write_buffer_limits(MOST_UNSENT, LEAST_UNSENT)
+        self.transport.set_write_buffer_limits(HIGH_WATER_BYTES, LOW_WATER_BYTES)
         connected = self.transport.get_extra_info("socket")
         if connected is not None:
-            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BUFFER)
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BUFFER_BYTES)
         self.stop_keepalive()
         # uvicorn closes the transport when the application returns, but not while this timer is set
-        self.close_timer = self.loop.call_later(0, _nothing)
+        self.close_timer = self.loop.call_later(0, _noop)
         self.request.headers.clear()  # the parser keeps the request for as long as the connection lasts
         del self.scope, self.request, self.response, self.queue, self.writable
 
@@ -83,13 +83,13 @@ class DirectWire(WebSocketsSansIOProtocol):
         if self.session is None:
             super().pause_writing()
         else:
-            self.session.paused()
+            self.session.on_writing_paused()
 
     def resume_writing(self) -> None:
         if self.session is None:
             super().resume_writing()
         else:
-            self.session.resumed()
+            self.session.on_writing_resumed()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.session is None:
@@ -97,7 +97,7 @@ class DirectWire(WebSocketsSansIOProtocol):
             return
         self.connections.discard(self)
         self.close_sent = True
-        self.session.gone()
+        self.session.on_disconnected()
 
     # to the peer
 
@@ -131,7 +131,7 @@ class DirectWire(WebSocketsSansIOProtocol):
         self._write()
         self.transport.close()
         if self.session is not None:
-            self.session.closing()
+            self.session.on_closing()
 
     def _write(self) -> None:
         output = b"".join(self.conn.data_to_send())
@@ -139,5 +139,5 @@ class DirectWire(WebSocketsSansIOProtocol):
             self.transport.write(output)
 
 
-def _nothing() -> None:
+def _noop() -> None:
     """What is left to do when the application has returned."""

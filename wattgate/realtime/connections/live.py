@@ -3,30 +3,32 @@
 from typing import Self
 
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.connections.connection_limits import Seats
-from wattgate.realtime.connections.connection_registry import Sockets
-from wattgate.realtime.connections.limits import Limits
-from wattgate.realtime.connections.service import Service
+from wattgate.realtime.connections.connection_limits import ConnectionSlots
+from wattgate.realtime.connections.connection_registry import ConnectionRegistry
+from wattgate.realtime.connections.limits import ConnectionLimits
+from wattgate.realtime.connections.service import OperationService
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.subscriptions.groups import Groups
-from wattgate.realtime.timer_wheel import Wheel
+from wattgate.realtime.subscriptions.groups import SubscriptionGroups
+from wattgate.realtime.timer_wheel import TimerWheel
 
 
-class Live:
+class RealtimeRuntime:
     """What connections share. It works for as long as its context lasts."""
 
-    def __init__(self, hub: Hub, bus: Bus, seats: Seats, service: Service, limits: Limits) -> None:
+    def __init__(
+        self, hub: Hub, bus: Bus, slots: ConnectionSlots, service: OperationService, limits: ConnectionLimits
+    ) -> None:
         self.service = service
         self.limits = limits
-        self.wheel = Wheel()
-        self.groups = Groups(hub, self.wheel, service.now)
-        self.sockets = Sockets(hub, bus, seats, service, limits)
+        self.timer_wheel = TimerWheel()
+        self.groups = SubscriptionGroups(hub, self.timer_wheel, service.now)
+        self.connections = ConnectionRegistry(hub, bus, slots, service, limits)
 
     async def __aenter__(self) -> Self:
-        await self.wheel.__aenter__()
-        self.sockets.start()
+        await self.timer_wheel.__aenter__()
+        self.connections.start()
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        await self.sockets.stop()
-        await self.wheel.__aexit__()
+        await self.connections.stop()
+        await self.timer_wheel.__aexit__()

@@ -7,51 +7,51 @@ from typing import Protocol
 
 from wattgate.enums import TRACE_ID
 from wattgate.errors import GatewayError, Internal, RateLimited
-from wattgate.metrics import COMMAND_SECONDS, SUBSCRIPTIONS
+from wattgate.metrics import COMMAND_SECONDS, OPEN_SUBSCRIPTIONS
 from wattgate.principal import Principal
-from wattgate.realtime.connections.live import Live
-from wattgate.realtime.connections.protocol import Request
-from wattgate.realtime.connections.service import Answer, PreparedOperation, Refused
+from wattgate.realtime.connections.live import RealtimeRuntime
+from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
 from wattgate.realtime.subscriptions.group import Group
-from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription, told
-from wattgate.request_context import new_trace_id, traced_as
+from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription, encode_errors
+from wattgate.request_context import new_trace_id, parse_traceparent
 
 log = logging.getLogger(__name__)
 
 
-class Operator(Subscriber, Protocol):
+class OperationSubscriber(Subscriber, Protocol):
     """A subscriber that knows its place, so that it can be taken from there."""
 
     group: Group | None
-    over: bool
+    ended: bool
 
 
-class Asker(Protocol):
+class OperationClient(Protocol):
     """The connection whose operations these are."""
 
     @property
     def principal(self) -> Principal:
         """Who asks."""
 
-    def subscriber(self, operation_id: str, resumes: bool) -> Operator:
+    def create_subscriber(self, operation_id: str, resumes: bool) -> OperationSubscriber:
         """Who is told what a subscription brings."""
 
-    def answer(self, operation_id: str, payload: bytes) -> None:
+    def send_result(self, operation_id: str, payload: bytes) -> None:
         """Tell the one result of an operation."""
 
-    def refuse(self, operation_id: str, errors: bytes) -> None:
+    def send_errors(self, operation_id: str, errors: bytes) -> None:
         """Tell that an operation has ended by errors."""
 
 
 class Operations:
     """The operations of a connection by their ids. One that has been begun and only waits for events has no task."""
 
-    __slots__ = ("_asker", "_live", "_running")
+    __slots__ = ("_client", "_live", "_running")
 
-    def __init__(self, live: Live, asker: Asker) -> None:
+    def __init__(self, live: RealtimeRuntime, client: OperationClient) -> None:
         self._live = live
-        self._asker = asker
-        self._running: dict[str, asyncio.Task[None] | Operator] = {}
+        self._client = client
+        self._running: dict[str, asyncio.Task[None] | OperationSubscriber] = {}
 
     def __len__(self) -> int:
         return len(self._running)
@@ -62,10 +62,10 @@ class Operations:
     def __contains__(self, operation_id: object) -> bool:
         return operation_id in self._running
 
-    def begin(
+    def start(
         self,
         operation_id: str,
-        request: Request,
+        request: OperationRequest,
         *,
         prepared: PreparedOperation | None = None,
         since: str | None = None,
@@ -76,17 +76,17 @@ class Operations:
         `prepared` is the operation if its document is resolved already. `since` is the position that the client sends
         outside the request. `trace_id` is that of the HTTP request that begins the operation, if there is one.
         """
-        most = self._live.limits.operations
+        most = self._live.limits.max_operations
         if len(self._running) >= most:
             refused = RateLimited(f"a connection has at most {most} operations at once", retry_after=1)
-            self._asker.refuse(operation_id, told(refused))
+            self._client.send_errors(operation_id, encode_errors(refused))
         else:
-            work = self._supervise(operation_id, request, prepared, since, trace_id or _traced(request))
+            work = self._supervise(operation_id, request, prepared, since, trace_id or _trace_id_of(request))
             self._running[operation_id] = asyncio.create_task(work)
 
-    def end(self, operation_id: str, errors: bytes) -> None:
+    def end_with_errors(self, operation_id: str, errors: bytes) -> None:
         """Tell that an operation has ended by errors."""
-        self._asker.refuse(operation_id, errors)
+        self._client.send_errors(operation_id, errors)
         self.stop(operation_id)
 
     def stop(self, operation_id: str) -> None:
@@ -95,10 +95,10 @@ class Operations:
         if isinstance(operation, asyncio.Task):
             operation.cancel()
         elif operation is not None and operation.group is not None:
-            SUBSCRIPTIONS.dec()
+            OPEN_SUBSCRIPTIONS.dec()
             self._live.groups.leave(operation.group, operation)
 
-    def clear(self) -> None:
+    def stop_all(self) -> None:
         """End all of them without a word."""
         for operation_id in tuple(self._running):
             self.stop(operation_id)
@@ -106,7 +106,7 @@ class Operations:
     async def _supervise(
         self,
         operation_id: str,
-        request: Request,
+        request: OperationRequest,
         prepared: PreparedOperation | None,
         since: str | None,
         trace_id: str,
@@ -116,37 +116,37 @@ class Operations:
         try:
             with COMMAND_SECONDS.labels("subscribe").time():
                 await self._execute(operation_id, request, prepared, since)
-        except Refused as refused:
-            self.end(operation_id, refused.errors)
+        except OperationRejected as refused:
+            self.end_with_errors(operation_id, refused.errors)
         except GatewayError as error:
-            self.end(operation_id, told(error))
+            self.end_with_errors(operation_id, encode_errors(error))
         except Exception:  # the supervisor of an operation: the client must hear of it
             log.exception("an operation ended by a fault")
-            self.end(operation_id, told(Internal("an unexpected error has occurred")))
+            self.end_with_errors(operation_id, encode_errors(Internal("an unexpected error has occurred")))
 
     async def _execute(
-        self, operation_id: str, request: Request, prepared: PreparedOperation | None, since: str | None
+        self, operation_id: str, request: OperationRequest, prepared: PreparedOperation | None, since: str | None
     ) -> None:
         """Answer a query or mutation, or let a subscription begin, which needs no task from then on."""
-        begun = await self._live.service.begin(self._asker.principal, request, prepared)
-        if isinstance(begun, Answer):
-            self._asker.answer(operation_id, begun.payload)
+        begun = await self._live.service.start_operation(self._client.principal, request, prepared)
+        if isinstance(begun, OperationResult):
+            self._client.send_result(operation_id, begun.payload)
             self._running.pop(operation_id, None)
         else:
-            await self._follow(operation_id, begun if since is None else begun.since_then(since))
+            await self._start_subscription(operation_id, begun if since is None else begun.with_since(since))
 
-    async def _follow(self, operation_id: str, subscription: Subscription) -> None:
-        subscriber = self._asker.subscriber(operation_id, subscription.resumes)
+    async def _start_subscription(self, operation_id: str, subscription: Subscription) -> None:
+        subscriber = self._client.create_subscriber(operation_id, subscription.resumes)
         group = await self._live.groups.join(subscription, subscriber)
-        if subscriber.over:
+        if subscriber.ended:
             self._live.groups.leave(group, subscriber)
         else:
-            SUBSCRIPTIONS.inc()
+            OPEN_SUBSCRIPTIONS.inc()
             subscriber.group = group
             self._running[operation_id] = subscriber
 
 
-def _traced(request: Request) -> str:
+def _trace_id_of(request: OperationRequest) -> str:
     """The trace id of an operation: that which the caller brings as `extensions.traceparent`, or else a new one."""
     given = (request.extensions or {}).get("traceparent")
-    return (traced_as(given) if isinstance(given, str) else None) or new_trace_id()
+    return (parse_traceparent(given) if isinstance(given, str) else None) or new_trace_id()

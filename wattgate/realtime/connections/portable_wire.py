@@ -7,12 +7,12 @@ from typing import Any
 
 from wattgate.realtime.connections.session import Session
 
-Event = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
+AsgiEvent = MutableMapping[str, Any]
+AsgiReceive = Callable[[], Awaitable[AsgiEvent]]
+AsgiSend = Callable[[AsgiEvent], Awaitable[None]]
 
-MOST_UNSENT = 128 * 1024
-LEAST_UNSENT = 32 * 1024
+HIGH_WATER_BYTES = 128 * 1024
+LOW_WATER_BYTES = 32 * 1024
 """Bytes that wait for the peer before it counts as slow, and until it reads again: more than a batch of readings has,
 because all of it waits here until the task that writes has its turn."""
 
@@ -20,22 +20,22 @@ because all of it waits here until the task that writes has its turn."""
 class PortableWire:
     """The wire of one session, which is over when `run` returns."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: AsgiReceive, send: AsgiSend) -> None:
         self._receive = receive
         self._send = send
-        self._waiting: deque[bytes] = deque()
-        self._unsent = 0
-        self._ending: tuple[int, str] | None = None
-        self._arrived = asyncio.Event()
+        self._pending: deque[bytes] = deque()
+        self._unsent_bytes = 0
+        self._close_reason: tuple[int, str] | None = None
+        self._wakeup = asyncio.Event()
         self._session: Session | None = None
-        self._running: asyncio.Task[Any] | None = None
+        self._task: asyncio.Task[Any] | None = None
         self._aborted = False
 
     async def run(self, session: Session) -> None:
         """Carry the messages of a session, until either side ends it."""
         self._session = session
-        self._running = asyncio.current_task()
-        writing = asyncio.create_task(self._write())
+        self._task = asyncio.current_task()
+        writing = asyncio.create_task(self._write_loop())
         try:
             while (event := await self._receive())["type"] == "websocket.receive":
                 text = event.get("text")
@@ -44,39 +44,39 @@ class PortableWire:
             if not self._aborted:
                 raise
         finally:
-            self._running = None  # from here on there is nothing to cut
-            session.gone()
+            self._task = None  # from here on there is nothing to cut
+            session.on_disconnected()
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
 
     def write(self, message: bytes) -> None:
-        if self._ending is not None:
+        if self._close_reason is not None:
             return
-        self._waiting.append(message)
-        self._unsent += len(message)
-        self._arrived.set()
-        if self._unsent > MOST_UNSENT and self._session is not None:
-            self._session.paused()
+        self._pending.append(message)
+        self._unsent_bytes += len(message)
+        self._wakeup.set()
+        if self._unsent_bytes > HIGH_WATER_BYTES and self._session is not None:
+            self._session.on_writing_paused()
 
     def close(self, code: int, reason: str) -> None:
-        self._ending = (code, reason)
-        self._arrived.set()
+        self._close_reason = (code, reason)
+        self._wakeup.set()
 
     def abort(self) -> None:
         self._aborted = True
-        if self._running is not None:
-            self._running.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
-    async def _write(self) -> None:
-        while self._waiting or self._ending is None:
-            if not self._waiting:
-                self._arrived.clear()
-                await self._arrived.wait()
+    async def _write_loop(self) -> None:
+        while self._pending or self._close_reason is None:
+            if not self._pending:
+                self._wakeup.clear()
+                await self._wakeup.wait()
                 continue
-            message = self._waiting.popleft()
+            message = self._pending.popleft()
             await self._send({"type": "websocket.send", "text": message.decode()})
-            before, self._unsent = self._unsent, self._unsent - len(message)
-            if self._unsent <= LEAST_UNSENT < before and self._session is not None:
-                self._session.resumed()
-        code, reason = self._ending
+            before, self._unsent_bytes = self._unsent_bytes, self._unsent_bytes - len(message)
+            if self._unsent_bytes <= LOW_WATER_BYTES < before and self._session is not None:
+                self._session.on_writing_resumed()
+        code, reason = self._close_reason
         await self._send({"type": "websocket.close", "code": code, "reason": reason})

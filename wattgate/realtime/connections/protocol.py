@@ -13,7 +13,7 @@ import msgspec
 SUBPROTOCOL = "graphql-transport-ws"
 
 
-class State(Enum):
+class ConnectionState(Enum):
     """Where a connection stands."""
 
     NEW = "new"
@@ -22,7 +22,7 @@ class State(Enum):
     CLOSED = "closed"
 
 
-class Close(IntEnum):
+class CloseCode(IntEnum):
     """Why the server closes a connection. The names are the protocol's own where it has one."""
 
     BAD_REQUEST = 4400
@@ -38,30 +38,30 @@ class Close(IntEnum):
     TOO_MANY_MESSAGES = 4510
 
 
-class Do(Enum):
+class Action(Enum):
     """What a message makes the server do, if it does not close the connection."""
 
     AUTHENTICATE = "authenticate, then acknowledge"
     START = "start the operation"
     STOP = "stop the operation"
     PONG = "reply with pong"
-    HEAR = "record that the client is alive"
+    MARK_ALIVE = "record that the client is alive"
     IGNORE = "ignore it"
 
 
-class _Message(msgspec.Struct, frozen=True, tag_field="type", gc=False):
+class _ClientMessage(msgspec.Struct, frozen=True, tag_field="type", gc=False):
     """A message of a client. Members that the protocol does not know are ignored."""
 
 
-class ConnectionInit(_Message, frozen=True, tag="connection_init"):
+class ConnectionInit(_ClientMessage, frozen=True, tag="connection_init"):
     payload: dict[str, Any] | None = None
 
 
-class Ping(_Message, frozen=True, tag="ping"):
+class Ping(_ClientMessage, frozen=True, tag="ping"):
     payload: dict[str, Any] | None = None
 
 
-class Pong(_Message, frozen=True, tag="pong"):
+class Pong(_ClientMessage, frozen=True, tag="pong"):
     payload: dict[str, Any] | None = None
 
 
@@ -69,7 +69,7 @@ PERSISTED_QUERY = "persistedQuery"
 """The extension by which a request names a document that was sent before."""
 
 
-class Request(msgspec.Struct, frozen=True, rename="camel"):
+class OperationRequest(msgspec.Struct, frozen=True, rename="camel"):
     """An operation that is asked for: by its document, or by the name of one that the gateway has."""
 
     query: str | None = None
@@ -83,90 +83,101 @@ class Request(msgspec.Struct, frozen=True, rename="camel"):
             raise ValueError("there is no query")  # which is told as any other fault of the message
 
 
-MAX_ID = 256
+MAX_ID_LENGTH = 256
 """Characters of the longest id of an operation."""
 
-Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
+OperationId = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH)]
 
 
-class Subscribe(_Message, frozen=True, tag="subscribe"):
-    id: Id
-    payload: Request
+class Subscribe(_ClientMessage, frozen=True, tag="subscribe"):
+    id: OperationId
+    payload: OperationRequest
 
 
-class Complete(_Message, frozen=True, tag="complete"):
-    id: Id
+class Complete(_ClientMessage, frozen=True, tag="complete"):
+    id: OperationId
 
 
-Message = ConnectionInit | Ping | Pong | Subscribe | Complete
+ClientMessage = ConnectionInit | Ping | Pong | Subscribe | Complete
 
-_DECODER: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
+_DECODER: msgspec.json.Decoder[ClientMessage] = msgspec.json.Decoder(ClientMessage)
 
-_ALWAYS: Mapping[type[_Message], Do | Close] = {Ping: Do.PONG, Pong: Do.HEAR, Complete: Do.STOP}
+_IN_EVERY_STATE: Mapping[type[_ClientMessage], Action | CloseCode] = {
+    Ping: Action.PONG,
+    Pong: Action.MARK_ALIVE,
+    Complete: Action.STOP,
+}
 
-TABLE: Mapping[State, Mapping[type[_Message], Do | Close]] = MappingProxyType(
+TABLE: Mapping[ConnectionState, Mapping[type[_ClientMessage], Action | CloseCode]] = MappingProxyType(
     {
-        State.NEW: {**_ALWAYS, ConnectionInit: Do.AUTHENTICATE, Subscribe: Close.UNAUTHORIZED},
-        State.AUTHENTICATING: {
-            **_ALWAYS,
-            ConnectionInit: Close.TOO_MANY_INITIALISATION_REQUESTS,
-            Subscribe: Close.UNAUTHORIZED,
+        ConnectionState.NEW: {
+            **_IN_EVERY_STATE,
+            ConnectionInit: Action.AUTHENTICATE,
+            Subscribe: CloseCode.UNAUTHORIZED,
         },
-        State.READY: {
-            **_ALWAYS,
-            ConnectionInit: Close.TOO_MANY_INITIALISATION_REQUESTS,
-            Subscribe: Do.START,
+        ConnectionState.AUTHENTICATING: {
+            **_IN_EVERY_STATE,
+            ConnectionInit: CloseCode.TOO_MANY_INITIALISATION_REQUESTS,
+            Subscribe: CloseCode.UNAUTHORIZED,
         },
-        State.CLOSED: dict.fromkeys((ConnectionInit, Ping, Pong, Subscribe, Complete), Do.IGNORE),
+        ConnectionState.READY: {
+            **_IN_EVERY_STATE,
+            ConnectionInit: CloseCode.TOO_MANY_INITIALISATION_REQUESTS,
+            Subscribe: Action.START,
+        },
+        ConnectionState.CLOSED: dict.fromkeys((ConnectionInit, Ping, Pong, Subscribe, Complete), Action.IGNORE),
     }
 )
 """State by state, what each message leads to. Everything else is malformed: Close.BAD_REQUEST."""
 
-MEANINGS: Mapping[Close, tuple[str, str]] = MappingProxyType(
+CLOSE_CODE_MEANINGS: Mapping[CloseCode, tuple[str, str]] = MappingProxyType(
     {
-        Close.BAD_REQUEST: ("a message is malformed", "fix the client; do not reconnect"),
-        Close.UNAUTHORIZED: ("an operation was requested before the acknowledgement", "fix the client"),
-        Close.FORBIDDEN: (
+        CloseCode.BAD_REQUEST: ("a message is malformed", "fix the client; do not reconnect"),
+        CloseCode.UNAUTHORIZED: ("an operation was requested before the acknowledgement", "fix the client"),
+        CloseCode.FORBIDDEN: (
             "the credentials are missing, invalid, expired or revoked",
             "log in again and reconnect with the new token",
         ),
-        Close.SUBPROTOCOL_NOT_ACCEPTABLE: (f"the client did not offer the subprotocol {SUBPROTOCOL}", "offer it"),
-        Close.CONNECTION_INITIALISATION_TIMEOUT: ("no connection_init arrived in time", "reconnect"),
-        Close.SUBSCRIBER_ALREADY_EXISTS: ("the id of an operation is in use", "fix the client"),
-        Close.TOO_MANY_INITIALISATION_REQUESTS: ("connection_init arrived twice", "fix the client"),
-        Close.GOING_AWAY: ("the gateway shuts down or has failed", "reconnect after a random part of 5 s and resume"),
-        Close.TOO_SLOW: ("the client does not read its messages", "reconnect and resume"),
-        Close.DISPLACED: (
+        CloseCode.SUBPROTOCOL_NOT_ACCEPTABLE: (f"the client did not offer the subprotocol {SUBPROTOCOL}", "offer it"),
+        CloseCode.CONNECTION_INITIALISATION_TIMEOUT: ("no connection_init arrived in time", "reconnect"),
+        CloseCode.SUBSCRIBER_ALREADY_EXISTS: ("the id of an operation is in use", "fix the client"),
+        CloseCode.TOO_MANY_INITIALISATION_REQUESTS: ("connection_init arrived twice", "fix the client"),
+        CloseCode.GOING_AWAY: (
+            "the gateway shuts down or has failed",
+            "reconnect after a random part of 5 s and resume",
+        ),
+        CloseCode.TOO_SLOW: ("the client does not read its messages", "reconnect and resume"),
+        CloseCode.DISPLACED: (
             "newer connections of the same account or application replaced it",
             "reconnect after 30 s at the earliest, or not at all",
         ),
-        Close.TOO_MANY_MESSAGES: ("the client sends too many messages", "reconnect after 30 s at the earliest"),
+        CloseCode.TOO_MANY_MESSAGES: ("the client sends too many messages", "reconnect after 30 s at the earliest"),
     }
 )
 """The meaning of each code, and what the client should do."""
 
 
-LONGEST_REASON = 120
+MAX_REASON_BYTES = 120
 """Bytes of the reason of a close frame, which has 123 at most."""
 
 
-def reason(text: str) -> str:
+def truncate_reason(text: str) -> str:
     """As much of a text as fits into a close frame."""
-    return text.encode()[:LONGEST_REASON].decode(errors="ignore")
+    return text.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
 
 
-class Malformed(ValueError):
+class MalformedMessage(ValueError):
     """What the client sent is no message of the protocol."""
 
 
-def parse(data: bytes) -> Message:
+def parse_message(data: bytes) -> ClientMessage:
     """The message of these bytes. Malformed, with the reason, where they are none."""
     try:
         return _DECODER.decode(data)
     except RecursionError:
-        raise Malformed("it is nested too deeply") from None
+        raise MalformedMessage("it is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Malformed(str(error)) from None
+        raise MalformedMessage(str(error)) from None
 
 
 # What the server says: bytes, because most of it is made for many at once.
@@ -175,23 +186,23 @@ ACKNOWLEDGEMENT = b'{"type":"connection_ack"}'
 PING = b'{"type":"ping"}'
 
 
-def prefix(operation_id: str) -> bytes:
+def encode_next_prefix(operation_id: str) -> bytes:
     """How a `next` message of an operation begins; the payload and one closing brace follow."""
     return b'{"id":' + msgspec.json.encode(operation_id) + b',"type":"next","payload":'
 
 
-def error(operation_id: str, errors: bytes) -> bytes:
+def encode_error(operation_id: str, errors: bytes) -> bytes:
     """The message that ends an operation by its errors, a JSON list."""
     return b'{"id":' + msgspec.json.encode(operation_id) + b',"type":"error","payload":' + errors + b"}"
 
 
-def complete(operation_id: str) -> bytes:
+def encode_complete(operation_id: str) -> bytes:
     return b'{"id":' + msgspec.json.encode(operation_id) + b',"type":"complete"}'
 
 
-def pong(payload: Mapping[str, Any] | None) -> bytes:
+def encode_pong(payload: Mapping[str, Any] | None) -> bytes:
     return msgspec.json.encode({"type": "pong"} if payload is None else {"type": "pong", "payload": payload})
 
 
-def ping(payload: Mapping[str, Any]) -> bytes:
+def encode_ping(payload: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode({"type": "ping", "payload": payload})

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from redis.exceptions import RedisError
 
 from wattgate.clock import Clock, to_ms
-from wattgate.realtime.bus.commands import Call, Commands
-from wattgate.realtime.connections.connection_limits import LEASE_SECONDS, Seat
+from wattgate.realtime.bus.commands import RedisClient, ScriptCall
+from wattgate.realtime.connections.connection_limits import SLOT_LEASE_SECONDS, ConnectionSlot
 
 log = logging.getLogger(__name__)
 
 # KEYS: the seats of a bench by age, and the same by the end of their leases. All times are in milliseconds.
-TAKE = """
+ACQUIRE_SCRIPT = """
 local ended = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', ARGV[1], 'LIMIT', 0, 1000)
 if #ended > 0 then
   redis.call('ZREM', KEYS[1], unpack(ended))
@@ -34,44 +34,52 @@ if over > 0 then
 end
 return displaced
 """
-KEEP = """
+RENEW_SCRIPT = """
 redis.call('ZADD', KEYS[1], ARGV[3], ARGV[2])
 redis.call('ZADD', KEYS[2], ARGV[1], ARGV[2])
 redis.call('PEXPIREAT', KEYS[1], ARGV[1])
 redis.call('PEXPIREAT', KEYS[2], ARGV[1])
 return 1
 """
-LEAVE = """
+RELEASE_SCRIPT = """
 redis.call('ZREM', KEYS[1], ARGV[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
 return 1
 """
 
 
-class RedisSeats:
+class RedisConnectionSlots:
     """Seats over all gateways. While Redis is away nobody has to give way: live data matters more than the limit."""
 
-    def __init__(self, commands: Commands, clock: Clock) -> None:
+    def __init__(self, commands: RedisClient, clock: Clock) -> None:
         self._commands = commands
         self._clock = clock
 
-    async def take(self, seats: Sequence[Seat]) -> list[list[str]]:
-        now, until = self._times()
-        calls = [Call(TAKE, _keys(one), (now, until, one.number.encode(), one.since, one.limit)) for one in seats]
+    async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
+        now, until = self._now_and_expiry()
+        calls = [
+            ScriptCall(ACQUIRE_SCRIPT, _slot_keys(one), (now, until, one.slot_id.encode(), one.opened_at_ms, one.limit))
+            for one in slots
+        ]
         return [[number.decode() for number in answer] for answer in await self._run(calls)]
 
-    async def keep(self, seats: Sequence[Seat]) -> None:
-        _, until = self._times()
-        await self._run([Call(KEEP, _keys(one), (until, one.number.encode(), one.since)) for one in seats])
+    async def renew(self, slots: Sequence[ConnectionSlot]) -> None:
+        _, until = self._now_and_expiry()
+        await self._run(
+            [
+                ScriptCall(RENEW_SCRIPT, _slot_keys(one), (until, one.slot_id.encode(), one.opened_at_ms))
+                for one in slots
+            ]
+        )
 
-    async def leave(self, seats: Sequence[Seat]) -> None:
-        await self._run([Call(LEAVE, _keys(one), (one.number.encode(),)) for one in seats])
+    async def release(self, slots: Sequence[ConnectionSlot]) -> None:
+        await self._run([ScriptCall(RELEASE_SCRIPT, _slot_keys(one), (one.slot_id.encode(),)) for one in slots])
 
-    def _times(self) -> tuple[int, int]:
+    def _now_and_expiry(self) -> tuple[int, int]:
         now = to_ms(self._clock())
-        return now, now + int(LEASE_SECONDS * 1000)
+        return now, now + int(SLOT_LEASE_SECONDS * 1000)
 
-    async def _run(self, calls: Sequence[Call]) -> list[list[bytes]]:
+    async def _run(self, calls: Sequence[ScriptCall]) -> list[list[bytes]]:
         try:
             return await self._commands.run(calls)
         except (RedisError, OSError) as error:
@@ -79,6 +87,6 @@ class RedisSeats:
             return []
 
 
-def _keys(seat: Seat) -> tuple[str, str]:
-    bench = f"wattgate:seats:{{{seat.bench}}}"
+def _slot_keys(slot: ConnectionSlot) -> tuple[str, str]:
+    bench = f"wattgate:seats:{{{slot.scope}}}"
     return f"{bench}:age", f"{bench}:lease"

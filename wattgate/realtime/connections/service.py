@@ -6,18 +6,18 @@ from datetime import datetime
 from typing import Protocol
 
 from wattgate.principal import Principal
-from wattgate.realtime.connections.protocol import Request
+from wattgate.realtime.connections.protocol import OperationRequest
 from wattgate.realtime.subscriptions.subscription import Subscription
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OperationResult:
     """The result of a query or mutation, in JSON."""
 
     payload: bytes
 
 
-class Refused(Exception):
+class OperationRejected(Exception):
     """An operation cannot be begun. `errors` is the list of errors, in JSON."""
 
     def __init__(self, errors: bytes) -> None:
@@ -37,24 +37,24 @@ class PreparedOperation(Protocol):
         """Whether the operation is a subscription."""
 
 
-class Service(Protocol):
+class OperationService(Protocol):
     """Authenticates callers and executes their operations."""
 
     async def authenticate(self, credentials: Mapping[str, str]) -> Principal:
         """The caller, by headers with lower-case names. Unauthenticated where they are not good."""
 
-    async def prepare(self, principal: Principal, request: Request) -> PreparedOperation:
+    async def prepare(self, principal: Principal, request: OperationRequest) -> PreparedOperation:
         """Resolve and validate the document of a request. Raise Refused if it is invalid."""
 
-    async def begin(
-        self, principal: Principal, request: Request, prepared: PreparedOperation | None = None
-    ) -> Answer | Subscription:
+    async def start_operation(
+        self, principal: Principal, request: OperationRequest, prepared: PreparedOperation | None = None
+    ) -> OperationResult | Subscription:
         """Return the result of a query or mutation, or the subscription to follow. Raise Refused if it cannot begin.
 
         `prepared` is what `prepare` returned for this request; without it the document is resolved here.
         """
 
-    async def ended(self, principals: Collection[Principal]) -> set[Principal]:
+    async def find_revoked(self, principals: Collection[Principal]) -> set[Principal]:
         """Those of these callers whose token or account is good no longer."""
 
     def now(self) -> datetime:

@@ -7,35 +7,35 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from wattgate.clock import iso
+from wattgate.clock import format_iso
 from wattgate.enums import TRACE_ID
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
 from wattgate.metrics import COMMAND_SECONDS, PING_PONG_SECONDS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.connections import protocol
-from wattgate.realtime.connections.close_log import disconnected
-from wattgate.realtime.connections.connection_limits import Seat
-from wattgate.realtime.connections.live import Live
+from wattgate.realtime.connections.close_log import log_close
+from wattgate.realtime.connections.connection_limits import ConnectionSlot
+from wattgate.realtime.connections.live import RealtimeRuntime
 from wattgate.realtime.connections.operations import Operations
 from wattgate.realtime.connections.protocol import (
     TABLE,
-    Close,
+    Action,
+    CloseCode,
     Complete,
     ConnectionInit,
-    Do,
-    Malformed,
+    ConnectionState,
+    MalformedMessage,
     Ping,
-    State,
     Subscribe,
 )
-from wattgate.realtime.connections.send_backlog import Held
+from wattgate.realtime.connections.send_backlog import ConflatingBuffer
 from wattgate.realtime.subscriptions.group import Group
-from wattgate.realtime.subscriptions.subscription import Message, told
+from wattgate.realtime.subscriptions.subscription import Message, encode_errors
 from wattgate.request_context import new_trace_id
 
 log = logging.getLogger(__name__)
 
-CREDENTIALS = {"token", "authorization"}
+CREDENTIAL_MEMBERS = {"token", "authorization"}
 """Members of a ping's payload that bring new credentials."""
 
 
@@ -55,31 +55,31 @@ class Wire(Protocol):
 class SocketSubscriber:
     """An operation of a session that is told payloads."""
 
-    __slots__ = ("buffer", "group", "id", "over", "prefix", "resumes", "session")
+    __slots__ = ("buffer", "ended", "group", "id", "prefix", "resumes", "session")
 
     def __init__(self, session: "Session", operation_id: str, resumes: bool) -> None:
         self.session = session
         self.id = operation_id
-        self.prefix = protocol.prefix(operation_id)
+        self.prefix = protocol.encode_next_prefix(operation_id)
         self.resumes = resumes
         self.buffer: list[Message] | None = None
         self.group: Group | None = None
-        self.over = False
+        self.ended = False
 
-    def next(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         session = self.session
-        if session.held is None:
-            session.wire.write(self.prefix + message.tail)
+        if session.backlog is None:
+            session.wire.write(self.prefix + message.websocket_tail)
         else:
-            session.hold((self.id, message.key), self.prefix + message.tail)
+            session.enqueue((self.id, message.key), self.prefix + message.websocket_tail)
 
-    async def room(self) -> None:
-        while self.session.held is not None:
-            await self.session.held.over.wait()
+    async def wait_until_writable(self) -> None:
+        while self.session.backlog is not None:
+            await self.session.backlog.released.wait()
 
     def fail(self, error: GatewayError) -> None:
-        self.over = True
-        self.session.end(self.id, error)
+        self.ended = True
+        self.session.end_operation(self.id, error)
 
 
 class Session:
@@ -90,284 +90,290 @@ class Session:
     """
 
     __slots__ = (
-        "_checking",
-        "_credits",
-        "_credits_at",
-        "_end_due",
-        "_expired",
+        "_authentication_task",
+        "_end_deadline",
         "_headers",
         "_live",
+        "_message_credits",
+        "_message_credits_at",
         "_operations",
-        "_ping_due",
-        "_pong_due",
-        "_slow_due",
+        "_ping_deadline",
+        "_pong_deadline",
+        "_slow_deadline",
         "_state",
-        "_token_due",
-        "held",
+        "_token_deadline",
+        "_token_expired",
+        "backlog",
         "principal",
-        "seats",
-        "slot",
+        "slots",
+        "timer_slot",
         "trace_id",
         "wire",
     )
 
-    def __init__(self, live: Live, wire: Wire, headers: Mapping[str, str]) -> None:
-        now = live.wheel.now()
+    def __init__(self, live: RealtimeRuntime, wire: Wire, headers: Mapping[str, str]) -> None:
+        now = live.timer_wheel.now()
         self._live = live
         self._headers: Mapping[str, str] | None = headers
-        self._state = State.NEW
+        self._state = ConnectionState.NEW
         self._operations = Operations(live, self)
-        self._checking: asyncio.Task[None] | None = None
-        self._credits = float(live.limits.messages)
-        self._credits_at = now
-        self._expired = False
-        self._end_due: float | None = now + live.limits.init_seconds
-        self._ping_due: float | None = None
-        self._pong_due: float | None = None
-        self._token_due: float | None = None
-        self._slow_due: float | None = None
+        self._authentication_task: asyncio.Task[None] | None = None
+        self._message_credits = float(live.limits.max_message_burst)
+        self._message_credits_at = now
+        self._token_expired = False
+        self._end_deadline: float | None = now + live.limits.init_timeout_seconds
+        self._ping_deadline: float | None = None
+        self._pong_deadline: float | None = None
+        self._token_deadline: float | None = None
+        self._slow_deadline: float | None = None
         self.wire = wire
-        self.held: Held | None = None
+        self.backlog: ConflatingBuffer | None = None
         self.principal = Principal(Role.ANONYMOUS)
-        self.seats: tuple[Seat, ...] = ()
-        self.slot: int | None = None
+        self.slots: tuple[ConnectionSlot, ...] = ()
+        self.timer_slot: int | None = None
         self.trace_id = TRACE_ID.get() or new_trace_id()
-        live.sockets.add(self)
-        live.wheel.place(self, self._end_due)
+        live.connections.add(self)
+        live.timer_wheel.schedule(self, self._end_deadline)
 
     # what the client says
 
     def receive(self, data: bytes, *, text: bool = True) -> None:
         """Take a message of the client."""
-        if self._state is State.CLOSED:
+        if self._state is ConnectionState.CLOSED:
             return
-        if not self._may_speak():
-            self.close(Close.TOO_MANY_MESSAGES, protocol.MEANINGS[Close.TOO_MANY_MESSAGES][0])
+        if not self._take_message_credit():
+            self.close(CloseCode.TOO_MANY_MESSAGES, protocol.CLOSE_CODE_MEANINGS[CloseCode.TOO_MANY_MESSAGES][0])
             return
         try:
             if not text:
-                raise Malformed("messages are text")
-            message = protocol.parse(data)
-        except Malformed as malformed:
-            self.close(Close.BAD_REQUEST, f"Invalid message: {malformed}")
+                raise MalformedMessage("messages are text")
+            message = protocol.parse_message(data)
+        except MalformedMessage as malformed:
+            self.close(CloseCode.BAD_REQUEST, f"Invalid message: {malformed}")
             return
-        if self._pong_due is not None:
-            self._heard()
+        if self._pong_deadline is not None:
+            self._record_pong()
         effect = TABLE[self._state][type(message)]
-        if isinstance(effect, Close):
-            self.close(effect, protocol.MEANINGS[effect][0])
+        if isinstance(effect, CloseCode):
+            self.close(effect, protocol.CLOSE_CODE_MEANINGS[effect][0])
         else:
-            self._do(effect, message)
+            self._perform(effect, message)
 
-    def _do(self, effect: Do, message: protocol.Message) -> None:
+    def _perform(self, effect: Action, message: protocol.ClientMessage) -> None:
         match effect, message:
-            case Do.AUTHENTICATE, ConnectionInit(payload=payload):
-                self._state = State.AUTHENTICATING
-                self._check("connection_init", partial(self._initialise, payload or {}))
-            case Do.START, Subscribe():
-                self._begin(message)
-            case Do.STOP, Complete(id=operation_id):
+            case Action.AUTHENTICATE, ConnectionInit(payload=payload):
+                self._state = ConnectionState.AUTHENTICATING
+                self._start_authentication("connection_init", partial(self._initialise, payload or {}))
+            case Action.START, Subscribe():
+                self._start_operation(message)
+            case Action.STOP, Complete(id=operation_id):
                 self._operations.stop(operation_id)
-            case Do.PONG, Ping(payload=payload) if payload and not CREDENTIALS.isdisjoint(map(str.lower, payload)):
-                self._refresh(payload)
-            case Do.PONG, Ping(payload=payload):
-                self.say(protocol.pong(payload))
+            case Action.PONG, Ping(payload=payload) if payload and not CREDENTIAL_MEMBERS.isdisjoint(
+                map(str.lower, payload)
+            ):
+                self._refresh_credentials(payload)
+            case Action.PONG, Ping(payload=payload):
+                self.send(protocol.encode_pong(payload))
 
-    def _heard(self) -> None:
+    def _record_pong(self) -> None:
         """Whoever speaks is there: nothing is said after a ping but the pong, most of the time."""
-        sent = (self._pong_due or 0.0) - self._live.limits.pong_seconds
-        PING_PONG_SECONDS.observe(self._live.wheel.now() - sent)
-        self._pong_due = None
+        sent = (self._pong_deadline or 0.0) - self._live.limits.pong_timeout_seconds
+        PING_PONG_SECONDS.observe(self._live.timer_wheel.now() - sent)
+        self._pong_deadline = None
 
-    def _may_speak(self) -> bool:
+    def _take_message_credit(self) -> bool:
         """Whether the client keeps to the number of messages that it may send."""
-        limits, now = self._live.limits, self._live.wheel.now()
-        earned = (now - self._credits_at) * limits.messages_per_second
-        self._credits = min(limits.messages, self._credits + earned) - 1
-        self._credits_at = now
-        return self._credits >= 0
+        limits, now = self._live.limits, self._live.timer_wheel.now()
+        earned = (now - self._message_credits_at) * limits.max_messages_per_second
+        self._message_credits = min(limits.max_message_burst, self._message_credits + earned) - 1
+        self._message_credits_at = now
+        return self._message_credits >= 0
 
     # who the client is
 
     async def _initialise(self, payload: Mapping[str, Any]) -> None:
-        await self._authenticate({**(self._headers or {}), **_texts(payload)})
+        await self._authenticate({**(self._headers or {}), **_string_members(payload)})
         self._headers = None
-        await self._live.sockets.seat(self)
-        self._state = State.READY
-        self._end_due = None
-        self._next_ping()
-        self.say(protocol.ACKNOWLEDGEMENT)
+        await self._live.connections.acquire_slots(self)
+        self._state = ConnectionState.READY
+        self._end_deadline = None
+        self._schedule_ping()
+        self.send(protocol.ACKNOWLEDGEMENT)
 
-    def _refresh(self, payload: Mapping[str, Any]) -> None:
+    def _refresh_credentials(self, payload: Mapping[str, Any]) -> None:
         """Take new credentials of the same caller."""
-        if self._state is not State.READY:
-            self.close(Close.UNAUTHORIZED, protocol.MEANINGS[Close.UNAUTHORIZED][0])
+        if self._state is not ConnectionState.READY:
+            self.close(CloseCode.UNAUTHORIZED, protocol.CLOSE_CODE_MEANINGS[CloseCode.UNAUTHORIZED][0])
             return
-        self._check("ping", partial(self._renew, _texts(payload)))
+        self._start_authentication("ping", partial(self._reauthenticate, _string_members(payload)))
 
-    async def _renew(self, credentials: Mapping[str, str]) -> None:
-        await self._authenticate(credentials, _who(self.principal))
+    async def _reauthenticate(self, credentials: Mapping[str, str]) -> None:
+        await self._authenticate(credentials, _identity_of(self.principal))
         until = self.principal.expires_at
-        self.say(protocol.pong({"expiresAt": None if until is None else iso(until)}))
+        self.send(protocol.encode_pong({"expiresAt": None if until is None else format_iso(until)}))
 
-    async def _authenticate(self, credentials: Mapping[str, str], who: tuple[object, ...] | None = None) -> None:
+    async def _authenticate(
+        self, credentials: Mapping[str, str], expected_identity: tuple[object, ...] | None = None
+    ) -> None:
         """Know the caller by its credentials. Unauthenticated where it has none, or is another than before."""
-        service, wheel = self._live.service, self._live.wheel
+        service, wheel = self._live.service, self._live.timer_wheel
         principal = await service.authenticate(credentials)
-        if principal.role is Role.ANONYMOUS or (who is not None and _who(principal) != who):
+        if principal.role is Role.ANONYMOUS or (
+            expected_identity is not None and _identity_of(principal) != expected_identity
+        ):
             raise Unauthenticated("Access denied")
-        self.principal, self._expired, self._token_due = principal, False, None
+        self.principal, self._token_expired, self._token_deadline = principal, False, None
         if principal.expires_at is not None:
-            self._token_due = wheel.now() + (principal.expires_at - service.now()).total_seconds()
-            wheel.place(self, self._token_due)
+            self._token_deadline = wheel.now() + (principal.expires_at - service.now()).total_seconds()
+            wheel.schedule(self, self._token_deadline)
 
-    def _check(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
+    def _start_authentication(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
         """Look at credentials, and no more at those that came before."""
-        if self._checking is not None:
-            self._checking.cancel()
-        self._checking = asyncio.create_task(self._supervise(kind, work))
+        if self._authentication_task is not None:
+            self._authentication_task.cancel()
+        self._authentication_task = asyncio.create_task(self._supervise_authentication(kind, work))
 
-    async def _supervise(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def _supervise_authentication(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
         """Look at credentials. What goes wrong ends the connection."""
         TRACE_ID.set(self.trace_id)
         try:
             with COMMAND_SECONDS.labels(kind).time():
                 await work()
         except (Unauthenticated, RateLimited):
-            self.close(Close.FORBIDDEN, "Forbidden")
+            self.close(CloseCode.FORBIDDEN, "Forbidden")
         except GatewayError as error:
-            self.close(Close.GOING_AWAY, error.message)
+            self.close(CloseCode.GOING_AWAY, error.message)
         except Exception:  # the supervisor of a connection: the client must hear of it
             log.exception("a connection ended by a fault")
-            self.close(Close.GOING_AWAY, "an unexpected error has occurred")
+            self.close(CloseCode.GOING_AWAY, "an unexpected error has occurred")
 
     # what the client asks for
 
-    def _begin(self, asked: Subscribe) -> None:
-        if asked.id in self._operations:
-            self.close(Close.SUBSCRIBER_ALREADY_EXISTS, f"Subscriber for {asked.id} already exists")
+    def _start_operation(self, message: Subscribe) -> None:
+        if message.id in self._operations:
+            self.close(CloseCode.SUBSCRIBER_ALREADY_EXISTS, f"Subscriber for {message.id} already exists")
         else:
-            self._operations.begin(asked.id, asked.payload)
+            self._operations.start(message.id, message.payload)
 
-    def subscriber(self, operation_id: str, resumes: bool) -> SocketSubscriber:
+    def create_subscriber(self, operation_id: str, resumes: bool) -> SocketSubscriber:
         return SocketSubscriber(self, operation_id, resumes)
 
-    def answer(self, operation_id: str, payload: bytes) -> None:
-        self.say(protocol.prefix(operation_id) + payload + b"}")
-        self.say(protocol.complete(operation_id))
+    def send_result(self, operation_id: str, payload: bytes) -> None:
+        self.send(protocol.encode_next_prefix(operation_id) + payload + b"}")
+        self.send(protocol.encode_complete(operation_id))
 
-    def refuse(self, operation_id: str, errors: bytes) -> None:
-        self.say(protocol.error(operation_id, errors))
+    def send_errors(self, operation_id: str, errors: bytes) -> None:
+        self.send(protocol.encode_error(operation_id, errors))
 
-    def end(self, operation_id: str, error: GatewayError) -> None:
+    def end_operation(self, operation_id: str, error: GatewayError) -> None:
         """End a subscription by an error."""
-        self._operations.end(operation_id, told(error))
+        self._operations.end_with_errors(operation_id, encode_errors(error))
 
     # what the client is told
 
-    def say(self, message: bytes) -> None:
+    def send(self, message: bytes) -> None:
         """Send a message, as soon as the peer reads."""
-        if self._state is State.CLOSED:
+        if self._state is ConnectionState.CLOSED:
             return
-        if self.held is None:
+        if self.backlog is None:
             self.wire.write(message)
         else:
-            self.hold(object(), message)
+            self.enqueue(object(), message)
 
-    def hold(self, key: object, message: bytes) -> None:
+    def enqueue(self, key: object, message: bytes) -> None:
         """Keep a message until the peer reads. Cut if that is too much."""
-        if self.held is not None and not self.held.keep(key, message):
-            self.close(Close.TOO_SLOW, "too much waits for it to be read")
+        if self.backlog is not None and not self.backlog.add(key, message):
+            self.close(CloseCode.TOO_SLOW, "too much waits for it to be read")
 
-    def paused(self) -> None:
+    def on_writing_paused(self) -> None:
         """The peer does not read."""
-        if self.held is None and self._state is not State.CLOSED:
-            self.held = Held(self._live.limits)
-            self._slow_due = self._live.wheel.now() + self._live.limits.slow_seconds
-            self._live.wheel.place(self, self._slow_due)
+        if self.backlog is None and self._state is not ConnectionState.CLOSED:
+            self.backlog = ConflatingBuffer(self._live.limits)
+            self._slow_deadline = self._live.timer_wheel.now() + self._live.limits.slow_reader_seconds
+            self._live.timer_wheel.schedule(self, self._slow_deadline)
 
-    def resumed(self) -> None:
+    def on_writing_resumed(self) -> None:
         """The peer reads again: first comes what has waited."""
-        waiting, self.held, self._slow_due = self.held, None, None
+        waiting, self.backlog, self._slow_deadline = self.backlog, None, None
         if waiting is not None:
             for message in waiting:
-                self.say(message)
-            waiting.over.set()
+                self.send(message)
+            waiting.released.set()
 
     # what is due, and how it ends
 
-    def visit(self, now: float) -> float | None:
+    def on_timer(self, now: float) -> float | None:
         """Do what is due."""
-        if self._end_due is not None and now >= self._end_due:
-            if self._state is State.CLOSED:
+        if self._end_deadline is not None and now >= self._end_deadline:
+            if self._state is ConnectionState.CLOSED:
                 self.wire.abort()
                 return None
-            self.close(Close.CONNECTION_INITIALISATION_TIMEOUT, "Connection initialisation timeout")
-        elif self._slow_due is not None and now >= self._slow_due:
-            self.close(Close.TOO_SLOW, "it is not read")
-        elif self._pong_due is not None and now >= self._pong_due:
-            self.close(Close.GOING_AWAY, "a ping was not answered")
+            self.close(CloseCode.CONNECTION_INITIALISATION_TIMEOUT, "Connection initialisation timeout")
+        elif self._slow_deadline is not None and now >= self._slow_deadline:
+            self.close(CloseCode.TOO_SLOW, "it is not read")
+        elif self._pong_deadline is not None and now >= self._pong_deadline:
+            self.close(CloseCode.GOING_AWAY, "a ping was not answered")
             self.wire.abort()
-        elif self._token_due is not None and now >= self._token_due:
-            self._expire(now)
-        if self._ping_due is not None and now >= self._ping_due:
-            self._next_ping()
-            if self.held is None:  # what is slow has a deadline already
-                self.say(protocol.PING)
-                self._pong_due = now + self._live.limits.pong_seconds
-        dues = (self._end_due, self._ping_due, self._pong_due, self._token_due, self._slow_due)
+        elif self._token_deadline is not None and now >= self._token_deadline:
+            self._on_token_expired(now)
+        if self._ping_deadline is not None and now >= self._ping_deadline:
+            self._schedule_ping()
+            if self.backlog is None:  # what is slow has a deadline already
+                self.send(protocol.PING)
+                self._pong_deadline = now + self._live.limits.pong_timeout_seconds
+        dues = (self._end_deadline, self._ping_deadline, self._pong_deadline, self._token_deadline, self._slow_deadline)
         return min((due for due in dues if due is not None), default=None)
 
-    def _next_ping(self) -> None:
-        self._ping_due = self._live.wheel.now() + random.uniform(0.8, 1.0) * self._live.limits.ping_seconds
-        self._live.wheel.place(self, self._ping_due)
+    def _schedule_ping(self) -> None:
+        self._ping_deadline = self._live.timer_wheel.now() + random.uniform(0.8, 1.0) * self._live.limits.ping_seconds
+        self._live.timer_wheel.schedule(self, self._ping_deadline)
 
-    def _expire(self, now: float) -> None:
+    def _on_token_expired(self, now: float) -> None:
         """Ask for new credentials, and end the connection where none come."""
-        if self._expired:
-            self.close(Close.FORBIDDEN, "the token has expired")
+        if self._token_expired:
+            self.close(CloseCode.FORBIDDEN, "the token has expired")
             return
-        grace = self._live.limits.grace_seconds
-        self._expired, self._token_due = True, now + grace
-        self.say(protocol.ping({"expired": True, "graceSeconds": int(grace)}))
+        grace = self._live.limits.token_grace_seconds
+        self._token_expired, self._token_deadline = True, now + grace
+        self.send(protocol.encode_ping({"expired": True, "graceSeconds": int(grace)}))
 
-    def close(self, code: Close, reason: str) -> None:
+    def close(self, code: CloseCode, reason: str) -> None:
         """End the connection, and say why."""
-        if self._state is not State.CLOSED:
-            disconnected(code, reason, self.principal, self.trace_id)
-            self.wire.close(code, protocol.reason(reason))
-            self.closing()
+        if self._state is not ConnectionState.CLOSED:
+            log_close(code, reason, self.principal, self.trace_id)
+            self.wire.close(code, protocol.truncate_reason(reason))
+            self.on_closing()
 
-    def closing(self) -> None:
+    def on_closing(self) -> None:
         """The connection ends, and not because of us."""
-        if self._state is not State.CLOSED:
-            self._finish()
-            self._end_due = self._live.wheel.now() + self._live.limits.close_seconds
-            self._live.wheel.place(self, self._end_due)
+        if self._state is not ConnectionState.CLOSED:
+            self._release()
+            self._end_deadline = self._live.timer_wheel.now() + self._live.limits.close_timeout_seconds
+            self._live.timer_wheel.schedule(self, self._end_deadline)
 
-    def gone(self) -> None:
+    def on_disconnected(self) -> None:
         """The connection has ended."""
-        self._finish()
-        self._live.wheel.remove(self)
-        self._live.sockets.remove(self)
+        self._release()
+        self._live.timer_wheel.cancel(self)
+        self._live.connections.remove(self)
 
-    def _finish(self) -> None:
+    def _release(self) -> None:
         """Let go of all that was asked for."""
-        self._state = State.CLOSED
-        self._ping_due = self._pong_due = self._token_due = self._slow_due = None
-        if self.held is not None:
-            self.held.over.set()
-            self.held = None
-        if self._checking is not None and self._checking is not asyncio.current_task():
-            self._checking.cancel()
-        self._operations.clear()
+        self._state = ConnectionState.CLOSED
+        self._ping_deadline = self._pong_deadline = self._token_deadline = self._slow_deadline = None
+        if self.backlog is not None:
+            self.backlog.released.set()
+            self.backlog = None
+        if self._authentication_task is not None and self._authentication_task is not asyncio.current_task():
+            self._authentication_task.cancel()
+        self._operations.stop_all()
 
 
-def _who(principal: Principal) -> tuple[object, ...]:
+def _identity_of(principal: Principal) -> tuple[object, ...]:
     """What new credentials may not change."""
     return principal.role, principal.application_id, principal.account_id, principal.user_id
 
 
-def _texts(payload: Mapping[str, Any]) -> dict[str, str]:
+def _string_members(payload: Mapping[str, Any]) -> dict[str, str]:
     """The members that are read as headers."""
     return {name.lower(): value for name, value in payload.items() if isinstance(value, str)}

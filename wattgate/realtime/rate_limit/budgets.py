@@ -8,29 +8,29 @@ from typing import Protocol
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import CostTooHigh, RateLimited
-from wattgate.metrics import BUDGET_REFUSALS
+from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.principal import Principal
-from wattgate.realtime.rate_limit.scopes import NO_LIMITS, Allowance, Payer, Terms, payers_of
+from wattgate.realtime.rate_limit.scopes import NO_LIMITS, Allowance, BudgetLimits, RateLimitScope, rate_limit_scopes
 
-MOST_BUCKETS = 100_000
+MAX_BUCKETS = 100_000
 """How many buckets a process keeps; of more, the one that was drawn from longest ago is forgotten, and so full."""
 
-AT_ONCE = 8
+PURGE_BATCH_SIZE = 8
 """How many full buckets are forgotten with one spending: more than it adds."""
 
-TINY = 1e-6
+ROUNDING_TOLERANCE = 1e-6
 """What is less than this is an error of rounding. Costs are whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class RateBucket:
     """How much was missing in a bucket at an instant, in seconds since 1970. A bucket nobody knows is full."""
 
-    missing: float
-    at: float
+    deficit: float
+    updated_at: float
 
 
-FULL = Bucket(0.0, 0.0)
+FULL_BUCKET = RateBucket(0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,98 +51,102 @@ class Balance:
     policy: str
 
 
-def spend(buckets: Sequence[Bucket], payers: Sequence[Payer], cost: int, now: float) -> tuple[bool, tuple[Bucket, ...]]:
+def charge_buckets(
+    buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
+) -> tuple[bool, tuple[RateBucket, ...]]:
     """Whether every payer's bucket holds the cost, and the buckets after that: each is charged, or none."""
-    missing = [_missing(bucket, payer.allowance, now) for bucket, payer in zip(buckets, payers, strict=True)]
-    granted = all(one + cost <= payer.allowance.capacity + TINY for one, payer in zip(missing, payers, strict=True))
+    missing = [_deficit_at(bucket, payer.allowance, now) for bucket, payer in zip(buckets, scopes, strict=True)]
+    granted = all(
+        one + cost <= payer.allowance.capacity + ROUNDING_TOLERANCE for one, payer in zip(missing, scopes, strict=True)
+    )
     charged = cost if granted else 0
-    return granted, tuple(Bucket(one + charged, now) for one in missing)
+    return granted, tuple(RateBucket(one + charged, now) for one in missing)
 
 
-def _missing(bucket: Bucket, allowance: Allowance, now: float) -> float:
+def _deficit_at(bucket: RateBucket, allowance: Allowance, now: float) -> float:
     """What is missing now. While a clock is put back, nothing flows in."""
-    return max(0.0, bucket.missing - max(0.0, now - bucket.at) * allowance.per_second)
+    return max(0.0, bucket.deficit - max(0.0, now - bucket.updated_at) * allowance.per_second)
 
 
-def balance(payers: Sequence[Payer], missing: Sequence[float], cost: int, *, granted: bool) -> Balance:
+def build_balance(scopes: Sequence[RateLimitScope], deficits: Sequence[float], cost: int, *, granted: bool) -> Balance:
     """What a caller is told: how its own bucket stands; where that was refused, the one that takes longest to grant."""
     if granted:
-        return _balance(payers[0], missing[0], cost, granted)
-    told = [_balance(payer, one, cost, granted) for payer, one in zip(payers, missing, strict=True)]
+        return _scope_balance(scopes[0], deficits[0], cost, granted)
+    told = [_scope_balance(payer, one, cost, granted) for payer, one in zip(scopes, deficits, strict=True)]
     return max(told, key=lambda one: one.retry_after)
 
 
-def _balance(payer: Payer, missing: float, cost: int, granted: bool) -> Balance:
-    allowance = payer.allowance
-    lacking = 0.0 if granted else missing + cost - allowance.capacity
+def _scope_balance(scope: RateLimitScope, deficit: float, cost: int, granted: bool) -> Balance:
+    allowance = scope.allowance
+    lacking = 0.0 if granted else deficit + cost - allowance.capacity
     return Balance(
         granted=granted,
         cost=cost,
-        remaining=max(0, math.floor(allowance.capacity - missing + TINY)),
-        reset=_whole_seconds(missing / allowance.per_second),
+        remaining=max(0, math.floor(allowance.capacity - deficit + ROUNDING_TOLERANCE)),
+        reset=_whole_seconds(deficit / allowance.per_second),
         retry_after=_whole_seconds(lacking / allowance.per_second),
         limit=allowance.capacity,
         window=allowance.window,
-        policy=payer.policy,
+        policy=scope.policy,
     )
 
 
 def _whole_seconds(seconds: float) -> int:
-    return max(0, math.ceil(seconds - TINY))
+    return max(0, math.ceil(seconds - ROUNDING_TOLERANCE))
 
 
-class Buckets(Protocol):
+class BucketStore(Protocol):
     """Where buckets are kept."""
 
-    async def spend(self, payers: Sequence[Payer], cost: int) -> Balance:
+    async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         """Ask all of these payers for a cost: each is charged, or none."""
 
 
-class LocalBuckets:
+class LocalBucketStore:
     """The buckets of a single process."""
 
-    def __init__(self, clock: Clock = utc_now, *, most: int = MOST_BUCKETS) -> None:
+    def __init__(self, clock: Clock = utc_now, *, max_buckets: int = MAX_BUCKETS) -> None:
         self._clock = clock
-        self._most = most
-        self._kept: OrderedDict[str, tuple[Bucket, float]] = OrderedDict()
+        self._max_buckets = max_buckets
+        self._buckets: OrderedDict[str, tuple[RateBucket, float]] = OrderedDict()
         """Buckets and the instants at which they are full, those that were drawn from last at the end."""
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._buckets)
 
-    async def spend(self, payers: Sequence[Payer], cost: int) -> Balance:
+    async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         now = self._clock().timestamp()
-        kept = [self._kept[payer.key][0] if payer.key in self._kept else FULL for payer in payers]
-        granted, buckets = spend(kept, payers, cost, now)
-        for payer, bucket in zip(payers, buckets, strict=True):
-            self._kept[payer.key] = bucket, now + bucket.missing / payer.allowance.per_second
-            self._kept.move_to_end(payer.key)
-        self._forget(now)
-        return balance(payers, [bucket.missing for bucket in buckets], cost, granted=granted)
+        kept = [self._buckets[payer.key][0] if payer.key in self._buckets else FULL_BUCKET for payer in scopes]
+        granted, buckets = charge_buckets(kept, scopes, cost, now)
+        for payer, bucket in zip(scopes, buckets, strict=True):
+            self._buckets[payer.key] = bucket, now + bucket.deficit / payer.allowance.per_second
+            self._buckets.move_to_end(payer.key)
+        self._purge_full(now)
+        return build_balance(scopes, [bucket.deficit for bucket in buckets], cost, granted=granted)
 
-    def _forget(self, now: float) -> None:
+    def _purge_full(self, now: float) -> None:
         """Forget buckets that are full again, and the oldest where there are too many."""
-        for _ in range(AT_ONCE):
-            if not self._kept or next(iter(self._kept.values()))[1] > now:
+        for _ in range(PURGE_BATCH_SIZE):
+            if not self._buckets or next(iter(self._buckets.values()))[1] > now:
                 break
-            self._kept.popitem(last=False)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+            self._buckets.popitem(last=False)
+        while len(self._buckets) > self._max_buckets:
+            self._buckets.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
     """Charges callers for what they ask."""
 
-    terms: Terms
-    buckets: Buckets
+    limits: BudgetLimits
+    buckets: BucketStore
 
     async def charge(self, principal: Principal, cost: int) -> Balance | None:
         """What is left to a caller after a cost, which may not be granted; None where the caller has no limit.
 
         CostTooHigh where it can never be granted.
         """
-        payers = payers_of(principal, self.terms)
+        payers = rate_limit_scopes(principal, self.limits)
         if not payers:
             return None
         most = min(payer.allowance.capacity for payer in payers)
@@ -150,32 +154,32 @@ class Budgets:
             raise CostTooHigh(f"this costs {cost:,}, and a request may cost {most:,}: ask for less at once")
         told = await self.buckets.spend(payers, cost)
         if not told.granted:
-            BUDGET_REFUSALS.labels(told.policy).inc()
+            RATE_LIMIT_REJECTIONS.labels(told.policy).inc()
         return told
 
 
-UNLIMITED = Budgets(NO_LIMITS, LocalBuckets())
+UNLIMITED_BUDGETS = Budgets(NO_LIMITS, LocalBucketStore())
 """Where nobody counts."""
 
 
-def spent(told: Balance) -> RateLimited:
+def rate_limited_error(balance: Balance) -> RateLimited:
     """The error that says that a budget is spent."""
     return RateLimited(
-        f"this costs {told.cost:,}, and {told.remaining:,} of {told.limit:,} are left of the budget "
-        f"{told.policy!r}: again in {told.retry_after} s",
-        retry_after=told.retry_after,
+        f"this costs {balance.cost:,}, and {balance.remaining:,} of {balance.limit:,} are left of the budget "
+        f"{balance.policy!r}: again in {balance.retry_after} s",
+        retry_after=balance.retry_after,
     )
 
 
-def rate_limit_headers(told: Balance | None) -> Mapping[str, str]:
+def rate_limit_headers(balance: Balance | None) -> Mapping[str, str]:
     """A balance as headers: RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11.
 
     Their quota unit is cost. `t` is not later than Retry-After where a request is refused (section 6).
     """
-    if told is None:
+    if balance is None:
         return {}
-    time = told.reset if told.granted else told.retry_after
+    time = balance.reset if balance.granted else balance.retry_after
     return {
-        "RateLimit-Policy": f'"{told.policy}";q={told.limit};w={told.window}',
-        "RateLimit": f'"{told.policy}";r={told.remaining};t={time}',
+        "RateLimit-Policy": f'"{balance.policy}";q={balance.limit};w={balance.window}',
+        "RateLimit": f'"{balance.policy}";r={balance.remaining};t={time}',
     }

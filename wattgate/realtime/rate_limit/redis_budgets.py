@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from wattgate.clock import Clock
-from wattgate.realtime.batches import Batches
-from wattgate.realtime.bus.commands import Call
-from wattgate.realtime.bus.optional_commands import Away, Presence
-from wattgate.realtime.rate_limit.budgets import TINY, Balance, LocalBuckets, balance
-from wattgate.realtime.rate_limit.scopes import Payer
+from wattgate.realtime.batches import RequestBatcher
+from wattgate.realtime.bus.commands import ScriptCall
+from wattgate.realtime.bus.optional_commands import BestEffortRedis, RedisUnavailable
+from wattgate.realtime.rate_limit.budgets import ROUNDING_TOLERANCE, Balance, LocalBucketStore, build_balance
+from wattgate.realtime.rate_limit.scopes import RateLimitScope
 
 # KEYS: the buckets of those who pay. ARGV: the time in seconds, or nothing for Redis's own; the cost; then for each key
 # what it holds and what flows in per second. Each bucket is charged, or none. A key lives until its bucket is full.
-SPEND = f"""
+SPEND_SCRIPT = f"""
 local now = tonumber(ARGV[1])
 if not now then
   local time = redis.call('TIME')
@@ -25,7 +25,7 @@ for n, key in ipairs(KEYS) do
   if kept[1] and kept[2] then
     missing[n] = math.max(0, tonumber(kept[1]) - math.max(0, now - tonumber(kept[2])) * tonumber(ARGV[2 * n + 2]))
   end
-  if missing[n] + cost > tonumber(ARGV[2 * n + 1]) + {TINY:f} then granted = 0 end
+  if missing[n] + cost > tonumber(ARGV[2 * n + 1]) + {ROUNDING_TOLERANCE:f} then granted = 0 end
 end
 local answer = {{granted}}
 for n, key in ipairs(KEYS) do
@@ -38,29 +38,29 @@ return answer
 """
 
 
-class RedisBuckets:
+class RedisBucketStore:
     """Buckets that all gateways draw from. While Redis is away each gateway goes on with buckets of its own.
 
     The time is Redis's, so that the clocks of the gateways do not matter, unless a clock is given.
     """
 
-    def __init__(self, redis: Presence, local: LocalBuckets, clock: Clock | None = None) -> None:
+    def __init__(self, redis: BestEffortRedis, local: LocalBucketStore, clock: Clock | None = None) -> None:
         self._local = local
         self._clock = clock
-        self._batches = Batches[Call, Any](redis.run)
+        self._batcher = RequestBatcher[ScriptCall, Any](redis.run)
 
-    async def spend(self, payers: Sequence[Payer], cost: int) -> Balance:
+    async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         try:
-            ((granted, *missing),) = await self._batches.ask([self._call(payers, cost)])
-        except Away:
-            return await self._local.spend(payers, cost)
-        return balance(payers, [float(one) for one in missing], cost, granted=bool(granted))
+            ((granted, *missing),) = await self._batcher.submit([self._script_call(scopes, cost)])
+        except RedisUnavailable:
+            return await self._local.spend(scopes, cost)
+        return build_balance(scopes, [float(one) for one in missing], cost, granted=bool(granted))
 
-    def _call(self, payers: Sequence[Payer], cost: int) -> Call:
+    def _script_call(self, scopes: Sequence[RateLimitScope], cost: int) -> ScriptCall:
         now = "" if self._clock is None else repr(self._clock().timestamp())
-        allowances = [(payer.allowance.capacity, repr(payer.allowance.per_second).encode()) for payer in payers]
-        return Call(
-            SPEND,
-            tuple(f"wattgate:budget:{payer.key}" for payer in payers),
+        allowances = [(payer.allowance.capacity, repr(payer.allowance.per_second).encode()) for payer in scopes]
+        return ScriptCall(
+            SPEND_SCRIPT,
+            tuple(f"wattgate:budget:{payer.key}" for payer in scopes),
             (now.encode(), cost, *(figure for allowance in allowances for figure in allowance)),
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wattgate.principal import Principal, Role
 
-LOG_INS = 4
+ACCOUNT_LOGIN_FACTOR = 4
 """An account has as much as so many of its log-ins: one that runs wild leaves enough to the others."""
 
 NO_APPLICATION = ""
@@ -23,24 +23,24 @@ class Allowance:
         """In how many whole seconds an empty bucket is full."""
         return max(1, math.ceil(self.capacity / self.per_second - 1e-6))
 
-    def times(self, factor: float) -> "Allowance":
+    def scaled_by(self, factor: float) -> "Allowance":
         """So many times as much, in the same time."""
         return Allowance(max(1, int(self.capacity * factor)), self.per_second * factor)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class BudgetLimits:
     """What a caller, and all callers of an application together, may spend. None sets no limit."""
 
     caller: Allowance | None
     application: Allowance | None
 
 
-NO_LIMITS = Terms(None, None)
+NO_LIMITS = BudgetLimits(None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Payer:
+class RateLimitScope:
     """A bucket that is charged. `policy` says in a word whose it is; what stands in braces is the application."""
 
     policy: str
@@ -48,7 +48,7 @@ class Payer:
     allowance: Allowance
 
 
-def payers_of(principal: Principal, terms: Terms) -> tuple[Payer, ...]:
+def rate_limit_scopes(principal: Principal, limits: BudgetLimits) -> tuple[RateLimitScope, ...]:
     """Who pays for a request, the caller itself first; nobody for what the gateway does of itself.
 
     Each log-in of an account has a bucket, so that a display leaves the phone's alone; above them are that of the
@@ -60,27 +60,27 @@ def payers_of(principal: Principal, terms: Terms) -> tuple[Payer, ...]:
             own: list[tuple[str, str | None, Allowance | None]] = []
             shared = None
         case Role.ANONYMOUS:
-            own = [("anonymous", "", terms.application)]
+            own = [("anonymous", "", limits.application)]
             shared = None
         case Role.APPLICATION if principal.user_id:
-            own = [("user", principal.user_id, terms.caller)]
-            shared = terms.application
+            own = [("user", principal.user_id, limits.caller)]
+            shared = limits.application
         case Role.APPLICATION:
-            own = [("credential", "", _times(terms.application, 0.5))]
-            shared = terms.application
+            own = [("credential", "", _scale(limits.application, 0.5))]
+            shared = limits.application
         case _:
             own = [
-                ("login", principal.token_id or f"password:{principal.account_id}", terms.caller),
-                ("account", principal.account_id, _times(terms.caller, LOG_INS)),
+                ("login", principal.token_id or f"password:{principal.account_id}", limits.caller),
+                ("account", principal.account_id, _scale(limits.caller, ACCOUNT_LOGIN_FACTOR)),
             ]
-            shared = terms.application
+            shared = limits.application
     application = f"{{{principal.application_id or NO_APPLICATION}}}"
     return tuple(
-        Payer(policy, f"{application}:{policy}:{who}", allowance)
+        RateLimitScope(policy, f"{application}:{policy}:{who}", allowance)
         for policy, who, allowance in (*own, ("application", "", shared))
         if allowance is not None
     )
 
 
-def _times(allowance: Allowance | None, factor: float) -> Allowance | None:
-    return None if allowance is None else allowance.times(factor)
+def _scale(allowance: Allowance | None, factor: float) -> Allowance | None:
+    return None if allowance is None else allowance.scaled_by(factor)

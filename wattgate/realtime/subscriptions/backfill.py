@@ -11,39 +11,39 @@ from sqlmodel import col, select
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Alert, CatchUp, DfsEvent, Notification, Resource
 from wattgate.db.readings.aggregates import SeriesKey
-from wattgate.db.readings.series import Stored
-from wattgate.db.readings.series_keys import key_of
+from wattgate.db.readings.series import StoredReading
+from wattgate.db.readings.series_keys import series_key
 from wattgate.db.rows import Condition, Rows
-from wattgate.energy.storage_fields import QUALITIES, Field, fields_of
-from wattgate.realtime.events import LiveReading
-from wattgate.realtime.subscriptions.subscription_source import Missed
+from wattgate.energy.storage_fields import QUALITIES, ReadingField, parse_fields
+from wattgate.realtime.events import ReadingRecorded
+from wattgate.realtime.subscriptions.subscription_source import Backfill
 
-SETTLED = timedelta(minutes=1)
+OVERLAP = timedelta(minutes=1)
 """So long before an instant a write may have begun that was told after it, and so far clocks may differ."""
 
-MAX_MISSED = 1_000
+MAX_PAYLOADS = 1_000
 """How many payloads are told; of readings the newest of each field where more have come."""
 
 FINAL_STATES = ("settled", "cancelled")
 """The states that a demand flexibility event never leaves."""
 
 
-def readings(resource_ids: Sequence[str]) -> Missed:
+def readings(resource_ids: Sequence[str]) -> Backfill:
     """The readings of resources that were received since an instant; the newest of each field where there is none."""
-    return partial(_readings, list(dict.fromkeys(resource_ids)))
+    return partial(_load_readings, list(dict.fromkeys(resource_ids)))
 
 
-def catch_ups(resource_ids: Sequence[str]) -> Missed:
+def catch_ups(resource_ids: Sequence[str]) -> Backfill:
     """The retrievals for resources that have moved since an instant, as they stand; else the newest of each."""
-    return partial(_catch_ups, list(dict.fromkeys(resource_ids)))
+    return partial(_load_catch_ups, list(dict.fromkeys(resource_ids)))
 
 
-def alerts(user_id: str, *, steps: bool = False) -> Missed:
+def alerts(user_id: str, *, include_steps: bool = False) -> Backfill:
     """The alerts that were sent to a user since an instant, the newest of very many; else those not read.
 
     With `steps` those too of which a notification has moved since.
     """
-    return partial(_alerts, user_id, steps)
+    return partial(_load_alerts, user_id, include_steps)
 
 
 async def dfs_events(rows: Rows, since: datetime | None) -> list[DfsEvent]:
@@ -51,58 +51,58 @@ async def dfs_events(rows: Rows, since: datetime | None) -> list[DfsEvent]:
     if since is None:
         changed: Condition = col(DfsEvent.state).not_in(FINAL_STATES)
     else:
-        changed = col(DfsEvent.updated_at) >= since - SETTLED
-    return await _newest(rows, DfsEvent, col(DfsEvent.updated_at), changed)
+        changed = col(DfsEvent.updated_at) >= since - OVERLAP
+    return await _load_newest(rows, DfsEvent, col(DfsEvent.updated_at), changed)
 
 
-async def _readings(resource_ids: Sequence[str], rows: Rows, since: datetime | None) -> list[LiveReading]:
-    known = await rows.many(Resource, resource_ids)
+async def _load_readings(resource_ids: Sequence[str], rows: Rows, since: datetime | None) -> list[ReadingRecorded]:
+    known = await rows.get_many(Resource, resource_ids)
     series = {
-        key_of(resource, field): (resource, field)
+        series_key(resource, field): (resource, field)
         for resource in known.values()
-        for field in fields_of(resource.storage)
+        for field in parse_fields(resource.storage)
     }
     if since is not None:
-        received = to_ms(since - SETTLED)
-        found = await rows.series.received(list(series), received, limit=MAX_MISSED + 1)
-        if len(found) <= MAX_MISSED:
-            return [_reading(*series[key], stored) for key, stored in found]
-    latest: dict[SeriesKey, Stored] = await rows.series.latest(list(series))
-    return [_reading(*series[key], stored) for key, stored in sorted(latest.items(), key=lambda one: one[1].at)]
+        received = to_ms(since - OVERLAP)
+        found = await rows.readings.list_received(list(series), received, limit=MAX_PAYLOADS + 1)
+        if len(found) <= MAX_PAYLOADS:
+            return [_to_event(*series[key], stored) for key, stored in found]
+    latest: dict[SeriesKey, StoredReading] = await rows.readings.latest(list(series))
+    return [_to_event(*series[key], stored) for key, stored in sorted(latest.items(), key=lambda one: one[1].at)]
 
 
-def _reading(resource: Resource, field: Field, stored: Stored) -> LiveReading:
-    return LiveReading(
+def _to_event(resource: Resource, field: ReadingField, stored: StoredReading) -> ReadingRecorded:
+    return ReadingRecorded(
         resource_id=resource.resource_id,
         field=field.name,
         unit=field.unit,
         at=from_ms(stored.at),
-        value=field.number(stored.value),
+        value=field.from_stored(stored.value),
         quality=QUALITIES[stored.quality],
     )
 
 
-async def _catch_ups(resource_ids: Sequence[str], rows: Rows, since: datetime | None) -> list[CatchUp]:
+async def _load_catch_ups(resource_ids: Sequence[str], rows: Rows, since: datetime | None) -> list[CatchUp]:
     of_these = col(CatchUp.resource_id).in_(resource_ids)
     if since is not None:
-        begun = since - SETTLED
+        begun = since - OVERLAP
         moved = or_(col(CatchUp.created_at) >= begun, col(CatchUp.heard_at) >= begun)
-        return await _newest(rows, CatchUp, col(CatchUp.created_at), of_these, moved)
+        return await _load_newest(rows, CatchUp, col(CatchUp.created_at), of_these, moved)
     found = await rows.all(CatchUp, of_these, order_by=[CatchUp.created_at])
     return list({one.resource_id: one for one in found}.values())
 
 
-async def _alerts(user_id: str, steps: bool, rows: Rows, since: datetime | None) -> list[Alert]:
+async def _load_alerts(user_id: str, steps: bool, rows: Rows, since: datetime | None) -> list[Alert]:
     told: list[ColumnElement[bool]] = [col(Alert.read_at).is_(None)]
     if since is not None:
-        told = [col(Alert.created_at) >= since - SETTLED]
+        told = [col(Alert.created_at) >= since - OVERLAP]
         if steps:
             of_user = col(Notification.user_id) == user_id
-            moved = select(Notification.alert_id).where(of_user, col(Notification.status_at) >= since - SETTLED)
+            moved = select(Notification.alert_id).where(of_user, col(Notification.status_at) >= since - OVERLAP)
             told.append(col(Alert.alert_id).in_(moved))
-    return await _newest(rows, Alert, col(Alert.created_at), col(Alert.user_id) == user_id, or_(*told))
+    return await _load_newest(rows, Alert, col(Alert.created_at), col(Alert.user_id) == user_id, or_(*told))
 
 
-async def _newest(rows: Rows, model: Any, moved: Any, *where: Condition) -> list[Any]:
+async def _load_newest(rows: Rows, model: Any, moved: Any, *where: Condition) -> list[Any]:
     """The newest of these records, oldest first."""
-    return (await rows.all(model, *where, order_by=[moved.desc()], limit=MAX_MISSED))[::-1]
+    return (await rows.all(model, *where, order_by=[moved.desc()], limit=MAX_PAYLOADS))[::-1]

@@ -9,16 +9,16 @@ from wattgate.db.models import VirtualEntity
 from wattgate.db.queries import displays as queries
 from wattgate.db.rows import Rows
 from wattgate.energy.display import frame
-from wattgate.energy.display.frame import Display, draw
-from wattgate.energy.display.power import watts
+from wattgate.energy.display.frame import Display, render_frame
+from wattgate.energy.display.power import to_watts
 from wattgate.errors import GatewayError
-from wattgate.realtime.events import AlertsRead, DeviceStateChanged, Event, IntakeHeard, LiveReading
+from wattgate.realtime.events import AlertsRead, DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
 
-SPREAD_SECONDS = 60
+RELOAD_SPREAD_SECONDS = 60
 """Over how long after midnight displays are loaded again: each home has its own second."""
 
 
-class DisplayView:
+class DisplaySnapshot:
     """The frame of a home's display. GatewayError where its data may not be had any longer.
 
     Power moves it without the database. What is stored, a tariff, an alert or the home's record loads it again, and so
@@ -27,58 +27,58 @@ class DisplayView:
 
     def __init__(self, ve_id: str) -> None:
         self._ve_id = ve_id
-        self._late = timedelta(seconds=zlib.crc32(ve_id.encode()) % SPREAD_SECONDS)
+        self._reload_delay = timedelta(seconds=zlib.crc32(ve_id.encode()) % RELOAD_SPREAD_SECONDS)
 
     async def load(self, rows: Rows) -> Display:
-        (home,) = await queries.homes(rows, [await rows.get(VirtualEntity, self._ve_id)])
+        (home,) = await queries.load_homes(rows, [await rows.get(VirtualEntity, self._ve_id)])
         if isinstance(home, GatewayError):
             raise home
-        return draw(home, rows.now)
+        return render_frame(home, rows.now)
 
-    def take(self, state: Display, event: Event, now: datetime) -> Display | None:
-        picture = state.home.picture
+    def apply_event(self, state: Display, event: Event, now: datetime) -> Display | None:
+        picture = state.home.freshness_snapshot
         match event.payload:
-            case LiveReading() as reading:
-                return self._read(state, reading, now)
+            case ReadingRecorded() as reading:
+                return self._apply_reading(state, reading, now)
             case DeviceStateChanged(device_id=device_id, network_state=said):
-                picture.say(device_id, to_ms(said.at))
-            case IntakeHeard(name=name, at=at, connected=connected):
-                picture.take_in(name, to_ms(at), connected)
+                picture.record_device_report(device_id, to_ms(said.at))
+            case IntakeHeartbeat(name=name, at=at, connected=connected):
+                picture.record_intake(name, to_ms(at), connected)
             case AlertsRead(unread=unread):
-                return draw(replace(state.home, unread_alerts=unread), now)
+                return render_frame(replace(state.home, unread_alerts=unread), now)
             case _:
                 return None
-        return _if_freshness_changed(state, now)
+        return _redraw_if_freshness_changed(state, now)
 
-    def turn(self, state: Display, now: datetime) -> Display | None:
-        drawn = draw(state.home, now)
-        if now >= self._again(state) and drawn.freshness.state is state.freshness.state:
+    def advance(self, state: Display, now: datetime) -> Display | None:
+        drawn = render_frame(state.home, now)
+        if now >= self._reload_at(state) and drawn.freshness.state is state.freshness.state:
             return None
-        return state if frame.same(drawn, state) else drawn
+        return state if frame.has_same_content(drawn, state) else drawn
 
-    def seen(self, state: Display, now: datetime) -> Display:
-        return draw(state.home, now)
+    def refresh_for_join(self, state: Display, now: datetime) -> Display:
+        return render_frame(state.home, now)
 
-    def next_turn(self, state: Display) -> datetime:
-        again = self._again(state)
-        return min(frame.next_turn(state), again) if again > state.at else again
+    def next_change(self, state: Display) -> datetime:
+        again = self._reload_at(state)
+        return min(frame.next_change(state), again) if again > state.at else again
 
-    def _again(self, state: Display) -> datetime:
+    def _reload_at(self, state: Display) -> datetime:
         """When a state is to be loaded again though nothing has come."""
-        return from_ms(state.home.calendar.day.end) + self._late
+        return from_ms(state.home.calendar.day.end) + self._reload_delay
 
-    def _read(self, state: Display, reading: LiveReading, now: datetime) -> Display | None:
+    def _apply_reading(self, state: Display, reading: ReadingRecorded, now: datetime) -> Display | None:
         home, at = state.home, to_ms(reading.at)
-        place = home.place_of(reading.resource_id, reading.field)
+        place = home.find_source_index(reading.resource_id, reading.field)
         if place is None:
-            home.picture.read(reading.resource_id, reading.field, at)
-            drawn_from = (reading.resource_id, reading.field) in home.drawn_from
-            return None if drawn_from else _if_freshness_changed(state, now)
+            home.freshness_snapshot.record_reading(reading.resource_id, reading.field, at)
+            drawn_from = (reading.resource_id, reading.field) in home.input_fields
+            return None if drawn_from else _redraw_if_freshness_changed(state, now)
         if at <= home.sources[place].at:
             return state
-        return draw(home.take(place, at, watts(reading.value, reading.unit)), now)
+        return render_frame(home.with_reading(place, at, to_watts(reading.value, reading.unit)), now)
 
 
-def _if_freshness_changed(state: Display, now: datetime) -> Display:
+def _redraw_if_freshness_changed(state: Display, now: datetime) -> Display:
     fresh, told = state.home.freshness(to_ms(now)), state.freshness
-    return state if (fresh.state, fresh.cause) == (told.state, told.cause) else draw(state.home, now)
+    return state if (fresh.state, fresh.cause) == (told.state, told.cause) else render_frame(state.home, now)

@@ -6,51 +6,51 @@ from collections import deque
 from wattgate.errors import Unavailable
 from wattgate.realtime.events import Event
 
-FEED_BOUND = 1024
+MAX_QUEUED_EVENTS = 1024
 """How many events wait for a slow reader before older ones give way to newer ones of the same key."""
 
 
-class Feed:
+class EventQueue:
     """The events of some topics for one listener, in order.
 
     When more than `bound` wait, all but the newest of each topic and key are dropped; the bound is at least
     twice the count of those, so that dropping stays rare.
     """
 
-    def __init__(self, bound: int = FEED_BOUND) -> None:
-        self._bound = bound
-        self._waiting: deque[Event] = deque()
-        self._arrived = asyncio.Event()
-        self._ended = False
+    def __init__(self, max_events: int = MAX_QUEUED_EVENTS) -> None:
+        self._max_events = max_events
+        self._events: deque[Event] = deque()
+        self._wakeup = asyncio.Event()
+        self._has_lost_events = False
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Let an event wait."""
-        if self._ended:
+        if self._has_lost_events:
             return
-        self._waiting.append(event)
-        if len(self._waiting) > self._bound:
-            self._waiting = _newest_by_key(self._waiting)
-            self._bound = max(self._bound, 2 * len(self._waiting))
-        self._arrived.set()
+        self._events.append(event)
+        if len(self._events) > self._max_events:
+            self._events = _newest_by_key(self._events)
+            self._max_events = max(self._max_events, 2 * len(self._events))
+        self._wakeup.set()
 
-    def lost(self, topic: str, position: str) -> None:
+    def on_events_lost(self, topic: str, position: str) -> None:
         """Take no more events, because some were lost."""
-        self._ended = True
-        self._arrived.set()
+        self._has_lost_events = True
+        self._wakeup.set()
 
     @property
-    def waiting(self) -> int:
+    def pending_count(self) -> int:
         """How many events wait to be taken."""
-        return len(self._waiting)
+        return len(self._events)
 
     async def get(self) -> Event:
         """The next event, as soon as there is one. Unavailable after the last one before some that were lost."""
-        while not self._waiting:
-            if self._ended:
+        while not self._events:
+            if self._has_lost_events:
                 raise Unavailable("some events were lost; ask again", retry_after=1)
-            self._arrived.clear()
-            await self._arrived.wait()
-        return self._waiting.popleft()
+            self._wakeup.clear()
+            await self._wakeup.wait()
+        return self._events.popleft()
 
 
 def _newest_by_key(events: deque[Event]) -> deque[Event]:

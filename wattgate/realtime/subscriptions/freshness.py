@@ -12,25 +12,25 @@ from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Device, NetworkState, Resource
 from wattgate.db.queries import devices as device_queries
 from wattgate.db.queries import freshness as queries
-from wattgate.db.queries.consent import withheld
-from wattgate.db.queries.resources import measured
+from wattgate.db.queries.consent import find_consent_errors
+from wattgate.db.queries.resources import load_measured_resources
 from wattgate.db.rows import Rows
-from wattgate.energy.freshness import Freshness, Picture, Pulse
+from wattgate.energy.freshness import Freshness, FreshnessSnapshot, Heartbeat
 from wattgate.realtime import topics
-from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeard, LiveReading
+from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
 
-IDLE = timedelta(days=1)
+RECHECK_INTERVAL = timedelta(days=1)
 """When to look again where nothing will change by itself."""
 
 
-class ResourceFreshness(msgspec.Struct, frozen=True, gc=False):
+class ResourceFreshnessItem(msgspec.Struct, frozen=True, gc=False):
     """How fresh a resource is."""
 
     resource_id: str
     freshness: Freshness
 
 
-class DeviceState(msgspec.Struct, frozen=True, gc=False):
+class DeviceStateItem(msgspec.Struct, frozen=True, gc=False):
     """How fresh the last sign of a device is, and what it said of itself."""
 
     device_id: str
@@ -38,10 +38,10 @@ class DeviceState(msgspec.Struct, frozen=True, gc=False):
     network_state: NetworkState | None
 
 
-async def topics_of(rows: Rows, resources: Sequence[Resource]) -> tuple[str, ...]:
+async def topics_of_resources(rows: Rows, resources: Sequence[Resource]) -> tuple[str, ...]:
     """The topics on which comes what changes the freshness of resources, and of their devices."""
-    sources = await measured(rows, resources)
-    senders = [one for one in await device_queries.of_resources(rows, sources) if one is not None]
+    sources = await load_measured_resources(rows, resources)
+    senders = [one for one in await device_queries.devices_of_resources(rows, sources) if one is not None]
     fed = await topics_of_devices(rows, senders)
     return tuple(dict.fromkeys((*(topics.readings(source.resource_id) for source in sources), *fed)))
 
@@ -56,10 +56,10 @@ async def topics_of_devices(rows: Rows, devices: Sequence[Device]) -> tuple[str,
     return (*sorted(said | read), topics.intakes(rows.application_id))
 
 
-Told = TypeVar("Told", ResourceFreshness, DeviceState)
+ItemT = TypeVar("ItemT", ResourceFreshnessItem, DeviceStateItem)
 
 
-class _Following(ABC, Generic[Told]):
+class _FreshnessListSnapshot(ABC, Generic[ItemT]):
     """A view of how fresh some things are: a list with one item for each.
 
     It keeps the picture from which it tells, and moves it with every event: most change nothing that is told. So there
@@ -67,135 +67,144 @@ class _Following(ABC, Generic[Told]):
     """
 
     def __init__(self) -> None:
-        self._picture = Picture({})
+        self._freshness = FreshnessSnapshot({})
         self._keys: list[str] = []
-        self._places: dict[str, set[int]] = {}
-        self._turn = 0
+        self._indexes_by_source: dict[str, set[int]] = {}
+        self._next_change_ms = 0
 
     @abstractmethod
-    async def load(self, rows: Rows) -> list[Told]:
+    async def load(self, rows: Rows) -> list[ItemT]:
         """The state, from the database."""
 
     @abstractmethod
-    def _tell(self, key: str, now: int) -> Told:
+    def _build_item(self, key: str, now: int) -> ItemT:
         """What is told of one of the things."""
 
     @abstractmethod
-    def _differs(self, told: Told, now: Told) -> bool:
+    def _has_changed(self, before: ItemT, now: ItemT) -> bool:
         """Whether something else is to be told: that time passes is nothing."""
 
-    def take(self, state: list[Told], event: Event, now: datetime) -> list[Told]:
-        at, picture = to_ms(now), self._picture
-        pulse: Pulse | None = None
+    def apply_event(self, state: list[ItemT], event: Event, now: datetime) -> list[ItemT]:
+        at, picture = to_ms(now), self._freshness
+        pulse: Heartbeat | None = None
         places: Iterable[int] = ()
         match event.payload:
-            case LiveReading(resource_id=resource_id, field=field, at=read_at):
-                pulse, places = picture.read(resource_id, field, to_ms(read_at)), self._places.get(resource_id, ())
+            case ReadingRecorded(resource_id=resource_id, field=field, at=read_at):
+                pulse, places = (
+                    picture.record_reading(resource_id, field, to_ms(read_at)),
+                    self._indexes_by_source.get(resource_id, ()),
+                )
             case DeviceStateChanged(device_id=device_id, network_state=said):
-                pulse, places = picture.say(device_id, to_ms(said.at)), self._places.get(device_id, ())
-            case IntakeHeard(name=name, at=heard_at, connected=connected):
-                pulse, places = picture.take_in(name, to_ms(heard_at), connected), range(len(state))
-        turn = None if pulse is None else pulse.turns_at(at)
-        self._turn = self._turn if turn is None else min(self._turn, turn)
-        return self._told_again(state, places, at)
+                pulse, places = (
+                    picture.record_device_report(device_id, to_ms(said.at)),
+                    self._indexes_by_source.get(device_id, ()),
+                )
+            case IntakeHeartbeat(name=name, at=heard_at, connected=connected):
+                pulse, places = picture.record_intake(name, to_ms(heard_at), connected), range(len(state))
+        turn = None if pulse is None else pulse.next_change(at)
+        self._next_change_ms = self._next_change_ms if turn is None else min(self._next_change_ms, turn)
+        return self._update_items(state, places, at)
 
-    def turn(self, state: list[Told], now: datetime) -> list[Told]:
-        self._plan(to_ms(now))
-        return self._told_again(state, range(len(state)), to_ms(now))
+    def advance(self, state: list[ItemT], now: datetime) -> list[ItemT]:
+        self._schedule_next_change(to_ms(now))
+        return self._update_items(state, range(len(state)), to_ms(now))
 
-    def seen(self, state: list[Told], now: datetime) -> list[Told]:
-        return [self._tell(key, to_ms(now)) for key in self._keys]
+    def refresh_for_join(self, state: list[ItemT], now: datetime) -> list[ItemT]:
+        return [self._build_item(key, to_ms(now)) for key in self._keys]
 
-    def next_turn(self, state: list[Told]) -> datetime:
-        return from_ms(self._turn)
+    def next_change(self, state: list[ItemT]) -> datetime:
+        return from_ms(self._next_change_ms)
 
-    def _begin(self, picture: Picture, keys: Sequence[str], sources: Sequence[Iterable[str]], now: int) -> list[Told]:
+    def _initialise(
+        self, freshness: FreshnessSnapshot, keys: Sequence[str], sources: Sequence[Iterable[str]], now: int
+    ) -> list[ItemT]:
         """The first state of these things; `sources` says of each by whose events it may change."""
-        self._picture, self._keys = picture, list(keys)
-        self._places = defaultdict(set)
+        self._freshness, self._keys = freshness, list(keys)
+        self._indexes_by_source = defaultdict(set)
         for place, some in enumerate(sources):
             for source in some:
-                self._places[source].add(place)
-        self._plan(now)
-        return [self._tell(key, now) for key in keys]
+                self._indexes_by_source[source].add(place)
+        self._schedule_next_change(now)
+        return [self._build_item(key, now) for key in keys]
 
-    def _plan(self, now: int) -> None:
-        turn = self._picture.turns_at(now)
-        self._turn = to_ms(from_ms(now) + IDLE) if turn is None else turn
+    def _schedule_next_change(self, now: int) -> None:
+        turn = self._freshness.next_change(now)
+        self._next_change_ms = to_ms(from_ms(now) + RECHECK_INTERVAL) if turn is None else turn
 
-    def _told_again(self, state: list[Told], places: Iterable[int], now: int) -> list[Told]:
+    def _update_items(self, state: list[ItemT], indexes: Iterable[int], now: int) -> list[ItemT]:
         changed = {}
-        for place in places:
-            told = self._tell(self._keys[place], now)
-            if self._differs(state[place], told):
+        for place in indexes:
+            told = self._build_item(self._keys[place], now)
+            if self._has_changed(state[place], told):
                 changed[place] = told
         return [changed.get(place, told) for place, told in enumerate(state)] if changed else state
 
 
-def _sources(picture: Picture, device_id: str | None) -> Iterable[str]:
+def _source_ids(freshness: FreshnessSnapshot, device_id: str | None) -> Iterable[str]:
     """By whose events the freshness of a device may change."""
-    return () if device_id is None else (device_id, *picture.senders[device_id].feeds)
+    return () if device_id is None else (device_id, *freshness.devices[device_id].resource_ids)
 
 
-class FreshnessView(_Following[ResourceFreshness]):
+class ResourceFreshnessSnapshot(_FreshnessListSnapshot[ResourceFreshnessItem]):
     """How fresh resources are. GatewayError where the readings of one may not be had any longer."""
 
     def __init__(self, resource_ids: Sequence[str]) -> None:
         super().__init__()
         self._resource_ids = list(dict.fromkeys(resource_ids))
-        self._source_of: dict[str, str] = {}
+        self._source_by_resource: dict[str, str] = {}
 
-    async def load(self, rows: Rows) -> list[ResourceFreshness]:
-        found = await rows.many(Resource, self._resource_ids)
+    async def load(self, rows: Rows) -> list[ResourceFreshnessItem]:
+        found = await rows.get_many(Resource, self._resource_ids)
         resources = [found[one] for one in self._resource_ids if one in found]
-        for refusal in (await withheld(rows, resources)).values():
+        for refusal in (await find_consent_errors(rows, resources)).values():
             raise refusal
-        sources = await measured(rows, resources)
-        picture = await queries.picture(rows, sources)
+        sources = await load_measured_resources(rows, resources)
+        picture = await queries.load_snapshot(rows, sources)
         keys = [one.resource_id for one in resources]
-        self._source_of = {key: source.resource_id for key, source in zip(keys, sources, strict=True)}
+        self._source_by_resource = {key: source.resource_id for key, source in zip(keys, sources, strict=True)}
         changed_by = [
-            (source.resource_id, *_sources(picture, picture.sender_of.get(source.resource_id))) for source in sources
+            (source.resource_id, *_source_ids(picture, picture.device_by_resource.get(source.resource_id)))
+            for source in sources
         ]
-        return self._begin(picture, keys, changed_by, to_ms(rows.now))
+        return self._initialise(picture, keys, changed_by, to_ms(rows.now))
 
-    def _tell(self, key: str, now: int) -> ResourceFreshness:
-        return ResourceFreshness(key, self._picture.resource(self._source_of[key], None, now))
+    def _build_item(self, key: str, now: int) -> ResourceFreshnessItem:
+        return ResourceFreshnessItem(key, self._freshness.resource_freshness(self._source_by_resource[key], None, now))
 
-    def _differs(self, told: ResourceFreshness, now: ResourceFreshness) -> bool:
-        return _differ(told.freshness, now.freshness)
+    def _has_changed(self, before: ResourceFreshnessItem, now: ResourceFreshnessItem) -> bool:
+        return _is_freshness_changed(before.freshness, now.freshness)
 
 
-class DeviceStatesView(_Following[DeviceState]):
+class DeviceStatesSnapshot(_FreshnessListSnapshot[DeviceStateItem]):
     """How fresh the last sign of devices is, and what they said of themselves."""
 
     def __init__(self, device_ids: Sequence[str]) -> None:
         super().__init__()
         self._device_ids = list(dict.fromkeys(device_ids))
-        self._said: dict[str, NetworkState | None] = {}
+        self._network_states: dict[str, NetworkState | None] = {}
 
-    async def load(self, rows: Rows) -> list[DeviceState]:
-        found = await rows.many(Device, self._device_ids)
+    async def load(self, rows: Rows) -> list[DeviceStateItem]:
+        found = await rows.get_many(Device, self._device_ids)
         devices = [found[one] for one in self._device_ids if one in found]
-        picture = await queries.picture_of_devices(rows, devices)
-        self._said = {device.device_id: device.network_state for device in devices}
-        keys = list(self._said)
-        return self._begin(picture, keys, [_sources(picture, key) for key in keys], to_ms(rows.now))
+        picture = await queries.load_device_snapshot(rows, devices)
+        self._network_states = {device.device_id: device.network_state for device in devices}
+        keys = list(self._network_states)
+        return self._initialise(picture, keys, [_source_ids(picture, key) for key in keys], to_ms(rows.now))
 
-    def take(self, state: list[DeviceState], event: Event, now: datetime) -> list[DeviceState]:
+    def apply_event(self, state: list[DeviceStateItem], event: Event, now: datetime) -> list[DeviceStateItem]:
         payload = event.payload
-        if isinstance(payload, DeviceStateChanged) and payload.device_id in self._said:
-            known = self._said[payload.device_id]
+        if isinstance(payload, DeviceStateChanged) and payload.device_id in self._network_states:
+            known = self._network_states[payload.device_id]
             if known is None or known.at < payload.network_state.at:
-                self._said[payload.device_id] = payload.network_state
-        return super().take(state, event, now)
+                self._network_states[payload.device_id] = payload.network_state
+        return super().apply_event(state, event, now)
 
-    def _tell(self, key: str, now: int) -> DeviceState:
-        return DeviceState(key, self._picture.device(key, now), self._said[key])
+    def _build_item(self, key: str, now: int) -> DeviceStateItem:
+        return DeviceStateItem(key, self._freshness.device_freshness(key, now), self._network_states[key])
 
-    def _differs(self, told: DeviceState, now: DeviceState) -> bool:
-        return told.network_state != now.network_state or _differ(told.freshness, now.freshness)
+    def _has_changed(self, before: DeviceStateItem, now: DeviceStateItem) -> bool:
+        return before.network_state != now.network_state or _is_freshness_changed(before.freshness, now.freshness)
 
 
-def _differ(told: Freshness, now: Freshness) -> bool:
-    return (told.state, told.cause) != (now.state, now.cause)
+def _is_freshness_changed(before: Freshness, now: Freshness) -> bool:
+    return (before.state, before.cause) != (now.state, now.cause)

@@ -4,26 +4,26 @@ import asyncio
 from collections.abc import Hashable
 
 from wattgate.clock import Clock
-from wattgate.metrics import GROUPS
+from wattgate.metrics import SUBSCRIBER_GROUPS
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.group import Group
-from wattgate.realtime.subscriptions.snapshot_group import ViewGroup
+from wattgate.realtime.subscriptions.snapshot_group import SnapshotGroup
 from wattgate.realtime.subscriptions.stream_group import StreamGroup
 from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription
-from wattgate.realtime.timer_wheel import Wheel
+from wattgate.realtime.timer_wheel import TimerWheel
 
-LOADS_AT_ONCE = 4
+MAX_CONCURRENT_LOADS = 4
 """How many views read the database at the same time: more would hold up requests, and wait for each other."""
 
 
-class Groups:
+class SubscriptionGroups:
     """Brings subscribers together that are told the same."""
 
-    def __init__(self, hub: Hub, wheel: Wheel, clock: Clock) -> None:
+    def __init__(self, hub: Hub, wheel: TimerWheel, clock: Clock) -> None:
         self._hub = hub
         self._wheel = wheel
         self._clock = clock
-        self._loads = asyncio.Semaphore(LOADS_AT_ONCE)
+        self._load_semaphore = asyncio.Semaphore(MAX_CONCURRENT_LOADS)
         self._groups: dict[Hashable, Group] = {}
 
     async def join(self, subscription: Subscription, subscriber: Subscriber) -> Group:
@@ -31,44 +31,44 @@ class Groups:
 
         GatewayError where that cannot be; the subscriber is then told nothing more.
         """
-        group = self._groups.get(subscription.key) or self._add(subscription)
-        group.joining += 1
+        group = self._groups.get(subscription.key) or self._create_group(subscription)
+        group.joining_count += 1
         try:
-            await group.admit(subscription, subscriber)
+            await group.add_subscriber(subscription, subscriber)
         except BaseException:
-            group.leave(subscriber)
+            group.remove_subscriber(subscriber)
             raise
         finally:
-            group.joining -= 1
-            self._let_go(group)
+            group.joining_count -= 1
+            self._close_if_unused(group)
         return group
 
     def leave(self, group: Group, subscriber: Subscriber) -> None:
         """Tell a subscriber nothing more."""
-        group.leave(subscriber)
-        self._let_go(group)
+        group.remove_subscriber(subscriber)
+        self._close_if_unused(group)
 
     @property
     def count(self) -> int:
         """How many groups there are."""
         return len(self._groups)
 
-    def _add(self, subscription: Subscription) -> Group:
-        view = subscription.watch.view
+    def _create_group(self, subscription: Subscription) -> Group:
+        view = subscription.source.snapshot
         group: Group
         if view is None:
             group = StreamGroup(self._hub, subscription)
         else:
-            group = ViewGroup(self._hub, subscription, view, self._wheel, self._clock, self._loads)
+            group = SnapshotGroup(self._hub, subscription, view, self._wheel, self._clock, self._load_semaphore)
         self._groups[subscription.key] = group
-        self._hub.listen(group, group.topics)
-        GROUPS.set(len(self._groups))
+        self._hub.add_listener(group, group.topics)
+        SUBSCRIBER_GROUPS.set(len(self._groups))
         return group
 
-    def _let_go(self, group: Group) -> None:
+    def _close_if_unused(self, group: Group) -> None:
         """End a group in which nobody is left."""
-        if not group.needed and self._groups.get(group.key) is group:
+        if not group.is_needed and self._groups.get(group.key) is group:
             del self._groups[group.key]
             group.close()
-            self._hub.leave(group, group.topics)
-            GROUPS.set(len(self._groups))
+            self._hub.remove_listener(group, group.topics)
+            SUBSCRIBER_GROUPS.set(len(self._groups))

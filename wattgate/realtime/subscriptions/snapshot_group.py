@@ -7,183 +7,189 @@ from typing import Any
 from wattgate.clock import Clock
 from wattgate.errors import Unavailable
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.events import Event, Revoked
+from wattgate.realtime.events import Event, MeterPointConsentRevoked
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.group import Group
-from wattgate.realtime.subscriptions.subscription import Message, NotAtOnce, Subscriber, Subscription, message
-from wattgate.realtime.subscriptions.subscription_source import View
-from wattgate.realtime.timer_wheel import Wheel
+from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
+from wattgate.realtime.subscriptions.subscription_source import Snapshot
+from wattgate.realtime.timer_wheel import TimerWheel
 
-SPREAD_SECONDS = 3.0
+LOAD_SPREAD_SECONDS = 3.0
 """Over how long the loads are spread that one event causes: the half hours of all homes are stored at once."""
 
-AGAIN = Backoff(shortest=1.0, longest=30.0)
+RETRY_BACKOFF = Backoff(min_seconds=1.0, max_seconds=30.0)
 """How long to wait before another load where the database is away."""
 
-LOOK_AGAIN_SECONDS = 5.0
+RECHECK_SECONDS = 5.0
 """When time is asked again for what it changes while a state is to be loaded: the database may be away for long."""
 
-STATE = ("state", "")
+STATE_KEY = ("state", "")
 
 
-class ViewGroup(Group):
+class SnapshotGroup(Group):
     """Keeps the state of a view, and tells it. The database is read at the beginning, and when the view asks for it."""
 
     def __init__(
-        self, hub: Hub, subscription: Subscription, view: View, wheel: Wheel, clock: Clock, loads: asyncio.Semaphore
+        self,
+        hub: Hub,
+        subscription: Subscription,
+        snapshot: Snapshot,
+        wheel: TimerWheel,
+        clock: Clock,
+        load_semaphore: asyncio.Semaphore,
     ) -> None:
         super().__init__(hub, subscription)
-        self._view = view
+        self._snapshot = snapshot
         self._wheel = wheel
         self._clock = clock
-        self._loads = loads
+        self._load_semaphore = load_semaphore
         self._state: Any = None
         self._message: Message | None = None
-        self._first: asyncio.Task[None] | None = None
+        self._first_load: asyncio.Task[None] | None = None
         self._loading = False
         self._outdated = False
         self._rendering = False
-        self._barred = False
-        self.slot: int | None = None
+        self._suspended = False
+        self.timer_slot: int | None = None
 
-    async def admit(self, subscription: Subscription, subscriber: Subscriber) -> None:
-        await self._hub.open(self.topics)
+    async def add_subscriber(self, subscription: Subscription, subscriber: Subscriber) -> None:
+        await self._hub.open_topics(self.topics)
         if self._message is None:
-            if self._first is None or self._first.done():
-                self._first = asyncio.create_task(self._load())
-                self._first.add_done_callback(_seen)
-            await asyncio.shield(self._first)
-        first = await self._told_now()
+            if self._first_load is None or self._first_load.done():
+                self._first_load = asyncio.create_task(self._load())
+                self._first_load.add_done_callback(_consume_exception)
+            await asyncio.shield(self._first_load)
+        first = await self._message_for_join()
         self._subscribers[subscriber] = None
-        subscriber.next(first)
+        subscriber.send(first)
 
-    async def _told_now(self) -> Message:
+    async def _message_for_join(self) -> Message:
         """What is told to somebody who joins."""
         state, told = self._state, self._message
         assert told is not None  # it has been loaded
-        seen = self._view.seen(state, self._clock())
+        seen = self._snapshot.refresh_for_join(state, self._clock())
         if seen is not state:
             result = await self._execute(seen)
             if self._state is state:
-                return message(STATE, result)
+                return build_message(STATE_KEY, result)
         assert self._message is not None
         return self._message
 
-    def take(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Take an event.
 
         A consent that was withdrawn may be for one thing of several: the view is loaded, which says what that means,
         and nothing more is told until then.
         """
-        if isinstance(event.payload, Revoked) and self._state is not None:
-            self._barred = True
-            self._load_soon()
+        if isinstance(event.payload, MeterPointConsentRevoked) and self._state is not None:
+            self._suspended = True
+            self._schedule_load()
         else:
-            self._change(event)
+            self._handle_event(event)
 
-    def lost(self, topic: str, position: str) -> None:
-        self._load_soon()
+    def on_events_lost(self, topic: str, position: str) -> None:
+        self._schedule_load()
 
     def close(self) -> None:
         super().close()
-        self._wheel.remove(self)
-        if self._first is not None:
-            self._first.cancel()
+        self._wheel.cancel(self)
+        if self._first_load is not None:
+            self._first_load.cancel()
 
-    def visit(self, now: float) -> float | None:
+    def on_timer(self, now: float) -> float | None:
         """Let time change the state."""
-        if self._barred:
+        if self._suspended:
             return None
-        changed = self._view.turn(self._state, self._clock())
+        changed = self._snapshot.advance(self._state, self._clock())
         if changed is None:
-            self._load_soon()
-            return now + LOOK_AGAIN_SECONDS
-        self._show(changed)
+            self._schedule_load()
+            return now + RECHECK_SECONDS
+        self._update_state(changed)
         return None
 
-    def _change(self, event: Event) -> None:
-        if self._state is None or self._barred:
+    def _handle_event(self, event: Event) -> None:
+        if self._state is None or self._suspended:
             self._outdated = True
             return
         if self._loading:
             self._outdated = True  # what is being read may be from before the event
-        changed = self._view.take(self._state, event, self._clock())
+        changed = self._snapshot.apply_event(self._state, event, self._clock())
         if changed is None:
-            self._load_soon()
+            self._schedule_load()
         else:
-            self._show(changed)
+            self._update_state(changed)
 
-    def _show(self, state: Any) -> None:
+    def _update_state(self, state: Any) -> None:
         """Keep a state, and tell it if it is another one."""
         before = self._state
-        self._keep(state)
+        self._store_state(state)
         if state is before:
             return
-        at_once = self._selection.at_once
+        at_once = self._selection.execute_sync
         try:
             if at_once is None:
-                raise NotAtOnce
-            self._tell_state(at_once(state))
-        except NotAtOnce:
+                raise RequiresAsync
+            self._broadcast_state(at_once(state))
+        except RequiresAsync:
             if not self._rendering:
-                self._start(self._tell_in_time)
+                self._start_task(self._broadcast_pending)
 
-    def _keep(self, state: Any) -> None:
+    def _store_state(self, state: Any) -> None:
         self._state = state
-        left = (self._view.next_turn(state) - self._clock()).total_seconds()
-        self._wheel.place(self, self._wheel.now() + max(left, 0.0))
+        left = (self._snapshot.next_change(state) - self._clock()).total_seconds()
+        self._wheel.schedule(self, self._wheel.now() + max(left, 0.0))
 
-    async def _tell_in_time(self) -> None:
+    async def _broadcast_pending(self) -> None:
         """Tell the newest state until there is none newer."""
         self._rendering = True
         try:
             told = None
             while told is not self._state:
                 told = self._state
-                self._tell_state(await self._execute(told))
+                self._broadcast_state(await self._execute(told))
         finally:
             self._rendering = False
 
-    def _tell_state(self, result: bytes) -> None:
-        self._message = message(STATE, result)
-        self._tell(self._message)
+    def _broadcast_state(self, result: bytes) -> None:
+        self._message = build_message(STATE_KEY, result)
+        self._broadcast(self._message)
 
     async def _load(self) -> None:
         """Read the state. What comes meanwhile makes it outdated, and it is read again."""
-        async with self._loads:
+        async with self._load_semaphore:
             self._outdated = False
-            state = await self._read(self._view.load)
-        self._barred = self._barred and self._outdated
+            state = await self._read(self._snapshot.load)
+        self._suspended = self._suspended and self._outdated
         if self._message is None:  # nobody is in the group yet who could be told
-            self._message = message(STATE, await self._execute(state))
-            self._keep(state)
-        elif not self._barred:
-            self._show(state)
+            self._message = build_message(STATE_KEY, await self._execute(state))
+            self._store_state(state)
+        elif not self._suspended:
+            self._update_state(state)
         if self._outdated:
-            self._load_soon()
+            self._schedule_load()
 
-    def _load_soon(self) -> None:
+    def _schedule_load(self) -> None:
         self._outdated = True
         if not self._loading:
             self._loading = True
-            self._start(self._load_in_time)
+            self._start_task(self._load_with_retries)
 
-    async def _load_in_time(self) -> None:
+    async def _load_with_retries(self) -> None:
         attempt = 0
         try:
             while self._outdated:
-                await asyncio.sleep(random.uniform(0, SPREAD_SECONDS))
+                await asyncio.sleep(random.uniform(0, LOAD_SPREAD_SECONDS))
                 try:
                     await self._load()
                 except Unavailable:
-                    await asyncio.sleep(AGAIN.seconds(attempt))
+                    await asyncio.sleep(RETRY_BACKOFF.delay_seconds(attempt))
                     attempt += 1
                     self._outdated = True
         finally:
             self._loading = False
 
 
-def _seen(task: "asyncio.Task[None]") -> None:
+def _consume_exception(task: "asyncio.Task[None]") -> None:
     """Take note of how it ended, even where all who waited for it have left."""
     if not task.cancelled():
         task.exception()

@@ -8,14 +8,14 @@ import msgspec
 
 from wattgate.db.rows import Rows
 from wattgate.errors import GatewayError
-from wattgate.realtime.subscriptions.subscription_source import Watch
-from wattgate.request_context import refused
+from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
+from wattgate.request_context import log_access_error
 
-Read = Callable[[Callable[[Rows], Awaitable[Any]]], Awaitable[Any]]
+ReadRows = Callable[[Callable[[Rows], Awaitable[Any]]], Awaitable[Any]]
 """Runs a function of the caller's rows in a session, and answers its result. GatewayError where that cannot be."""
 
 
-class NotAtOnce(Exception):
+class RequiresAsync(Exception):
     """A payload cannot be executed without waiting after all."""
 
 
@@ -28,9 +28,9 @@ class Selection:
     rules of GraphQL ask for more. `nothing` is the result where there is no payload.
     """
 
-    at_once: Callable[[Any], bytes] | None
-    in_time: Callable[[Any], Awaitable[bytes]]
-    nothing: bytes
+    execute_sync: Callable[[Any], bytes] | None
+    execute_async: Callable[[Any], Awaitable[bytes]]
+    empty_result: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class Subscription:
     """
 
     key: Hashable
-    watch: Watch
+    source: SubscriptionSource
     selection: Selection
-    read: Read
+    read: ReadRows
     resumes: bool = False
     since: str | None = None
 
-    def since_then(self, position: str) -> "Subscription":
+    def with_since(self, position: str) -> "Subscription":
         """The same for a subscriber that says in another way where it was."""
         return replace(self, resumes=True, since=self.since or position)
 
@@ -62,7 +62,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     key: tuple[str, str]
     payload: bytes
-    tail: bytes
+    websocket_tail: bytes
     position: str
 
 
@@ -72,23 +72,23 @@ class Subscriber(Protocol):
     resumes: bool
     buffer: list[Message] | None
 
-    def next(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         """Be told a payload."""
 
-    async def room(self) -> None:
+    async def wait_until_writable(self) -> None:
         """Wait until the peer reads what it was told, or is gone: what it has missed is not to pile up here."""
 
     def fail(self, error: GatewayError) -> None:
         """Be told that the subscription has ended by an error."""
 
 
-def message(key: tuple[str, str], result: bytes, **extensions: Any) -> Message:
+def build_message(key: tuple[str, str], result: bytes, **extensions: Any) -> Message:
     """The message of a result without its last brace, and what is to be said beside it."""
     payload = result + (b',"extensions":' + msgspec.json.encode(extensions) + b"}" if extensions else b"}")
     return Message(key, payload, payload + b"}", extensions.get("position", ""))
 
 
-def told(error: GatewayError) -> bytes:
+def encode_errors(error: GatewayError) -> bytes:
     """The list of errors, in JSON, that tells one. Refusals are logged."""
-    refused(error)
+    log_access_error(error)
     return msgspec.json.encode([{"message": error.message, "extensions": error.extensions}])

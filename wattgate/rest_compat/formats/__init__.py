@@ -3,19 +3,28 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from wattgate.errors import Path
-from wattgate.rest_compat.formats.accounts import IDENTITY
-from wattgate.rest_compat.formats.alerts import ALERTS
-from wattgate.rest_compat.formats.consent import CONSENT
-from wattgate.rest_compat.formats.devices import DEVICES
-from wattgate.rest_compat.formats.legacy_format import Shape
-from wattgate.rest_compat.formats.resources import RESOURCES
-from wattgate.rest_compat.formats.virtual_entities import HOMES
+from wattgate.errors import ProblemPath
+from wattgate.rest_compat.formats.accounts import ACCOUNT_FORMATS
+from wattgate.rest_compat.formats.alerts import ALERT_FORMATS
+from wattgate.rest_compat.formats.consent import CONSENT_FORMATS
+from wattgate.rest_compat.formats.devices import DEVICE_FORMATS
+from wattgate.rest_compat.formats.legacy_format import LegacyFormat
+from wattgate.rest_compat.formats.resources import RESOURCE_FORMATS
+from wattgate.rest_compat.formats.virtual_entities import VIRTUAL_ENTITY_FORMATS
 
-SHAPES: Mapping[str, Shape] = MappingProxyType({**ALERTS, **CONSENT, **IDENTITY, **HOMES, **RESOURCES, **DEVICES})
+LEGACY_FORMATS: Mapping[str, LegacyFormat] = MappingProxyType(
+    {
+        **ALERT_FORMATS,
+        **CONSENT_FORMATS,
+        **ACCOUNT_FORMATS,
+        **VIRTUAL_ENTITY_FORMATS,
+        **RESOURCE_FORMATS,
+        **DEVICE_FORMATS,
+    }
+)
 """By method and path as the catalogue has them. A place that is not here answers uniformly."""
 
-UNIFORM = Shape()
+DEFAULT_FORMAT = LegacyFormat()
 
-BODY: Mapping[Path, Path] = MappingProxyType({("input",): ()})
+INPUT_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = MappingProxyType({("input",): ()})
 """An argument `input` is the body as a whole."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from wattgate.enums import camel
-from wattgate.errors import BadInput, GatewayError, Path, Unauthenticated
+from wattgate.enums import to_camel_case
+from wattgate.errors import BadInput, GatewayError, ProblemPath, Unauthenticated
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.rest_compat.formats.legacy_format import Shape
-from wattgate.rest_compat.legacy_request import Answer, Exchange
+from wattgate.rest_compat.formats.legacy_format import LegacyFormat
+from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
 OAUTH_NAMES = (
     "client_id",
@@ -21,22 +21,22 @@ OAUTH_NAMES = (
 )
 """The members whose names RFC 6749 and RFC 7636 give."""
 
-OAUTH_PLACES: Mapping[Path, Path] = {(camel(name),): (name,) for name in OAUTH_NAMES}
+OAUTH_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = {(to_camel_case(name),): (name,) for name in OAUTH_NAMES}
 
 
-def _oauth_given(exchange: Exchange) -> RawArguments:
+def _parse_oauth_arguments(exchange: LegacyRequest) -> RawArguments:
     """The members of the body, those of the standards under their own names."""
-    members = exchange.members.items()
-    return RawArguments({camel(name) if name in OAUTH_NAMES else name: value for name, value in members})
+    members = exchange.body_members.items()
+    return RawArguments({to_camel_case(name) if name in OAUTH_NAMES else name: value for name, value in members})
 
 
-def _oauth_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
+def _transform_oauth_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
     """RFC 6749, section 5.2: `error` is a code of the standard, and the words stand beside it."""
     usual = {BadInput: "invalid_request", Unauthenticated: "invalid_client"}.get(type(error), "temporarily_unavailable")
     return {**body, "error": error.reason or usual, "error_description": body["error"]}
 
 
-def _oauth_tokens(answer: Answer) -> dict[str, Any]:
+def _oauth_tokens_body(answer: RestResult) -> dict[str, Any]:
     """The refresh token stands under the standard's name and under the one that legacy clients know."""
     granted = answer.result
     return {
@@ -49,51 +49,57 @@ def _oauth_tokens(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _tokens(answer: Answer) -> list[dict[str, Any]]:
+def _tokens_body(answer: RestResult) -> list[dict[str, Any]]:
     """What only OAuth tokens have is left out of the others."""
     listed = []
-    for told in answer.told:
+    for told in answer.rendered:
         grant_type, framework = told.pop("grantType"), told.pop("authenticationFramework")
         oauth = {"authenticationFramework": framework, "grant_type": grant_type} if framework else {}
         listed.append({**told, **oauth})
     return listed
 
 
-def _closed(answer: Answer) -> dict[str, Any]:
-    return {"valid": True, **{name: answer.told[name] for name in ("accountId", "userId", "status")}}
+def _closed_account_body(answer: RestResult) -> dict[str, Any]:
+    return {"valid": True, **{name: answer.rendered[name] for name in ("accountId", "userId", "status")}}
 
 
-def _profile_given(exchange: Exchange) -> RawArguments:
+def _parse_profile_arguments(exchange: LegacyRequest) -> RawArguments:
     """The body is the object to keep; its member profileName says under which name."""
-    body = dict(exchange.members)
+    body = dict(exchange.body_members)
     name = {"profileName": body.pop("profileName")} if "profileName" in body else {}
     return RawArguments({**name, "data": body})
 
 
-def _profile_kept(answer: Answer) -> dict[str, Any]:
+def _saved_profile_body(answer: RestResult) -> dict[str, Any]:
     return {"status": "OK", "profileName": answer.result.profile_name, "devUserId": answer.result.user_id}
 
 
-def _profile(answer: Answer) -> dict[str, Any]:
+def _profile_body(answer: RestResult) -> dict[str, Any]:
     return {**answer.result.data, "profileName": answer.result.profile_name}
 
 
-IDENTITY: Mapping[str, Shape] = {
-    "POST /auth": Shape(refused={"valid": False}),
-    "DELETE /auth/deleteToken": Shape(refused={"valid": False}),
-    "GET /auth/token": Shape(body=_tokens),
-    "POST /auth/oauth": Shape(given=_oauth_given, places=OAUTH_PLACES, refused={"valid": False}),
-    "POST /auth/oauth/access": Shape(
-        given=_oauth_given, places=OAUTH_PLACES, body=_oauth_tokens, form=True, error=_oauth_error
+ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
+    "POST /auth": LegacyFormat(rejection_members={"valid": False}),
+    "DELETE /auth/deleteToken": LegacyFormat(rejection_members={"valid": False}),
+    "GET /auth/token": LegacyFormat(render_body=_tokens_body),
+    "POST /auth/oauth": LegacyFormat(
+        parse_arguments=_parse_oauth_arguments, request_paths=OAUTH_REQUEST_PATHS, rejection_members={"valid": False}
     ),
-    "DELETE /account/{accountId}": Shape(body=_closed),
-    "DELETE /user/{userId}": Shape(body=lambda answer: {"valid": True}),
-    "POST /accountprofile": Shape(given=_profile_given, body=_profile_kept),
-    "GET /accountprofile/{profileName}": Shape(body=_profile),
-    "GET /accountsession": Shape(body=lambda answer: answer.result.data),
-    "PUT /accountsession": Shape(
-        given=lambda exchange: RawArguments({"values": exchange.body}),
-        places={("values",): ()},
-        body=lambda answer: answer.result.data,
+    "POST /auth/oauth/access": LegacyFormat(
+        parse_arguments=_parse_oauth_arguments,
+        request_paths=OAUTH_REQUEST_PATHS,
+        render_body=_oauth_tokens_body,
+        accepts_form=True,
+        transform_error=_transform_oauth_error,
+    ),
+    "DELETE /account/{accountId}": LegacyFormat(render_body=_closed_account_body),
+    "DELETE /user/{userId}": LegacyFormat(render_body=lambda answer: {"valid": True}),
+    "POST /accountprofile": LegacyFormat(parse_arguments=_parse_profile_arguments, render_body=_saved_profile_body),
+    "GET /accountprofile/{profileName}": LegacyFormat(render_body=_profile_body),
+    "GET /accountsession": LegacyFormat(render_body=lambda answer: answer.result.data),
+    "PUT /accountsession": LegacyFormat(
+        parse_arguments=lambda exchange: RawArguments({"values": exchange.body}),
+        request_paths={("values",): ()},
+        render_body=lambda answer: answer.result.data,
     ),
 }

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from wattgate.clock import iso
+from wattgate.clock import format_iso
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.rest_compat.formats.legacy_format import Shape
-from wattgate.rest_compat.legacy_request import Answer, Exchange
+from wattgate.rest_compat.formats.legacy_format import LegacyFormat
+from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
 NOW = "now"
 
 
-def _status(answer: Answer) -> dict[str, Any]:
+def _status_body(answer: RestResult) -> dict[str, Any]:
     return {
         "meterPointVerification": [
             {
                 "isVerified": one.verified,
-                "isValidUntil": iso(one.revoked_at or one.valid_until),
+                "isValidUntil": format_iso(one.revoked_at or one.valid_until),
                 "mpxnKey": one.mpxn_key.value,
                 "mpxn": one.mpxn,
             }
@@ -25,22 +25,22 @@ def _status(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _several(exchange: Exchange) -> RawArguments:
+def _parse_meter_points(exchange: LegacyRequest) -> RawArguments:
     """A body `{"meterPoints": [{"mpxn"}]}`."""
-    points = exchange.members.get("meterPoints")
+    points = exchange.body_members.get("meterPoints")
     if not isinstance(points, list):
         return RawArguments({})
     return RawArguments({"mpxns": [point.get("mpxn") if isinstance(point, dict) else point for point in points]})
 
 
-def _one(exchange: Exchange) -> RawArguments:
+def _parse_meter_point(exchange: LegacyRequest) -> RawArguments:
     """The meter point of the path; a body may say `isValidUntil`, which only a renewal heeds."""
-    until = exchange.members.get("isValidUntil")
+    until = exchange.body_members.get("isValidUntil")
     given: dict[str, Any] = {"mpxns": [exchange.path["mpxn"]]}
     return RawArguments(given if until in (None, NOW) else {**given, "validUntil": until})
 
 
-def _renewed(answer: Answer) -> dict[str, Any]:
+def _renewals_body(answer: RestResult) -> dict[str, Any]:
     return {
         "valid": True,
         "meterPointVerificationRenewals": [
@@ -48,14 +48,14 @@ def _renewed(answer: Answer) -> dict[str, Any]:
                 "mpxn": change.mpxn,
                 "valid": True,
                 "meterPointVerificationRenewalId": change.change_id,
-                "isValidUntil": iso(change.valid_until),
+                "isValidUntil": format_iso(change.valid_until),
             }
             for change in answer.result
         ],
     }
 
 
-def _revoked(answer: Answer) -> dict[str, Any]:
+def _revocations_body(answer: RestResult) -> dict[str, Any]:
     return {
         "valid": True,
         "meterPointRevocations": [
@@ -64,12 +64,12 @@ def _revoked(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _history(kind: str, members: str, by: str, id_name: str) -> Shape:
-    def body(answer: Answer) -> dict[str, Any]:
+def _history_format(kind: str, members: str, by: str, id_name: str) -> LegacyFormat:
+    def body(answer: RestResult) -> dict[str, Any]:
         changes = [
             {
                 "auditReference": {"applicationId": change.application_id},
-                "createdAt": iso(change.created_at),
+                "createdAt": format_iso(change.created_at),
                 "mpxnKey": change.mpxn_key.value,
                 "mpxn": change.mpxn,
                 by: {"key": "userId", "value": change.user_id},
@@ -79,23 +79,33 @@ def _history(kind: str, members: str, by: str, id_name: str) -> Shape:
         ]
         return {"valid": True, members: changes}
 
-    return Shape(given=lambda exchange: RawArguments({**exchange.path, "kind": kind}), body=body)
+    return LegacyFormat(
+        parse_arguments=lambda exchange: RawArguments({**exchange.path, "kind": kind}), render_body=body
+    )
 
 
-_MPXNS: Mapping[tuple[str | int, ...], tuple[str | int, ...]] = {("mpxns",): ("meterPoints",)}
-_ROOT = "/user/verification/status"
-CONSENT: Mapping[str, Shape] = {
-    f"GET {_ROOT}": Shape(body=_status),
-    f"POST {_ROOT}/mpxns/renewal": Shape(given=_several, places=_MPXNS, body=_renewed),
-    f"POST {_ROOT}/mpxns/revocation": Shape(given=_several, places=_MPXNS, body=_revoked),
-    f"POST {_ROOT}/mpxn/{{mpxn}}/renewal": Shape(
-        given=_one, places={("validUntil",): ("isValidUntil",)}, body=_renewed
+_MPXNS_REQUEST_PATHS: Mapping[tuple[str | int, ...], tuple[str | int, ...]] = {("mpxns",): ("meterPoints",)}
+_STATUS_PATH = "/user/verification/status"
+CONSENT_FORMATS: Mapping[str, LegacyFormat] = {
+    f"GET {_STATUS_PATH}": LegacyFormat(render_body=_status_body),
+    f"POST {_STATUS_PATH}/mpxns/renewal": LegacyFormat(
+        parse_arguments=_parse_meter_points, request_paths=_MPXNS_REQUEST_PATHS, render_body=_renewals_body
     ),
-    f"POST {_ROOT}/mpxn/{{mpxn}}/revocation": Shape(given=_one, body=_revoked),
-    f"GET {_ROOT}/mpxn/{{mpxn}}/renewal": _history(
+    f"POST {_STATUS_PATH}/mpxns/revocation": LegacyFormat(
+        parse_arguments=_parse_meter_points, request_paths=_MPXNS_REQUEST_PATHS, render_body=_revocations_body
+    ),
+    f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": LegacyFormat(
+        parse_arguments=_parse_meter_point,
+        request_paths={("validUntil",): ("isValidUntil",)},
+        render_body=_renewals_body,
+    ),
+    f"POST {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": LegacyFormat(
+        parse_arguments=_parse_meter_point, render_body=_revocations_body
+    ),
+    f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/renewal": _history_format(
         "RENEWAL", "meterPointRenewals", "renewedBy", "meterPointVerificationRenewalId"
     ),
-    f"GET {_ROOT}/mpxn/{{mpxn}}/revocation": _history(
+    f"GET {_STATUS_PATH}/mpxn/{{mpxn}}/revocation": _history_format(
         "REVOCATION", "meterPointRevocations", "revokedBy", "meterPointVerificationRevocationId"
     ),
 }

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from wattgate.errors import GatewayError, Path
+from wattgate.errors import GatewayError, ProblemPath
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.rest_compat.bulk_intake import Take
-from wattgate.rest_compat.legacy_request import Again, Answer, Exchange
+from wattgate.rest_compat.bulk_intake import BodyReader
+from wattgate.rest_compat.legacy_request import LegacyRequest, RerunOperation, RestResult
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LegacyFormat:
     """The legacy form of one place of the REST interface.
 
     `given` makes the arguments; `places` says where in the request something stands, by where it stands in the
@@ -22,11 +22,11 @@ class Shape:
     changes the body of a refusal.
     """
 
-    given: Callable[[Exchange], RawArguments] | None = None
-    places: Mapping[Path, Path] = field(default_factory=lambda: MappingProxyType({}))
-    body: Callable[[Answer], Any] | None = None
-    stream: Callable[[Answer, Again], AsyncIterator[bytes]] | None = None
-    refused: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    form: bool = False
-    streams: Mapping[str, Take] = field(default_factory=lambda: MappingProxyType({}))
-    error: Callable[[GatewayError, dict[str, Any]], dict[str, Any]] | None = None
+    parse_arguments: Callable[[LegacyRequest], RawArguments] | None = None
+    request_paths: Mapping[ProblemPath, ProblemPath] = field(default_factory=lambda: MappingProxyType({}))
+    render_body: Callable[[RestResult], Any] | None = None
+    render_stream: Callable[[RestResult, RerunOperation], AsyncIterator[bytes]] | None = None
+    rejection_members: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    accepts_form: bool = False
+    body_readers: Mapping[str, BodyReader] = field(default_factory=lambda: MappingProxyType({}))
+    transform_error: Callable[[GatewayError, dict[str, Any]], dict[str, Any]] | None = None

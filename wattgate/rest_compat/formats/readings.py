@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from wattgate.clock import iso
+from wattgate.clock import format_iso
 from wattgate.db.models import Resource
-from wattgate.errors import BadInput, Path, Problem
+from wattgate.errors import BadInput, Problem, ProblemPath
 from wattgate.graphql.execution.argument_binder import RawArguments
-from wattgate.rest_compat.legacy_request import Answer, Exchange
+from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
-READINGS_PLACES: Mapping[Path, Path] = MappingProxyType(
+READINGS_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = MappingProxyType(
     {
         ("range", "start"): ("from",),
         ("range", "end"): ("to",),
@@ -25,13 +25,15 @@ READINGS_PLACES: Mapping[Path, Path] = MappingProxyType(
 )
 """How the arguments of `readings` and `rawReadings` are called in the legacy query."""
 
-POSTED_PLACES: Mapping[Path, Path] = MappingProxyType(
+POSTED_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = MappingProxyType(
     {("series",): ("readings",), ("series", 0): (), ("series", 0, "readings"): ("readings",)}
 )
 """Where the one series of a posted body stands."""
 
-_GRACE = timedelta(hours=1)  # clients in a zone with summer time ask for one hour more across the autumn change
-_LONGEST: Mapping[str, timedelta] = MappingProxyType(
+_SPAN_TOLERANCE = timedelta(
+    hours=1
+)  # clients in a zone with summer time ask for one hour more across the autumn change
+_MAX_SPANS: Mapping[str, timedelta] = MappingProxyType(
     {
         "PT1M": timedelta(days=3),
         "PT30M": timedelta(days=10),
@@ -45,7 +47,7 @@ _LONGEST: Mapping[str, timedelta] = MappingProxyType(
 """The longest span that one request may ask for, by period."""
 
 
-def readings_given(exchange: Exchange) -> RawArguments:
+def parse_readings_query(exchange: LegacyRequest) -> RawArguments:
     """The query of GET /resource/{resourceId}/readings as arguments.
 
     `from` and `to` are wall-clock times without a zone at `offset` minutes, whose sign is inverted (British summer
@@ -53,45 +55,45 @@ def readings_given(exchange: Exchange) -> RawArguments:
     """
     query, problems = exchange.query, list[Problem]()
     values: dict[str, Any] = {"resourceId": exchange.path["resourceId"]}
-    offset = _minutes(query.get("offset"), problems)
-    values["timeZone"] = _zone(offset)
-    start, end = (_instant(query, name, offset, problems) for name in ("from", "to"))
+    offset = _parse_offset_minutes(query.get("offset"), problems)
+    values["timeZone"] = _format_offset(offset)
+    start, end = (_parse_instant(query, name, offset, problems) for name in ("from", "to"))
     if start and end:
         _check_span(start, end, query.get("period"), exchange.now, problems)
-        values["range"] = {"start": iso(start), "end": iso(end + timedelta(milliseconds=1))}
+        values["range"] = {"start": format_iso(start), "end": format_iso(end + timedelta(milliseconds=1))}
     else:
-        values["range"] = {"start": iso(exchange.now)}  # the problems say what was wrong with them
+        values["range"] = {"start": format_iso(exchange.now)}  # the problems say what was wrong with them
     if "period" in query:
         values["period"] = query["period"]
     if "function" in query:
         values["function"] = query["function"].upper()
     else:
-        problems.append(Problem(("function",), "is missing", missing=True))
+        problems.append(Problem(("function",), "is missing", is_missing=True))
     return RawArguments(values, problems)
 
 
-def raw_given(exchange: Exchange) -> RawArguments:
+def parse_raw_readings_query(exchange: LegacyRequest) -> RawArguments:
     """The query of a stream of stored readings as arguments: `from`, `to` and `offset` as above, all optional."""
     query, problems = exchange.query, list[Problem]()
     values: dict[str, Any] = {"resourceId": exchange.path["resourceId"]}
-    offset = _minutes(query.get("offset"), problems)
-    if "from" in query and (start := _instant(query, "from", offset, problems)):
-        values["start"] = iso(start)
-    if "to" in query and (end := _instant(query, "to", offset, problems)):
-        values["end"] = iso(end + timedelta(milliseconds=1))
+    offset = _parse_offset_minutes(query.get("offset"), problems)
+    if "from" in query and (start := _parse_instant(query, "from", offset, problems)):
+        values["start"] = format_iso(start)
+    if "to" in query and (end := _parse_instant(query, "to", offset, problems)):
+        values["end"] = format_iso(end + timedelta(milliseconds=1))
     if "field" in query:
         values["field"] = query["field"]
     return RawArguments(values, problems)
 
 
-def readings_body(answer: Answer) -> dict[str, Any]:
+def readings_body(answer: RestResult) -> dict[str, Any]:
     """The envelope with `data` as pairs of epoch seconds and value.
 
     Missing values are 0, or null where the query says `nulls=1`; at an offset the seconds are the wall clock's,
     written as if it were UTC.
     """
-    query, series = answer.exchange.query, answer.result
-    shift = -60 * _minutes(query.get("offset"), [])
+    query, series = answer.request.query, answer.result
+    shift = -60 * _parse_offset_minutes(query.get("offset"), [])
     missing = None if query.get("nulls", "0").lower() in ("1", "true") else 0
     pairs = zip(series.grid.edges, series.values, strict=False)  # the last edge is where the last bucket ends
     data = [[start // 1000 + shift, missing if value is None else value] for start, value in pairs]
@@ -115,14 +117,14 @@ def envelope(
     }
 
 
-def readings_posted(exchange: Exchange) -> RawArguments:
+def parse_posted_readings(exchange: LegacyRequest) -> RawArguments:
     """The body of POST /resource/{resourceId}/readings: `readings` as objects, or `data` as GET answers it."""
     body = exchange.body
     if not isinstance(body, dict):
         raise BadInput("the body is not a JSON object")
     readings = body.get("readings")
     if readings is None and isinstance(body.get("data"), list):
-        readings = [_reading(pair) for pair in body["data"]]
+        readings = [_reading_from_pair(pair) for pair in body["data"]]
     if readings is None:
         return RawArguments({}, [])
     one = {"resourceId": exchange.path["resourceId"], "readings": readings}
@@ -131,16 +133,16 @@ def readings_posted(exchange: Exchange) -> RawArguments:
     return RawArguments({"series": [one]})
 
 
-def _reading(pair: Any) -> Any:
+def _reading_from_pair(pair: Any) -> Any:
     """A pair of epoch seconds and value as an object; anything else as it is, for validation to refuse."""
     match pair:
         case [int() | float() as seconds, value] if abs(seconds) < 2**40:
-            return {"at": iso(datetime.fromtimestamp(seconds, UTC)), "value": value}
+            return {"at": format_iso(datetime.fromtimestamp(seconds, UTC)), "value": value}
         case _:
             return pair
 
 
-def _minutes(text: str | None, problems: list[Problem]) -> int:
+def _parse_offset_minutes(text: str | None, problems: list[Problem]) -> int:
     """The offset in minutes; older clients send it as a decimal number."""
     try:
         minutes = float(text or 0)
@@ -152,14 +154,14 @@ def _minutes(text: str | None, problems: list[Problem]) -> int:
     return int(minutes)
 
 
-def _zone(offset: int) -> str:
+def _format_offset(offset: int) -> str:
     hours, minutes = divmod(abs(offset), 60)
     return f"{'+' if offset <= 0 else '-'}{hours:02d}:{minutes:02d}"
 
 
-def _instant(query: Mapping[str, str], name: str, offset: int, problems: list[Problem]) -> datetime | None:
+def _parse_instant(query: Mapping[str, str], name: str, offset: int, problems: list[Problem]) -> datetime | None:
     if name not in query:
-        problems.append(Problem((name,), "is missing", missing=True))
+        problems.append(Problem((name,), "is missing", is_missing=True))
         return None
     try:
         instant = datetime.fromisoformat(query[name])
@@ -179,8 +181,8 @@ def _check_span(start: datetime, end: datetime, period: str | None, now: datetim
             "from in the future",
             problems=[*problems, Problem(("from in the future",), "lies after the present")],
         )
-    longest = _LONGEST.get(period or "")
-    if longest and end - start > longest + _GRACE:
+    longest = _MAX_SPANS.get(period or "")
+    if longest and end - start > longest + _SPAN_TOLERANCE:
         problems.append(Problem(("to",), f"is more than {longest.days} days after from, too long for {period}"))
     if end < start:
         problems.append(Problem(("to",), "is before from"))

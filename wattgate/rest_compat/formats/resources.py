@@ -6,36 +6,36 @@ from typing import Any
 from wattgate.clock import to_ms
 from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.transport.bulk import Unreadable
+from wattgate.graphql.transport.bulk import UnreadableInput
 from wattgate.rest_compat.arrow import readings as arrow
-from wattgate.rest_compat.bulk_intake import TAKES
+from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.formats import readings as legacy
-from wattgate.rest_compat.formats.legacy_format import Shape
-from wattgate.rest_compat.formats.tariffs import tariff, tariff_list
-from wattgate.rest_compat.legacy_request import Answer
+from wattgate.rest_compat.formats.legacy_format import LegacyFormat
+from wattgate.rest_compat.formats.tariffs import tariff_body, tariff_list_body
+from wattgate.rest_compat.legacy_request import RestResult
 
 
-def _time(name: str, edge: str) -> Callable[[Answer], Any]:
-    def body(answer: Answer) -> Any:
+def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:
+    def body(answer: RestResult) -> Any:
         (time,) = answer.edges[edge]
         return legacy.envelope(answer.result, {name: time and to_ms(time) // 1000})
 
     return body
 
 
-def _current(answer: Answer) -> Any:
+def _current_body(answer: RestResult) -> Any:
     (current,) = answer.edges["current"]
     if current is None:
         return legacy.envelope(answer.result, [])
     return legacy.envelope(answer.result, [[to_ms(current.at) // 1000, current.value]], units=current.unit)
 
 
-def _meter_read(answer: Answer) -> Any:
+def _meter_read_body(answer: RestResult) -> Any:
     read = answer.result
     return legacy.envelope(read.resource, [[to_ms(read.at) // 1000, read.value]], units=read.unit)
 
 
-def _catch_up(answer: Answer) -> Any:
+def _catch_up_body(answer: RestResult) -> Any:
     """`valid` is true whether this call started it or the half hour's earlier one stands."""
     catch_up = answer.result.catch_up
     status = "started" if answer.result.started else "this half hour has one already"
@@ -43,40 +43,46 @@ def _catch_up(answer: Answer) -> Any:
     return legacy.envelope(answer.result.resource, told)
 
 
-def _unreadable(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
+def _transform_stream_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
     """A stream that breaks off says so; the lines before that were refused are no elements that are incorrect."""
-    return {**body, "error": error.message} if isinstance(error, Unreadable) else body
+    return {**body, "error": error.message} if isinstance(error, UnreadableInput) else body
 
 
-_STREAM = Shape(given=legacy.raw_given, places=legacy.READINGS_PLACES, stream=arrow.stream)
+_STREAM_FORMAT = LegacyFormat(
+    parse_arguments=legacy.parse_raw_readings_query,
+    request_paths=legacy.READINGS_REQUEST_PATHS,
+    render_stream=arrow.stream_readings,
+)
 
 
-RESOURCES: Mapping[str, Shape] = {
-    "POST /resource": Shape(
-        body=lambda answer: {
+RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
+    "POST /resource": LegacyFormat(
+        render_body=lambda answer: {
             "status": "OK",
             "valid": True,
             "resourceId": answer.result.resource_id,
             "resourceApplicationAccess": [answer.result.application_id],
         }
     ),
-    "GET /resource/{resourceId}/readings": Shape(
-        given=legacy.readings_given, places=legacy.READINGS_PLACES, body=legacy.readings_body
+    "GET /resource/{resourceId}/readings": LegacyFormat(
+        parse_arguments=legacy.parse_readings_query,
+        request_paths=legacy.READINGS_REQUEST_PATHS,
+        render_body=legacy.readings_body,
     ),
-    "POST /resource/{resourceId}/readings": Shape(
-        given=legacy.readings_posted,
-        places=legacy.POSTED_PLACES,
-        body=lambda answer: {"status": "OK", **answer.told},
+    "POST /resource/{resourceId}/readings": LegacyFormat(
+        parse_arguments=legacy.parse_posted_readings,
+        request_paths=legacy.POSTED_REQUEST_PATHS,
+        render_body=lambda answer: {"status": "OK", **answer.rendered},
     ),
-    "POST /readings": Shape(streams=TAKES, error=_unreadable),
-    "GET /resource/{resourceId}/current": Shape(body=_current),
-    "GET /resource/{resourceId}/first-time": Shape(body=_time("firstTs", "firstTime")),
-    "GET /resource/{resourceId}/last-time": Shape(body=_time("lastTs", "lastTime")),
-    "GET /resource/{resourceId}/tariff": Shape(body=tariff),
-    "GET /resource/{resourceId}/tariff-list": Shape(body=tariff_list),
-    "GET /resource/{resourceId}/meterread": Shape(body=_meter_read),
-    "GET /resource/{resourceId}/catchup": Shape(body=_catch_up),
-    f"GET /resource/{{resourceId}}/readings {ARROW}": _STREAM,
-    f"GET /resource/{{resourceId}}/platformbinary {ARROW}": _STREAM,
-    f"GET /resource/{{resourceId}}/glowbinary {ARROW}": _STREAM,
+    "POST /readings": LegacyFormat(body_readers=BODY_READERS, transform_error=_transform_stream_error),
+    "GET /resource/{resourceId}/current": LegacyFormat(render_body=_current_body),
+    "GET /resource/{resourceId}/first-time": LegacyFormat(render_body=_time_body("firstTs", "firstTime")),
+    "GET /resource/{resourceId}/last-time": LegacyFormat(render_body=_time_body("lastTs", "lastTime")),
+    "GET /resource/{resourceId}/tariff": LegacyFormat(render_body=tariff_body),
+    "GET /resource/{resourceId}/tariff-list": LegacyFormat(render_body=tariff_list_body),
+    "GET /resource/{resourceId}/meterread": LegacyFormat(render_body=_meter_read_body),
+    "GET /resource/{resourceId}/catchup": LegacyFormat(render_body=_catch_up_body),
+    f"GET /resource/{{resourceId}}/readings {ARROW}": _STREAM_FORMAT,
+    f"GET /resource/{{resourceId}}/platformbinary {ARROW}": _STREAM_FORMAT,
+    f"GET /resource/{{resourceId}}/glowbinary {ARROW}": _STREAM_FORMAT,
 }

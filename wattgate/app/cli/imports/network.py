@@ -14,102 +14,104 @@ import msgspec
 from msgspec import Meta
 from sqlmodel import SQLModel
 
-from wattgate.app.cli.imports.line_reader import numbered_lines
+from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
 from wattgate.energy import meter_points
 from wattgate.enums import ReadingQuality
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.network_registry import record_in_registry
-from wattgate.graphql.transport.bulk import BadLine, Refuse, Report, decoded
+from wattgate.graphql.resolvers.network_registry import store_registry_records
+from wattgate.graphql.transport.bulk import BulkReport, InvalidLine, ReportRefusal, decode_line
 from wattgate.principal import Principal, Role
 
-BATCH = 5_000
+BATCH_RECORDS = 5_000
 
-Instant = Annotated[datetime, Meta(tz=True)]
-LARGEST = Decimal(10) ** 12
+AwareDatetime = Annotated[datetime, Meta(tz=True)]
+MAX_VALUE = Decimal(10) ** 12
 """Values are kept to a millionth of a unit in 64 bits."""
 
 
-class _Line(msgspec.Struct, tag_field="kind", rename="camel", forbid_unknown_fields=True):
+class _RegistryLine(msgspec.Struct, tag_field="kind", rename="camel", forbid_unknown_fields=True):
     mpxn: str
 
 
-class MeterPointLine(_Line, tag="meterPoint"):
+class MeterPointLine(_RegistryLine, tag="meterPoint"):
     postcode: str = ""
     smets_version: Literal["", "1", "2"] = ""
     eligible: bool = True
 
 
-class DeviceLine(_Line, tag="device"):
+class DeviceLine(_RegistryLine, tag="device"):
     eui: str
     device_type: Literal["CHF", "ESME", "GSME", "GPF", "IHD", "PPMID", "CAD"]
     manufacturer: str = ""
     model: str = ""
     firmware_version: str = ""
     status: str = "Commissioned"
-    commissioned_at: Instant | None = None
+    commissioned_at: AwareDatetime | None = None
 
 
-class ReadingLine(_Line, tag="reading"):
+class ReadingLine(_RegistryLine, tag="reading"):
     classifier: str
-    at: Instant
+    at: AwareDatetime
     value: Decimal
     quality: Literal["ACTUAL", "ESTIMATED", "SUBSTITUTED", "QUESTIONABLE"] = "ACTUAL"
 
 
-class RegisterLine(_Line, tag="register"):
+class RegisterLine(_RegistryLine, tag="register"):
     classifier: str
-    at: Instant
+    at: AwareDatetime
     value: Decimal
     unit: str
 
 
-_DECODER = msgspec.json.Decoder(MeterPointLine | DeviceLine | ReadingLine | RegisterLine)
+_LINE_DECODER = msgspec.json.Decoder(MeterPointLine | DeviceLine | ReadingLine | RegisterLine)
 
 
-async def import_network(file: BinaryIO, *, runner: Runner, refuse: Refuse, progress: Callable[[int], None]) -> Report:
+async def import_network(
+    file: BinaryIO, *, runner: Runner, refuse: ReportRefusal, progress: Callable[[int], None]
+) -> BulkReport:
     """Put every line of the file into the registry that can be; the others are refused by line and reason.
 
     `progress` is told the bytes read so far.
     """
-    report, batch = Report(), list[SQLModel]()
+    report, batch = BulkReport(), list[SQLModel]()
 
     async def store() -> None:
         if batch:
             arguments = {"records": batch}
-            report.recorded += await runner.run(record_in_registry, Principal(Role.SYSTEM), arguments)
+            report.recorded += await runner.run(store_registry_records, Principal(Role.SYSTEM), arguments)
             batch.clear()
         progress(file.tell())
 
-    for number, text in numbered_lines(file):
+    for number, text in read_numbered_lines(file):
         report.lines += 1
         try:
-            batch.append(record_of(text))
-        except BadLine as bad:
+            batch.append(parse_record(text))
+        except InvalidLine as bad:
             report.refused += 1
             refuse(number, str(bad))
-        if len(batch) >= BATCH:
+        if len(batch) >= BATCH_RECORDS:
             await store()
     await store()
     return report
 
 
-def record_of(text: str) -> SQLModel:
+def parse_record(text: str) -> SQLModel:
     """What a line says, as a record of the registry. BadLine where it says nothing that can be kept."""
-    line = decoded(_DECODER, text)
+    line = decode_line(_LINE_DECODER, text)
     given = msgspec.structs.asdict(line)
-    given["mpxn"] = meter_points.meter_point_number(line.mpxn)
+    given["mpxn"] = meter_points.parse_meter_point_number(line.mpxn)
     if given["mpxn"] is None:
-        raise BadLine(f"{line.mpxn!r} is not a meter point: 1 to 13 digits")
+        raise InvalidLine(f"{line.mpxn!r} is not a meter point: 1 to 13 digits")
     if isinstance(line, MeterPointLine):
-        return NetworkMeterPoint(**given | {"postcode": meter_points.postcode(line.postcode) or ""})
+        return NetworkMeterPoint(**given | {"postcode": meter_points.normalize_postcode(line.postcode) or ""})
     if isinstance(line, DeviceLine):
-        eui = meter_points.eui(line.eui)
+        eui = meter_points.parse_eui(line.eui)
         if eui is None:
-            raise BadLine(f"{line.eui!r} is not an EUI-64 of 16 hexadecimal digits")
+            raise InvalidLine(f"{line.eui!r} is not an EUI-64 of 16 hexadecimal digits")
         return NetworkDevice(**given | {"eui": eui})
-    if not line.value.is_finite() or abs(line.value) >= LARGEST:
-        raise BadLine(f"{line.value} is not a number below 10 to the 12th")
+    if not line.value.is_finite() or abs(line.value) >= MAX_VALUE:
+        raise InvalidLine(f"{line.value} is not a number below 10 to the 12th")
     if isinstance(line, ReadingLine):
         return NetworkReading(**given | {"quality": ReadingQuality[line.quality]})
     return NetworkRegister(**given)

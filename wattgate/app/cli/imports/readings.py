@@ -11,18 +11,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any, BinaryIO
 
-from wattgate.app.cli.imports.line_reader import numbered_lines
+from wattgate.app.cli.imports.line_reader import read_numbered_lines
 from wattgate.clock import to_ms
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.resolvers.bulk_recording import Series
-from wattgate.graphql.transport.bulk import BadLine, Bulk, Refuse, Report, number_of, quality_code
+from wattgate.graphql.resolvers.bulk_recording import SeriesKey
+from wattgate.graphql.transport.bulk import (
+    BulkRecorder,
+    BulkReport,
+    InvalidLine,
+    ReportRefusal,
+    parse_number,
+    parse_quality,
+)
 from wattgate.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class CsvColumns:
     """Where a line's values stand, and what is the same for all lines."""
 
     value: int
@@ -36,7 +43,7 @@ class Columns:
     zone: tzinfo
 
     @classmethod
-    def of(cls, header: str, resource_id: str | None, zone: tzinfo) -> "Columns":
+    def from_header(cls, header: str, resource_id: str | None, zone: tzinfo) -> "CsvColumns":
         """Read the header. BadInput where a column is missing or one too many."""
         delimiter = ";" if header.count(";") > header.count(",") else ","
         names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
@@ -67,9 +74,9 @@ async def import_csv(
     principal: Principal,
     resource_id: str | None,
     zone: tzinfo,
-    refuse: Refuse,
+    refuse: ReportRefusal,
     progress: Callable[[int], None],
-) -> Report:
+) -> BulkReport:
     """Record every reading of the file that can be; the others are refused by line and reason.
 
     `progress` is told the bytes read so far. A reading that is already stored is replaced, also by a line of a later
@@ -80,15 +87,15 @@ async def import_csv(
         progress(file.tell())
         return await runner.run(operation, principal, arguments)
 
-    lines = numbered_lines(file)
+    lines = read_numbered_lines(file)
     _, header = next(lines, (1, ""))
-    columns = Columns.of(header, resource_id, zone)
-    bulk, latest = Bulk(run, refuse), dict[Series, datetime]()
+    columns = CsvColumns.from_header(header, resource_id, zone)
+    bulk, latest = BulkRecorder(run, refuse), dict[SeriesKey, datetime]()
     for number, text in lines:
         try:
-            reading = _parsed(columns, text, latest)
-        except BadLine as bad:
-            bulk.refuse(number, str(bad))
+            reading = _parse_line(columns, text, latest)
+        except InvalidLine as bad:
+            bulk.refuse_line(number, str(bad))
         else:
             await bulk.add(number, *reading)
     report = await bulk.finish()
@@ -96,38 +103,40 @@ async def import_csv(
     return report
 
 
-def _parsed(columns: Columns, text: str, latest: dict[Series, datetime]) -> tuple[Series, int, float, int]:
+def _parse_line(
+    columns: CsvColumns, text: str, latest_by_series: dict[SeriesKey, datetime]
+) -> tuple[SeriesKey, int, float, int]:
     try:
         cells = next(csv.reader([text], delimiter=columns.delimiter))
         resource_id = columns.resource_id or cells[columns.resource or 0].strip()
-        value = number_of(cells[columns.value].strip())
+        value = parse_number(cells[columns.value].strip())
         field_name = cells[columns.field].strip() or None if columns.field is not None else None
-        quality = quality_code("" if columns.quality is None else cells[columns.quality].strip())
+        quality = parse_quality("" if columns.quality is None else cells[columns.quality].strip())
         series = resource_id, field_name
-        at = _instant(columns, cells, latest.get(series))
+        at = _parse_instant(columns, cells, latest_by_series.get(series))
     except csv.Error as error:
-        raise BadLine(f"is not CSV: {error}") from None
+        raise InvalidLine(f"is not CSV: {error}") from None
     except IndexError:
-        raise BadLine("has too few columns") from None
-    latest[series] = at
+        raise InvalidLine("has too few columns") from None
+    latest_by_series[series] = at
     return series, to_ms(at), value, quality
 
 
-def _instant(columns: Columns, cells: list[str], previous: datetime | None) -> datetime:
+def _parse_instant(columns: CsvColumns, cells: list[str], previous: datetime | None) -> datetime:
     """The instant of a line. A wall-clock time that comes twice is the second one where the first has passed."""
     text = cells[columns.at if columns.at is not None else columns.local_time or 0].strip()
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise BadLine(f"{text!r} is not an ISO 8601 time") from None
+        raise InvalidLine(f"{text!r} is not an ISO 8601 time") from None
     if columns.at is None and time.tzinfo is not None:
-        raise BadLine(f"{text!r} has an offset; localTime is the wall clock of {columns.zone}")
+        raise InvalidLine(f"{text!r} has an offset; localTime is the wall clock of {columns.zone}")
     try:
         if columns.at is not None:
             return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
         first, second = (time.replace(tzinfo=columns.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
     except OverflowError:
-        raise BadLine(f"{text} is beyond every calendar") from None
+        raise InvalidLine(f"{text} is beyond every calendar") from None
     if first.astimezone(columns.zone).replace(tzinfo=None) != time:
-        raise BadLine(f"{text} does not exist in {columns.zone}: the clocks went forward")
+        raise InvalidLine(f"{text} does not exist in {columns.zone}: the clocks went forward")
     return second if previous is not None and first <= previous < second else first

@@ -25,19 +25,19 @@ from graphql.execution.values import VariableValues, get_argument_values
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types.arguments import StrawberryArgument, convert_arguments
 
-from wattgate.graphql.core.field_source import DEFINITION
+from wattgate.graphql.core.field_source import STRAWBERRY_DEFINITION
 
 Arguments = Mapping[str, Any]
-Bind = Callable[[VariableValues], Arguments]
+BindArguments = Callable[[VariableValues], Arguments]
 
-NOTHING: Arguments = MappingProxyType({})
+NO_ARGUMENTS: Arguments = MappingProxyType({})
 NO_VARIABLES = VariableValues({}, {})
 
-FOR_GOOD = (str, int, float, bool, NoneType, Enum, date, datetime, Decimal, UUID, tzinfo)
+IMMUTABLE_TYPES = (str, int, float, bool, NoneType, Enum, date, datetime, Decimal, UUID, tzinfo)
 """Values that nobody can change, so that every execution may have the same ones."""
 
 
-class Binder:
+class FieldArgumentBinder:
     """Binds arguments of one operation's fields as graphql-core coerces and Strawberry converts them."""
 
     def __init__(
@@ -45,27 +45,31 @@ class Binder:
     ) -> None:
         self._scalars = scalars
         self._config = config
-        self._certain = {
+        self._non_null_variables = {
             one.variable.name.value
             for one in operation.variable_definitions or ()
             if isinstance(one.type, NonNullTypeNode)
         }
 
-    def bind(self, field: GraphQLField, node: FieldNode) -> Arguments | Bind:
+    def bind(self, field: GraphQLField, node: FieldNode) -> Arguments | BindArguments:
         """What a field's function is called with; where it depends on variables, how that is made of them."""
         if not field.args:
-            return NOTHING
-        parts = [self._part(field, node, declared) for declared in field.extensions[DEFINITION].arguments]
+            return NO_ARGUMENTS
+        parts = [
+            self._bind_argument(field, node, declared) for declared in field.extensions[STRAWBERRY_DEFINITION].arguments
+        ]
         if not any(map(callable, parts)):
-            return _together(parts, NO_VARIABLES)
-        return lambda variables: _together(parts, variables)
+            return _merge_arguments(parts, NO_VARIABLES)
+        return lambda variables: _merge_arguments(parts, variables)
 
-    def _part(self, field: GraphQLField, node: FieldNode, declared: StrawberryArgument) -> Arguments | Bind:
+    def _bind_argument(
+        self, field: GraphQLField, node: FieldNode, declared: StrawberryArgument
+    ) -> Arguments | BindArguments:
         """The same of one argument; nothing where it is left out."""
         name = self._config.name_converter.from_argument(declared)
         given = [one for one in node.arguments or () if one.name.value == name]
         value = given[0].value if given else None
-        if isinstance(value, VariableNode) and self._is_told_as_it_is(field.args[name], value):
+        if isinstance(value, VariableNode) and self._needs_no_coercion(field.args[name], value):
             python_name, source = str(declared.python_name), value.name.value
             return lambda variables: {python_name: variables.coerced[source]}
         alone = GraphQLField(field.type, {name: field.args[name]}), FieldNode(name=node.name, arguments=tuple(given))
@@ -73,31 +77,31 @@ class Binder:
         def bound(variables: VariableValues) -> dict[str, Any]:
             return convert_arguments(get_argument_values(*alone, variables), [declared], self._scalars, self._config)
 
-        if value is None or not names_variable(value):
+        if value is None or not contains_variable(value):
             known = bound(NO_VARIABLES)
-            if all(isinstance(one, FOR_GOOD) for one in known.values()):
+            if all(isinstance(one, IMMUTABLE_TYPES) for one in known.values()):
                 return known
         return bound
 
-    def _is_told_as_it_is(self, argument: GraphQLArgument, value: VariableNode) -> bool:
+    def _needs_no_coercion(self, argument: GraphQLArgument, value: VariableNode) -> bool:
         """Whether the value of a variable leaves nothing to coerce or convert for an argument."""
-        certain = value.name.value in self._certain
+        certain = value.name.value in self._non_null_variables
         return certain and isinstance(get_nullable_type(argument.type), GraphQLScalarType)
 
 
-def _together(parts: Sequence[Arguments | Bind], variables: VariableValues) -> Arguments:
+def _merge_arguments(parts: Sequence[Arguments | BindArguments], variables: VariableValues) -> Arguments:
     found = dict[str, Any]()
     for part in parts:
         found.update(part(variables) if callable(part) else part)
     return found
 
 
-def names_variable(value: ValueNode) -> bool:
+def contains_variable(value: ValueNode) -> bool:
     """Whether a variable stands anywhere in a value."""
     if isinstance(value, VariableNode):
         return True
     if isinstance(value, ListValueNode):
-        return any(names_variable(one) for one in value.values)
+        return any(contains_variable(one) for one in value.values)
     if isinstance(value, ObjectValueNode):
-        return any(names_variable(one.value) for one in value.fields)
+        return any(contains_variable(one.value) for one in value.fields)
     return False

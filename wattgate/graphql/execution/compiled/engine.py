@@ -21,36 +21,36 @@ from graphql.execution.values import VariableValues, get_variable_values
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 
 from wattgate.errors import GatewayError
-from wattgate.graphql.core.context import Context
-from wattgate.graphql.core.field_source import Refused
-from wattgate.graphql.execution.compiled.arguments import Binder
-from wattgate.graphql.execution.compiled.codegen import Checks, Root, write
-from wattgate.graphql.execution.compiled.selection_tree import Shaper, Slot
-from wattgate.graphql.execution.compiled.values import together
-from wattgate.graphql.execution.compiled.variables import taken
-from wattgate.graphql.execution.documents import Document, Invalid
+from wattgate.graphql.core.context import GraphQLContext
+from wattgate.graphql.core.field_source import NotCompilable
+from wattgate.graphql.execution.compiled.arguments import FieldArgumentBinder
+from wattgate.graphql.execution.compiled.codegen import RootFunction, TypeChecks, generate_functions
+from wattgate.graphql.execution.compiled.selection_tree import SelectedField, SelectionTreeBuilder
+from wattgate.graphql.execution.compiled.values import gather_or_cancel
+from wattgate.graphql.execution.compiled.variables import coerce_plain_variables
+from wattgate.graphql.execution.documents import Document, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.execution.schema import MAX_TOLD, Schema, tell, tell_all
+from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, normalize_error, normalize_errors
 
 log = logging.getLogger(__name__)
 
-MAX_FAILURES = 20
+MAX_PLAN_FAILURES = 20
 """After how many failures in a row a plan is given up for a while: each costs what both ways cost together."""
 
-OFF_SECONDS = 60.0
+PLAN_DISABLED_SECONDS = 60.0
 """How long a plan is given up."""
 
-FALLBACKS = 8
+MAX_CONCURRENT_FALLBACKS = 8
 """How many executions graphql-core does at once; one costs 20 to 60 times what its plan does."""
 
-MAX_PLANS = 16
+MAX_PLANS_PER_DOCUMENT = 16
 """How many plans a document has, for values of the variables that its conditions name; other values have none."""
 
 
 _is_awaitable: Any = optimized_is_awaitable  # which says what it is not, and is typed as saying less
 
 
-class Executed(NamedTuple):
+class ExecutionOutcome(NamedTuple):
     """What came of an operation: its data, None where an error has reached the root, and the errors."""
 
     data: dict[str, Any] | None
@@ -61,14 +61,14 @@ class Executed(NamedTuple):
 class Plan:
     """What a document has been compiled to: its root fields with their functions."""
 
-    roots: Mapping[str, Root]
-    slots: Mapping[str, Slot]
+    roots: Mapping[str, RootFunction]
+    fields: Mapping[str, SelectedField]
     source: str
     failures: int = 0
-    off_until: float = 0.0
+    disabled_until: float = 0.0
 
 
-class Engine:
+class ExecutionEngine:
     """Executes the operations of a schema whose fields are operations, edges and attributes.
 
     `compile_at` says at which use of a document it is compiled: what is asked only once is not worth it.
@@ -77,66 +77,76 @@ class Engine:
     def __init__(self, schema: Schema, *, compile_at: int = 2, clock: Callable[[], float] = time.monotonic) -> None:
         self.schema = schema
         self._graphql = schema._schema
-        self._checks = Checks(self._graphql)
+        self._checks = TypeChecks(self._graphql)
         self._compile_at = compile_at
         self._clock = clock
-        self._fallbacks = asyncio.Semaphore(FALLBACKS)
+        self._fallback_semaphore = asyncio.Semaphore(MAX_CONCURRENT_FALLBACKS)
 
-    def variables(self, document: Document, given: Mapping[str, Any] | None) -> VariableValues:
+    def coerce_variables(self, document: Document, raw_variables: Mapping[str, Any] | None) -> VariableValues:
         """The values of an operation's variables. Invalid where one is not what its type says."""
-        if document.variables is not None:
-            known = taken(document.variables, given or {})
+        if document.plain_variables is not None:
+            known = coerce_plain_variables(document.plain_variables, raw_variables or {})
             if known is not None:
                 return known
         declared = document.operation.variable_definitions or ()
         found = get_variable_values(
-            self._graphql, declared, dict(given or {}), MAX_TOLD, hide_suggestions=self.schema.hides
+            self._graphql,
+            declared,
+            dict(raw_variables or {}),
+            MAX_REPORTED_ERRORS,
+            hide_suggestions=self.schema.hides_introspection,
         )
         if isinstance(found, list):
-            raise Invalid(found)
+            raise InvalidRequest(found)
         return found
 
-    def plan(self, document: Document, variables: VariableValues) -> Plan | None:
+    def plan_for(self, document: Document, variables: VariableValues) -> Plan | None:
         """The plan of an operation for these variables; None where graphql-core serves it."""
-        document.uses += 1
-        return self.compiled(document, variables) if document.uses >= self._compile_at else None
+        document.use_count += 1
+        return self.get_or_compile(document, variables) if document.use_count >= self._compile_at else None
 
-    def compiled(self, document: Document, variables: VariableValues) -> Plan | None:
+    def get_or_compile(self, document: Document, variables: VariableValues) -> Plan | None:
         """The same, whether or not the document was used before."""
-        key = tuple(variables.coerced.get(name) for name in document.conditions)
+        key = tuple(variables.coerced.get(name) for name in document.condition_variables)
         if key not in document.plans:
-            if len(document.plans) >= MAX_PLANS:
+            if len(document.plans) >= MAX_PLANS_PER_DOCUMENT:
                 return None
             document.plans[key] = self._compile(document, variables)
         plan: Plan | None = document.plans[key]
         return plan
 
     async def execute(
-        self, call: Context, document: Document, variables: VariableValues, given: Mapping[str, Any] | None
-    ) -> Executed:
+        self,
+        context: GraphQLContext,
+        document: Document,
+        variables: VariableValues,
+        raw_variables: Mapping[str, Any] | None,
+    ) -> ExecutionOutcome:
         """Execute a query or mutation; the errors are told already.
 
         `given` are the variables as they came, which graphql-core wants itself.
         """
-        plan = self.plan(document, variables)
-        if plan is None or self._clock() < plan.off_until:
-            async with self._fallbacks:
-                return _told(await self._by_graphql_core(call, document, given))
+        plan = self.plan_for(document, variables)
+        if plan is None or self._clock() < plan.disabled_until:
+            async with self._fallback_semaphore:
+                return _normalize_outcome(await self._execute_with_graphql_core(context, document, raw_variables))
         done: dict[str, Any] = {}
         try:
-            executed = Executed(await self._run(plan, call, document, variables, done))
+            executed = ExecutionOutcome(await self._run_plan(plan, context, document, variables, done))
         except Exception as error:  # noqa: BLE001 (it is not hidden: whatever is wrong, graphql-core says what)
-            expected = _expected(plan, call, error)
+            expected = _rejection_outcome(plan, context, error)
             if expected is not None:
                 return expected
-            self._count(plan)
-            async with self._fallbacks:
-                return _told(await self._go_on(plan, call, document, given, done))
+            self._record_failure(plan)
+            async with self._fallback_semaphore:
+                return _normalize_outcome(
+                    await self._resume_with_graphql_core(plan, context, document, raw_variables, done)
+                )
         plan.failures = 0
         return executed
 
-    async def _run(
-        self, plan: Plan, call: Context, document: Document, variables: VariableValues, done: dict[str, Any]
+    async def _run_plan(
+        self, plan: Plan, call: GraphQLContext, document: Document, variables: VariableValues, done: dict[str, Any]
     ) -> dict[str, Any]:
         """The data; what is complete stands in `done` too, in case of an error. Mutations wait for each other.
 
@@ -145,7 +155,7 @@ class Engine:
         """
         failed: list[Exception] = []
 
-        async def complete(key: str, root: Root) -> None:
+        async def complete(key: str, root: RootFunction) -> None:
             try:
                 done[key] = await root(call, variables)
             except Exception as error:  # noqa: BLE001 (it is raised below)
@@ -157,14 +167,19 @@ class Engine:
                 if failed:
                     break
         else:
-            await together(*[complete(key, root) for key, root in plan.roots.items()])
+            await gather_or_cancel(*[complete(key, root) for key, root in plan.roots.items()])
         if failed:
             raise failed[0]
         return {key: done[key] for key in plan.roots}
 
-    async def _go_on(
-        self, plan: Plan, call: Context, document: Document, given: Mapping[str, Any] | None, done: Mapping[str, Any]
-    ) -> Executed:
+    async def _resume_with_graphql_core(
+        self,
+        plan: Plan,
+        call: GraphQLContext,
+        document: Document,
+        given: Mapping[str, Any] | None,
+        done: Mapping[str, Any],
+    ) -> ExecutionOutcome:
         """What graphql-core makes of the root fields that are not complete, one by one.
 
         An operation that has run does not run again: `call` knows what it gave. Fields that are complete stay as they
@@ -172,18 +187,20 @@ class Engine:
         """
         data: dict[str, Any] = {}
         errors: list[GraphQLError] = []
-        for key, slot in plan.slots.items():
+        for key, slot in plan.fields.items():
             if key in done:
                 data[key] = done[key]
                 continue
-            executed = await self._by_graphql_core(call, _alone(document, slot), given)
+            executed = await self._execute_with_graphql_core(call, _single_field_document(document, slot), given)
             errors.extend(executed.errors)
             if executed.data is None:
-                return Executed(None, errors)
+                return ExecutionOutcome(None, errors)
             data.update(executed.data)
-        return Executed(data, errors)
+        return ExecutionOutcome(data, errors)
 
-    async def _by_graphql_core(self, call: Context, document: Document, given: Mapping[str, Any] | None) -> Executed:
+    async def _execute_with_graphql_core(
+        self, call: GraphQLContext, document: Document, given: Mapping[str, Any] | None
+    ) -> ExecutionOutcome:
         executor = Executor.build(
             self._graphql,
             document.node,
@@ -191,48 +208,50 @@ class Engine:
             raw_variable_values=dict(given or {}),
             operation_name=document.name,
             is_awaitable=_is_awaitable,
-            hide_suggestions=self.schema.hides,
+            hide_suggestions=self.schema.hides_introspection,
         )
         if isinstance(executor, list):
-            raise Invalid(executor)
+            raise InvalidRequest(executor)
         result = executor.execute_operation()
         if inspect.isawaitable(result):
             result = await result
         assert isinstance(result, ExecutionResult)  # the schema has no @defer
-        return Executed(result.data, result.errors or ())
+        return ExecutionOutcome(result.data, result.errors or ())
 
-    def _count(self, plan: Plan) -> None:
+    def _record_failure(self, plan: Plan) -> None:
         plan.failures += 1
-        if plan.failures >= MAX_FAILURES:
-            plan.failures, plan.off_until = 0, self._clock() + OFF_SECONDS
+        if plan.failures >= MAX_PLAN_FAILURES:
+            plan.failures, plan.disabled_until = 0, self._clock() + PLAN_DISABLED_SECONDS
 
     def _compile(self, document: Document, variables: VariableValues) -> Plan | None:
         try:
-            root = Shaper(self._graphql, _fragments(document), document.operation, variables).root()
-            binder = Binder(self.schema.schema_converter.scalar_registry, self.schema.config, document.operation)
-            written = write(root, self._checks, binder)
+            root = SelectionTreeBuilder(self._graphql, _fragments(document), document.operation, variables).build()
+            binder = FieldArgumentBinder(
+                self.schema.schema_converter.scalar_registry, self.schema.config, document.operation
+            )
+            written = generate_functions(root, self._checks, binder)
         except Exception as error:  # noqa: BLE001 (what cannot be compiled is served all the same)
             log.log(
-                logging.DEBUG if isinstance(error, Refused | GraphQLError) else logging.WARNING,
+                logging.DEBUG if isinstance(error, NotCompilable | GraphQLError) else logging.WARNING,
                 "not compiled: %s",
                 error,
             )
             return None
-        return Plan(written.roots, {slot.key: slot for slot in root.slots}, written.source)
+        return Plan(written.roots, {slot.key: slot for slot in root.fields}, written.source)
 
 
-def _told(executed: Executed) -> Executed:
-    return Executed(executed.data, tell_all(executed.errors))
+def _normalize_outcome(executed: ExecutionOutcome) -> ExecutionOutcome:
+    return ExecutionOutcome(executed.data, normalize_errors(executed.errors))
 
 
 def _fragments(document: Document) -> dict[str, FragmentDetails]:
     found = [one for one in document.node.definitions if isinstance(one, FragmentDefinitionNode)]
     if any(one.variable_definitions for one in found):
-        raise Refused("its fragments have variables")
+        raise NotCompilable("its fragments have variables")
     return {one.name.value: FragmentDetails(one) for one in found}
 
 
-def _alone(document: Document, slot: Slot) -> Document:
+def _single_field_document(document: Document, slot: SelectedField) -> Document:
     """A document of one root field of another one."""
     selected = SelectionSetNode(selections=tuple(one.node for one in slot.nodes))
     operation = replace(document.operation, selection_set=selected)
@@ -240,13 +259,13 @@ def _alone(document: Document, slot: Slot) -> Document:
     return Document(replace(document.node, definitions=definitions), operation, document.name, (), document.cost)
 
 
-def _expected(plan: Plan, call: Context, error: Exception) -> Executed | None:
+def _rejection_outcome(plan: Plan, call: GraphQLContext, error: Exception) -> ExecutionOutcome | None:
     """What is told where the only operation has refused: its error is known, and where it stands."""
-    if len(plan.slots) != 1 or not isinstance(error, GatewayError):
+    if len(plan.fields) != 1 or not isinstance(error, GatewayError):
         return None
-    ((key, slot),) = plan.slots.items()
-    if slot.field is None or call.answers.get(key) is not error:
+    ((key, slot),) = plan.fields.items()
+    if slot.field is None or call.operation_results.get(key) is not error:
         return None
     told = GraphQLError(error.message, [one.node for one in slot.nodes], path=[key], original_error=error)
-    tell(told)
-    return Executed(None if isinstance(slot.field.type, GraphQLNonNull) else {key: None}, [told])
+    normalize_error(told)
+    return ExecutionOutcome(None if isinstance(slot.field.type, GraphQLNonNull) else {key: None}, [told])

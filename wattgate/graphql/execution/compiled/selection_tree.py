@@ -22,45 +22,45 @@ from graphql.execution.collect_fields import (
 )
 from graphql.execution.values import VariableValues
 
-from wattgate.graphql.core.edge import Edge
-from wattgate.graphql.core.field_source import TYPENAME, Reach, Refused, reach_of
+from wattgate.graphql.core.edge import EdgeField
+from wattgate.graphql.core.field_source import TYPENAME, FieldSource, NotCompilable, field_source_of
 
-MAX_SLOTS = 3_000
+MAX_FIELDS = 3_000
 """How many fields a compiled document has at most, those of each member of a union counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class SelectedField:
     """A key of an object in the answer. `below` are what is selected of its objects, by the names of their types.
 
     `awaits` says that an edge has to be followed before the object can be told, `forks` that one of its own has.
     """
 
     key: str
-    reach: Reach
+    source: FieldSource
     field: GraphQLField | None
     nodes: Sequence[FieldDetails]
-    below: dict[str, "Selected"]
+    selections_by_type: dict[str, "ObjectSelection"]
 
     @property
-    def forks(self) -> bool:
-        return any(one.awaits for one in self.below.values())
+    def has_nested_edges(self) -> bool:
+        return any(one.has_edges for one in self.selections_by_type.values())
 
     @property
-    def awaits(self) -> bool:
-        return isinstance(self.reach, Edge) or self.forks
+    def has_edges(self) -> bool:
+        return isinstance(self.source, EdgeField) or self.has_nested_edges
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class ObjectSelection:
     """What is selected of the objects of one type at one place, in the order of the answer."""
 
     kind: GraphQLObjectType
-    slots: tuple[Slot, ...]
-    awaits: bool
+    fields: tuple[SelectedField, ...]
+    has_edges: bool
 
 
-class Shaper:
+class SelectionTreeBuilder:
     """Makes trees of one operation, for the values of the variables that its conditions name."""
 
     def __init__(
@@ -76,38 +76,46 @@ class Shaper:
         self._variables = variables
         self._count = 0
 
-    def root(self) -> Selected:
+    def build(self) -> ObjectSelection:
         """What the operation selects of its root type. Refused where graphql-core has to serve it."""
         kind = self._schema.get_root_type(self._operation.operation)
         assert kind is not None  # the document is valid
         found = collect_fields(self._schema, self._fragments, self._variables, kind, self._operation)
-        return self._selected(kind, found.grouped_field_set)
+        return self._build_selection(kind, found.grouped_field_set)
 
-    def _selected(self, kind: GraphQLObjectType, fields: GroupedFieldSet) -> Selected:
-        slots = tuple(self._slot(kind, key, nodes) for key, nodes in fields.items())
-        return Selected(kind, slots, any(slot.awaits for slot in slots))
+    def _build_selection(self, kind: GraphQLObjectType, fields: GroupedFieldSet) -> ObjectSelection:
+        slots = tuple(self._build_field(kind, key, nodes) for key, nodes in fields.items())
+        return ObjectSelection(kind, slots, any(slot.has_edges for slot in slots))
 
-    def _slot(self, kind: GraphQLObjectType, key: str, nodes: list[FieldDetails]) -> Slot:
+    def _build_field(self, kind: GraphQLObjectType, key: str, nodes: list[FieldDetails]) -> SelectedField:
         self._count += 1
-        if self._count > MAX_SLOTS:
-            raise Refused("it selects too much")
+        if self._count > MAX_FIELDS:
+            raise NotCompilable("it selects too much")
         name = nodes[0].node.name.value
         if name == "__typename":
-            return Slot(key, TYPENAME, None, nodes, {})
+            return SelectedField(key, TYPENAME, None, nodes, {})
         field = kind.fields.get(name)
         if field is None:
-            raise Refused(f"{name} is of graphql-core")
-        return Slot(key, reach_of(kind, field), field, nodes, self._below(get_named_type(field.type), nodes))
+            raise NotCompilable(f"{name} is of graphql-core")
+        return SelectedField(
+            key,
+            field_source_of(kind, field),
+            field,
+            nodes,
+            self._build_selections_by_type(get_named_type(field.type), nodes),
+        )
 
-    def _below(self, kind: GraphQLNamedType, nodes: list[FieldDetails]) -> dict[str, Selected]:
+    def _build_selections_by_type(
+        self, kind: GraphQLNamedType, nodes: list[FieldDetails]
+    ) -> dict[str, ObjectSelection]:
         if is_object_type(kind):
             kinds: Sequence[GraphQLObjectType] = [kind]
         elif is_abstract_type(kind):
             kinds = self._schema.get_possible_types(kind)
         else:
             return {}
-        return {one.name: self._selected(one, self._fields_of(one, nodes)) for one in kinds}
+        return {one.name: self._build_selection(one, self._collect_subfields(one, nodes)) for one in kinds}
 
-    def _fields_of(self, kind: GraphQLObjectType, nodes: list[FieldDetails]) -> GroupedFieldSet:
+    def _collect_subfields(self, kind: GraphQLObjectType, nodes: list[FieldDetails]) -> GroupedFieldSet:
         found = collect_subfields(self._schema, self._fragments, self._variables, self._operation, kind, nodes)
         return found.grouped_field_set

@@ -15,11 +15,11 @@ from graphql import (
 from graphql.execution.get_variable_signature import GraphQLVariableSignature, get_variable_signature
 from graphql.execution.values import VariableValues, VariableValueSource
 
-EXACT = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
+EXACT_SCALAR_CLASSES = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
 """Scalars, and the class of the values that graphql-core leaves as they are."""
 
 
-class Plain(NamedTuple):
+class PlainVariable(NamedTuple):
     """A variable of one of these scalars."""
 
     name: str
@@ -27,7 +27,7 @@ class Plain(NamedTuple):
     value_class: type
 
 
-def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -> tuple[Plain, ...] | None:
+def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -> tuple[PlainVariable, ...] | None:
     """The variables of an operation; None where graphql-core has to look at their values."""
     found = []
     for one in operation.variable_definitions or ():
@@ -35,18 +35,20 @@ def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -
         if isinstance(signature, GraphQLError):
             return None
         kind: Any = get_nullable_type(signature.type)
-        exact = EXACT.get(kind)
+        exact = EXACT_SCALAR_CLASSES.get(kind)
         if exact is None:
             return None
-        found.append(Plain(signature.name, signature, exact))
+        found.append(PlainVariable(signature.name, signature, exact))
     return tuple(found)
 
 
-def taken(variables: tuple[Plain, ...], given: Mapping[str, Any]) -> VariableValues | None:
+def coerce_plain_variables(
+    variables: tuple[PlainVariable, ...], raw_variables: Mapping[str, Any]
+) -> VariableValues | None:
     """The values as they are; None where one is missing, null, or of another class."""
     sources, coerced = {}, {}
     for name, signature, value_class in variables:
-        value = given.get(name)
+        value = raw_variables.get(name)
         if value.__class__ is not value_class:
             return None
         sources[name] = VariableValueSource(signature, value)
