@@ -189,8 +189,8 @@ async def _operations(home: Home) -> list[tuple[str, float]]:
         given = [{"resourceId": home.owner.resource_ids[1], "readings": values}]
         found.append((f"recordReadings, {count:,}", await home.least(document, series=given)))
     document = "mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series) { recorded } }"
-    given = [{"resourceId": home.owner.resource_ids[1], "at": instants, "value": [1] * count}]
-    found.append((f"recordReadingColumns, {count:,}", await home.least(document, series=given)))
+    columns = [{"resourceId": home.owner.resource_ids[1], "at": instants, "value": [1] * count}]
+    found.append((f"recordReadingColumns, {count:,}", await home.least(document, series=columns)))
     document = f"""mutation ($prices: [NewTariffPrice!]!) {{
         setTariffPrices(tariffId: "{ids["dynamic"]}", prices: $prices) {{ __typename }} }}"""
     known = [{"at": at, "rate": 20} for at in instants]

@@ -8,7 +8,7 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -82,7 +82,7 @@ class Driver:
     def __init__(self, postgresql: asyncpg.Connection | None, sqlite: sqlite3.Connection | None) -> None:
         self._postgresql, self._sqlite = postgresql, sqlite
 
-    async def insert(self, rows: list[tuple[int, ...]]) -> None:
+    async def insert(self, rows: Sequence[tuple[int, ...]]) -> None:
         """Put rows into the table of readings: one COPY, or one executemany in a transaction."""
         if self._postgresql:
             await self._postgresql.copy_records_to_table("reading", records=rows)

@@ -88,6 +88,10 @@ def test_modules_and_functions_are_small() -> None:
 def test_no_module_imports_inside_a_function_or_for_type_checking_only() -> None:
     for path in MODULES:
         assert "TYPE_CHECKING" not in path.read_text(), path
+        for function in nodes(path):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for node in ast.walk(function):
+                    assert not isinstance(node, ast.Import | ast.ImportFrom), f"{path}:{node.lineno}"
 
 
 def test_the_changelogs_newest_version_is_the_packages() -> None:

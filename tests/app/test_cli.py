@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.processes import gateway
+from tests.support.processes import gateway_from_scratch
 from tests.support.servers import broker
 from wattgate.app.cli.main import main
 from wattgate.graphql.catalogue import OPERATIONS
@@ -73,7 +73,7 @@ async def _from_an_empty_folder(folder: Path) -> None:
     assert len(re.findall(r"Client (?:id|secret)\s+(\S{20,})", oauth.stdout)) == 2, oauth.stderr
     public = wattgate("oauth-client", "create", application_id, "App", *redirect, "--public", folder=folder)
     assert re.search(r"Client secret\s+none", public.stdout), public.stderr
-    async with gateway(folder=folder, anew=True) as one, httpx.AsyncClient(base_url=one.url) as client:
+    async with gateway_from_scratch(folder=folder) as one, httpx.AsyncClient(base_url=one.url) as client:
         basic = {"Authorization": "Basic " + base64.b64encode(credential.encode()).decode()}
         accounts = (await client.get("/api/v0-1/account", headers=basic)).json()
         assert [account["username"] for account in accounts] == ["ada@mine.example"]

@@ -10,7 +10,7 @@ from tests.support.schema import bring_up
 from wattgate.app.demo import seed
 from wattgate.app.demo import tariffs as demo_tariffs
 from wattgate.app.demo.simulated_network import SimulatedNetwork
-from wattgate.app.demo.simulation import HALF_HOUR, LONDON, HalfHour, day_of, half_hour, power
+from wattgate.app.demo.simulation import HALF_HOUR, LONDON, Habits, HalfHour, day_of, half_hour, power
 from wattgate.app.server.factory import assemble
 from wattgate.app.settings import demo_settings
 from wattgate.app.workers.catch_ups import work_once
@@ -23,7 +23,7 @@ from wattgate.graphql.types import resources as types
 ALDER, HARBOUR, MILL = (home.habits for home in seed.HOMES)
 
 
-def month(habits: seed.Habits, number: int) -> list[list[HalfHour]]:
+def month(habits: Habits, number: int) -> list[list[HalfHour]]:
     first = date(2026, number, 1)
     return [list(day_of(habits, first + timedelta(days=n))) for n in range(28)]
 

@@ -178,8 +178,8 @@ def test_several_workers_without_redis_are_refused_in_a_sentence(tmp_path: Path)
 async def test_a_broker_meets_one_worker_only(home: Home, redis: RedisServer) -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(broker())
-        settings = {"MQTT_URL": server.url, "MQTT_APPLICATION_ID": home.tenant.application_id}
-        one = await stack.enter_async_context(workers(home, redis, **settings))
+        displays = workers(home, redis, MQTT_URL=server.url, MQTT_APPLICATION_ID=home.tenant.application_id)
+        one = await stack.enter_async_context(displays)
         await one.logs("messages of displays come from the MQTT broker")
         os.kill(one.workers[0], signal.SIGKILL)
         os.kill(one.workers[1], signal.SIGKILL)

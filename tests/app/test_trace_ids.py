@@ -65,7 +65,7 @@ async def test_a_socket_has_the_trace_id_of_its_handshake_and_says_so(
     served: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, "wattgate"):
-        async with socket(served.url, traceparent=TRACEPARENT) as opened:
+        async with socket(served.url, headers={"traceparent": TRACEPARENT}) as opened:
             assert opened.connection.response is not None
             assert opened.connection.response.headers["X-Trace-Id"] == TRACE
             await opened.init(**served.one.headers["account"])
@@ -78,7 +78,7 @@ async def test_a_socket_has_the_trace_id_of_its_handshake_and_says_so(
 async def test_every_operation_on_a_socket_has_a_trace_id_of_its_own_or_of_its_traceparent(served: House) -> None:
     theirs = TRACE.replace("4", "5")
     brought = {"traceparent": TRACEPARENT.replace(TRACE, theirs)}
-    async with socket(served.url, traceparent=TRACEPARENT) as opened:
+    async with socket(served.url, headers={"traceparent": TRACEPARENT}) as opened:
         await opened.init(**served.one.headers["account"])
         told = []
         for extensions in (None, {"traceparent": 7}, {"traceparent": "none"}, brought):

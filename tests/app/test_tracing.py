@@ -4,8 +4,8 @@ import asyncio
 import logging
 import signal
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from starlette.routing import Route
 from tests.app.test_serving import AT_ONCE, Home, home
 from tests.app.test_trace_ids import TRACE, TRACEPARENT
 from tests.support.house import PASSWORD
-from tests.support.processes import Process, gateway
+from tests.support.processes import Process, gateway, gateway_from_scratch
 from tests.support.servers import serving
 from tests.support.socket import socket
 from wattgate.app.observability.telemetry import Ids, Telemetry
@@ -105,10 +105,12 @@ async def traced(home: Home) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @asynccontextmanager
-async def process(home: Home, *, anew: bool = False) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
+async def process(
+    home: Home, started: Callable[..., AbstractAsyncContextManager[Process]] = gateway
+) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
     """The same, and the gateway, which is a process of its own."""
     async with (
-        gateway(folder=home.folder, anew=anew, **AT_ONCE) as one,
+        started(folder=home.folder, **AT_ONCE) as one,
         httpx.AsyncClient(base_url=one.url, headers=home.tenant.headers["account"]) as client,
     ):
         yield one, client
@@ -181,7 +183,10 @@ async def test_a_caller_that_does_not_sample_its_trace_is_left_alone(home: Home,
 async def test_a_socket_has_a_span_for_its_handshake_and_one_for_each_operation(
     home: Home, collector: Collector
 ) -> None:
-    async with traced(home) as client, socket(str(client.base_url).rstrip("/"), traceparent=TRACEPARENT) as opened:
+    async with (
+        traced(home) as client,
+        socket(str(client.base_url).rstrip("/"), headers={"traceparent": TRACEPARENT}) as opened,
+    ):
         await opened.init(**home.tenant.headers["account"])
         handshake = await collector.span("GET /graphql", TRACE)
         await opened.subscribe(LIVE, ids=[home.resource_id])
@@ -273,7 +278,7 @@ async def test_where_opentelemetry_is_not_installed_that_is_said_and_all_is_serv
     (tmp_path / "none" / "opentelemetry").mkdir(parents=True)
     (tmp_path / "none" / "opentelemetry" / "__init__.py").touch()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "none"))
-    async with process(home, anew=True) as (one, client):
+    async with process(home, gateway_from_scratch) as (one, client):
         assert (await client.get("/api/v0-1/account")).status_code == 200
         assert "no traces are sent, because what sends them is not installed: pip install wattgate[otel]" in one.log
     assert collector.spans == []

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from bench import bare_send, live
 from bench.live import (
     Contender,
     Load,
@@ -29,7 +32,7 @@ async def test_the_gateway_delivers_what_is_measured_and_so_does_plain_strawberr
             figures = await measured(little(contender), made.resource_ids, FEW)
             assert figures.rate > 0
         homes = await made.add_homes(made.resource_ids[1:])
-        assert await displays(little(gateway), made.resource_ids[1:], homes) >= 0
+        await displays(little(gateway), made.resource_ids[1:], homes)  # waits for a frame on each display
 
 
 async def test_the_servers_of_node_deliver_what_is_measured(node_scripts: Node) -> None:
@@ -40,4 +43,20 @@ async def test_the_servers_of_node_deliver_what_is_measured(node_scripts: Node) 
 
 
 async def test_bare_sends_arrive() -> None:
-    assert await bare_sends(FEW, events=2) >= 0
+    await bare_sends(FEW, events=2)  # waits for every byte of them
+
+
+@pytest.mark.parametrize(
+    ("length", "error"),
+    [
+        pytest.param(len(bare_send.MESSAGE) + 1, TimeoutError, id="bytes are missing"),
+        pytest.param(len(bare_send.MESSAGE) - 1, RuntimeError, id="too many bytes"),
+    ],
+)
+async def test_bare_sends_of_another_length_than_expected_fail(
+    monkeypatch: pytest.MonkeyPatch, length: int, error: type[Exception]
+) -> None:
+    monkeypatch.setattr(live, "SETTLED_WITHIN", bare_send.PAUSE + 1)
+    monkeypatch.setattr(bare_send, "MESSAGE", bytes(length))  # in this process, not in that of the server
+    with pytest.raises(error):
+        await bare_sends(FEW, events=2)

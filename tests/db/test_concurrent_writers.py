@@ -105,7 +105,7 @@ async def test_a_stream_and_single_calls_at_the_same_time(served: House, monkeyp
                 "SELECT r.at, r.value, r.revision FROM reading r JOIN resource o ON o.number = r.resource_number "
                 f"WHERE o.resource_id = '{resource_id}' ORDER BY r.at"
             )
-            stored = rows.all()
+            stored = [tuple(row) for row in rows]
             assert len(stored) == count
             assert [n for n, (_, _, revision) in enumerate(stored) if revision] == list(contested)
             assert {revision for _, _, revision in stored} == {0, 1}

@@ -1,7 +1,7 @@
 """Both databases: migrations, tenancy below the operations, what is told when the database is away."""
 
 import asyncio
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,13 +11,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, delete, select, text, update
-from sqlmodel import SQLModel
+from sqlmodel import SQLModel, col
 
 from tests.support.house import House, tenant_on
 from tests.support.tables import put
 from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings
-from wattgate.clock import utc_now
+from wattgate.clock import to_ms, utc_now
 from wattgate.db.engine import Database
 from wattgate.db.migrate import _config, is_current, upgrade
 from wattgate.db.models import AlertType, Resource, Tariff
@@ -47,7 +47,7 @@ async def test_migrations_lead_to_what_the_models_say_and_may_run_again(empty_ur
 async def test_a_statement_that_names_no_application_raises(served: House) -> None:
     statements = [
         select(Resource),
-        select(Resource.name),
+        select(col(Resource.name)),
         select(Resource.__table__),  # type: ignore[attr-defined]
         update(AlertType).values(name="x"),
         delete(AlertType),
@@ -110,10 +110,27 @@ async def test_an_application_has_a_culture_in_which_its_users_are_written_to(se
 
 
 async def test_writers_wait_for_each_other(database_url: str) -> None:
-    start = utc_now().replace(minute=0, second=0, microsecond=0)
+    start, half_hour, writers = utc_now().replace(minute=0, second=0, microsecond=0), timedelta(minutes=30), range(20)
     async with tenant_on(database_url) as tenant:
-        resource_id = tenant.ids["resource"]
-        await asyncio.gather(*(tenant.record(resource_id, (start, f"{n}")) for n in range(20)))
+        resource_id = await tenant.add_resource()
+        # Each writer records one instant that all of them record, and one of its own.
+        await asyncio.gather(
+            *(tenant.record(resource_id, (start, f"{n}"), (start - (n + 1) * half_hour, f"{n}")) for n in writers)
+        )
+        async with tenant.gateway.database.reading() as session:
+            found = await session.execute(
+                text(
+                    "SELECT at, value, revision FROM reading JOIN resource ON number = resource_number "
+                    "WHERE resource_id = :resource_id ORDER BY at DESC"
+                ),
+                {"resource_id": resource_id},
+            )
+            shared, *own = [tuple(row) for row in found]
+    assert own == [(to_ms(start - (n + 1) * half_hour), n * 1000, 0) for n in writers]
+    at, value, revision = shared
+    assert at == to_ms(start)
+    assert value in [n * 1000 for n in writers]
+    assert revision == len(writers) - 1  # no writer overwrote another one without seeing it
 
 
 @pytest.mark.parametrize("url", ["postgresql://nobody@127.0.0.1:1/nothing", "sqlite:////no/such/folder/db"])

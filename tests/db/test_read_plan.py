@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.chance import examples
 from wattgate.clock import to_ms
 from wattgate.db.readings.aggregates import Aggregates, Span, _put, cover
 from wattgate.db.readings.rollups import AMOUNTS, DAYS, HOURS, READINGS, Source
@@ -70,7 +71,7 @@ def pieces(found: dict[str, list[Span]], levels: Sequence[Source]) -> list[tuple
     ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(made=st.one_of(grids(), spans_of_any_time()), levels=st.sampled_from(LEVELS))
 def test_every_bucket_is_read_once_from_rows_that_lie_wholly_in_it(made: Grid, levels: tuple[Source, ...]) -> None:
     found = cover(made, levels).spans
@@ -93,7 +94,7 @@ def test_every_bucket_is_read_once_from_rows_that_lie_wholly_in_it(made: Grid, l
         assert reached == edges[position + 1]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(made=st.one_of(grids(), spans_of_any_time()), levels=st.sampled_from(LEVELS[:2]))
 def test_no_finer_rows_are_read_where_a_coarser_one_holds_them_all(made: Grid, levels: tuple[Source, ...]) -> None:
     for _, start, stop, source in pieces(cover(made, levels).spans, levels):
@@ -145,7 +146,7 @@ def amounts(readings: dict[int, Reading]) -> list[int]:
     return [found[name] for name in AMOUNTS]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(made=grids(), levels=st.sampled_from(LEVELS), random=st.randoms(use_true_random=False), data=st.data())
 def test_parts_in_any_order_and_of_any_source_make_up_what_a_bucket_amounts_to(
     made: Grid, levels: tuple[Source, ...], random: Random, data: st.DataObject

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from strawberry import ID
 
 from tests.support.calendar import label
+from tests.support.chance import examples
 from tests.support.house import House, operation
 from wattgate.clock import TimeRange
 from wattgate.db.readings.reading_series import ReadingSeries
@@ -57,8 +58,8 @@ class Model:
         if not values:
             return None
         return {
-            Function.SUM: sum(values),
-            Function.AVG: sum(values) / len(values),
+            Function.SUM: sum(values, Fraction()),
+            Function.AVG: sum(values, Fraction()) / len(values),
             Function.MIN: min(values),
             Function.MAX: max(values),
             Function.FIRST: values[0],
@@ -144,7 +145,7 @@ async def ask(house: House, resource_id: str, **arguments: Any) -> ReadingSeries
     return found
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(scenario=scenarios())
 async def test_a_series_is_what_the_wall_clock_and_a_notebook_say(served: House, scenario: dict[str, Any]) -> None:
     resource_id, model = await new_resource(served), Model()

@@ -1,4 +1,4 @@
-"""docs/extending.md, run as it stands: in a process of its own, because it adds a table to the models."""
+"""docs/how-to/extend-wattgate.md, run as it stands: in a process of its own, because it adds a table to the models."""
 
 import re
 import subprocess
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "how-to" / "extend-wattgate.md"
 HARNESS = """
 import asyncio, sys
 import httpx
@@ -64,7 +65,7 @@ asyncio.run(main())
 
 
 def test_the_worked_example_adds_a_kind_of_record_on_both_doors(tmp_path: Path) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "extending.md").read_text(), re.M | re.S)
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
     assert len(blocks) == 4
     script = tmp_path / "example.py"
     script.write_text("\n".join([*blocks, HARNESS]))

@@ -85,7 +85,7 @@ async def project_in(node: Node, name: str, **changed: str) -> AsyncIterator[Pro
     for path, text in (FILES | changed).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
-    shutil.copy(DOCS / "schema.graphql", folder)
+    shutil.copy(DOCS / "reference" / "schema.graphql", folder)
     yield Project(node, folder)
     shutil.rmtree(folder)
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.calendar import label
+from tests.support.chance import examples
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import Grid, at_most, grid, longest
 from wattgate.enums import Period, Weekday
@@ -22,7 +23,7 @@ def edges(start: datetime, stop: datetime, period: Period, zone: ZoneInfo) -> li
     return [from_ms(edge) for edge in grid(start, stop, period, zone).edges]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(
     first=MINUTES,
     length=st.integers(1, 4000),

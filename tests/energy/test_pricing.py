@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.chance import examples
 from tests.support.pricing import (
     EVERY_DAY,
     HALF_HOUR,
@@ -122,7 +123,7 @@ def some_case(draw: st.DrawFn) -> tuple[list[Sample], list[Tariff], Prices, int,
     return samples, tariffs, prices, start, to_ms(first + count * HALF_HOUR) + 1
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250))
 @given(case=some_case())
 def test_every_sample_costs_what_a_patient_clerk_would_say(
     case: tuple[list[Sample], list[Tariff], Prices, int, int],
@@ -146,7 +147,7 @@ def test_every_sample_costs_what_a_patient_clerk_would_say(
     assert found == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(case=some_case())
 def test_lines_and_vat_add_up_to_the_total_which_is_as_near_to_the_exact_one_as_its_roundings_allow(
     case: tuple[list[Sample], list[Tariff], Prices, int, int],
@@ -163,7 +164,7 @@ def test_lines_and_vat_add_up_to_the_total_which_is_as_near_to_the_exact_one_as_
     assert abs(made.total - made.exact) <= bound
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(case=some_case(), cut=st.integers(1, 400))
 def test_what_adjoining_ranges_cost_exactly_is_what_the_whole_costs(
     case: tuple[list[Sample], list[Tariff], Prices, int, int], cut: int
@@ -179,7 +180,7 @@ def _pairs(start: int, middle: int, stop: int) -> list[tuple[int, int]]:
     return [(start, stop), (start, middle), (middle, stop)]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(case=some_case(), step=st.integers(1, 96))
 def test_buckets_hold_the_exact_cost_of_the_energy_and_nothing_of_the_standing_charge(
     case: tuple[list[Sample], list[Tariff], Prices, int, int], step: int
@@ -221,8 +222,8 @@ def test_energy_with_a_negative_price_earns_and_halves_of_a_penny_earn_away_from
     start = datetime(2026, 1, 9, tzinfo=UTC)
     made = bill(half_hours(start, start + HALF_HOUR, "0.5"), tariff(rate=Decimal(-5), vat_rate=Decimal(20)))
     assert lines(made) == [("ENERGY", "0.5", "-3")]
-    assert (made.vat[0].on, made.vat[0].amount) == (-3, Decimal(-1))
-    assert (made.total, made.exact) == (-4, Decimal(-3))
+    assert (made.vat[0].on, made.vat[0].amount) == (Decimal(-3), Decimal(-1))
+    assert (made.total, made.exact) == (Decimal(-4), Decimal(-3))
 
 
 def test_a_sample_that_crosses_the_limit_of_a_block_is_split_there() -> None:
@@ -252,8 +253,8 @@ def test_a_dynamic_tariff_tells_the_mean_rate_and_what_it_has_no_price_for() -> 
     known = [Price(to_ms(start), 10_000_000), Price(to_ms(start + 2 * HALF_HOUR), -4_000_000)]
     made = bill(half_hours(start, start + 4 * HALF_HOUR), tariff(TariffKind.DYNAMIC), prices={"t": known})
     (line,) = made.lines
-    assert (line.quantity, line.rate, line.averaged, line.amount) == (1, 3, True, 3)
-    assert (made.energy, made.unpriced, made.total) == (2, 1, 3)
+    assert (line.quantity, line.rate, line.averaged, line.amount) == (Decimal(1), Decimal(3), True, Decimal(3))
+    assert (made.energy, made.unpriced, made.total) == (Decimal(2), Decimal(1), Decimal(3))
 
 
 def test_a_new_tariff_in_the_middle_of_a_day_prices_what_begins_from_then_on() -> None:
@@ -269,12 +270,12 @@ def test_a_new_tariff_in_the_middle_of_a_day_prices_what_begins_from_then_on() -
     )
     made = bill(half_hours(start, start + timedelta(days=2)), old, new)
     assert [(line.tariff_id, line.kind.value, line.quantity, line.amount) for line in made.lines] == [
-        ("old", "ENERGY", 12, 240),
-        ("new", "ENERGY", 36, 1440),
-        ("old", "STANDING_CHARGE", 1, 50),
-        ("new", "STANDING_CHARGE", 1, 60),
+        ("old", "ENERGY", Decimal(12), Decimal(240)),
+        ("new", "ENERGY", Decimal(36), Decimal(1440)),
+        ("old", "STANDING_CHARGE", Decimal(1), Decimal(50)),
+        ("new", "STANDING_CHARGE", Decimal(1), Decimal(60)),
     ]
-    assert [(tax.rate, tax.on, tax.amount) for tax in made.vat] == [(5, 1500, 75)]
+    assert [(tax.rate, tax.on, tax.amount) for tax in made.vat] == [(Decimal(5), Decimal(1500), Decimal(75))]
 
 
 @pytest.mark.parametrize(("day", "half_hours_of_night"), [("2026-03-29", 12), ("2026-10-25", 16), ("2026-06-01", 14)])

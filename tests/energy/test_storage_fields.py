@@ -1,6 +1,7 @@
 """What storage definitions say about values."""
 
 from decimal import Decimal
+from typing import TypedDict, Unpack
 
 import numpy as np
 import pytest
@@ -13,9 +14,18 @@ from wattgate.energy.storage_fields import MAX_SCALED, Field, Refused, fields_of
 from wattgate.energy.storage_limits import Limits
 
 
-def defined(datatype: str = "fixedpoint(3)", negative: bool = False, **changes: str) -> tuple[Field, ...]:
+class Changes(TypedDict, total=False):
+    """Members of a definition."""
+
+    type: str
+    sampling: str
+    start: str
+    interval: str
+
+
+def defined(datatype: str = "fixedpoint(3)", negative: bool = False, **changes: Unpack[Changes]) -> tuple[Field, ...]:
     field = StorageField(field_name="ENERGY", unit="kWh", datatype=datatype, negative=negative)
-    given = {"type": "timeseries", "sampling": "regular", "start": "2014-01-06T00:00:00+00:00", **changes}
+    given: Changes = {"type": "timeseries", "sampling": "regular", "start": "2014-01-06T00:00:00+00:00", **changes}
     return fields_of([StorageDefinition(fields=[field], **given)])
 
 
@@ -59,7 +69,7 @@ def test_regular_sampling_without_an_interval_is_half_hourly_and_irregular_has_n
         {"start": "soon"},
     ],
 )
-def test_a_definition_that_makes_no_sense_is_refused(changes: dict[str, str]) -> None:
+def test_a_definition_that_makes_no_sense_is_refused(changes: Changes) -> None:
     with pytest.raises(Refused):
         defined(**changes)
 

@@ -9,6 +9,7 @@ from strawberry import ID
 from tests.rest_compat.test_spec import assert_is
 from tests.support.house import House, Tenant, operation
 from tests.support.watching import since
+from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers import webhooks
 from wattgate.graphql.types import alerts as types
 from wattgate.realtime import topics
@@ -204,7 +205,9 @@ async def test_an_alert_is_published_as_it_was_sent_and_so_is_how_many_are_not_r
     sent, read = topics.alerts(user_id), topics.alerts_read(user_id)
     opened = await bus.open([sent, read])
     send_alert, mark_read = (operation(name) for name in ("send_alert", "mark_alerts_read"))
-    given = types.NewAlert(user_id=ID(user_id), alert_type_id="CM01", channels=[types.Channel.PUSH], data={"a": 1})
+    given = types.NewAlert(
+        user_id=ID(user_id), alert_type_id="CM01", channels=[types.Channel.PUSH], data=Json({"a": 1})
+    )
     run, system = served.gateway.runner.run, served.one.system
     made = [await run(send_alert, system, {"input": given}) for _ in "ab"]
     for _ in "ab":

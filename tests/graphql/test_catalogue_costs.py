@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,9 +32,10 @@ from wattgate.graphql.core.cost_weights import (
     STATEMENTS,
     UNIT,
     VALUES,
+    Amount,
     Size,
 )
-from wattgate.graphql.core.fields import sizes_of
+from wattgate.graphql.core.fields import edge_of, sizes_of
 from wattgate.graphql.core.operation import Kind
 from wattgate.graphql.cost.estimate import MAX_COST, Cost, estimate
 from wattgate.graphql.execution.schema import build
@@ -69,17 +71,20 @@ ALERTS = "{ alertConnection(first: 100) { edges { node { alertId data notificati
 BACK_TEST = '{ alertRule(ruleId: "a") { backTest(days: 366) { count firings { at value } } } }'
 
 FIGURES: dict[str, tuple[str, dict[str, Any]]] = {
-    "the homes of a user with the power and the rates of each resource": (own()["README.md 1"], {}),
+    "the homes of a user with the power and the rates of each resource": (
+        own()["first-query-and-subscription.md 1"],
+        {},
+    ),
     "a home of 58 fields": (HOME, {"id": "a"}),
     "20 homes, their resources, the tariffs of each": (TREE, {}),
     "a month of half hours, as columns": (MONTH % "columns", {"id": "a", "range": OCTOBER}),
     "a month of half hours, as objects": (MONTH % "buckets", {"id": "a", "range": OCTOBER}),
     "a day of live power by the half hour, as columns": (POWER, {}),
     "a week by the day, beside the week before": (
-        own()["README.md Week"],
+        own()["first-query-and-subscription.md Week"],
         {"resourceId": "a", "start": "2026-11-02T00:00:00Z", "end": "2026-11-09T00:00:00Z"},
     ),
-    "the bill of a month": (own()["README.md Bill"], {"resourceId": "a", **OCTOBER}),
+    "the bill of a month": (own()["first-query-and-subscription.md Bill"], {"resourceId": "a", **OCTOBER}),
     "a display that subscribes to its home": (own()["subscription.js Display"], {"veId": "a"}),
     "the history of a display: a day by the hour, of three resources": (
         HISTORY,
@@ -192,7 +197,7 @@ def test_open_ranges_cost_more_as_time_goes_on() -> None:
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
     none = VariableValues({}, {})
-    told = [estimate(SCHEMA, document, operation, lambda at=at: at)(none) for at in (NOW, NOW.replace(year=2027))]
+    told = [estimate(SCHEMA, document, operation, now)(none) for now in (NOW.replace, partial(NOW.replace, year=2027))]
     assert told[1] > told[0]
     closed = text.replace('0Z"}', '0Z", end: "2026-11-21T00:00:00Z"}')
     assert costs(closed, {})[0].fixed is not None
@@ -223,10 +228,20 @@ def test_a_page_costs_as_many_items_as_it_is_asked(first: dict[str, int], items:
     assert costs(text, first)[1] == STATEMENTS + 1 + 2 * items
 
 
+def least(amount: Amount) -> int:
+    """Return what an amount is at least: what a measure says of arguments that are not given."""
+    return amount if isinstance(amount, int) else amount.of(NOW, *(None for _ in amount.slicing_arguments))
+
+
 def test_mutations_cost_more_than_queries_and_all_weights_are_positive() -> None:
     for one in OPERATIONS:
-        if isinstance(one.costs, int):
-            assert one.costs >= (MUTATION if one.kind is Kind.MUTATION else STATEMENTS), one.name
+        assert least(one.costs) >= (MUTATION if one.kind is Kind.MUTATION else STATEMENTS), one.name
+    for place, field, sizes in fields():
+        edge = edge_of(field.extensions["strawberry-definition"])
+        assert edge is None or least(edge.weight) > 0, place
+        for size in sizes:
+            assert least(size.assumed) >= 0, place
+            assert size.per_unit > 0, place
 
 
 def test_the_assumed_size_of_a_list_is_told_on_the_page() -> None:

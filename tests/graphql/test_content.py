@@ -41,7 +41,13 @@ async def test_an_app_is_given_what_holds_for_its_version(served: House, version
 async def test_the_newest_version_comes_first_by_number_and_not_by_text(served: House) -> None:
     headers = served.one.headers["application"]
     for version in ("1.9", "1.10", "1.2.1"):
-        body = {"reference": "order", "version": version, "minimumVersion": "1", "country": "GB", "data": []}
+        body: dict[str, Any] = {
+            "reference": "order",
+            "version": version,
+            "minimumVersion": "1",
+            "country": "GB",
+            "data": [],
+        }
         assert (await served.call("POST", "/faq", headers, json=body)).status_code == 200
     told = (await served.call("GET", "/faq", headers, params={"reference": "order"})).json()
     assert [one["version"] for one in told] == ["1.10", "1.9", "1.2.1"]

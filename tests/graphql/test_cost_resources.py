@@ -30,7 +30,7 @@ async def priced_pair(tenant: Tenant) -> tuple[str, str]:
 
 async def test_a_resource_that_tells_a_cost_finds_its_consumption_at_the_same_meter_point(served: House) -> None:
     number = str(uuid4().int)[:13]
-    made = [(await cost_resource(served.one, mpxn=number), None)]
+    made: list[tuple[str, str | None]] = [(await cost_resource(served.one, mpxn=number), None)]
     energy = await served.one.add_resource(mpxn=number)
     made.append((await cost_resource(served.one, mpxn=number), energy))
     made.append((await cost_resource(served.one, mpxn=number, cost_of=None), None))

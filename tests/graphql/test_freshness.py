@@ -13,9 +13,8 @@ from tests.support.metering import add_device
 from tests.support.timed import Timed
 from wattgate.clock import from_ms, iso
 from wattgate.db.models import NetworkState
-from wattgate.db.readings.series import Receipt
 from wattgate.energy.buckets import DAY, HALF_HOUR, HOUR, MINUTE
-from wattgate.energy.freshness import GIVEN_UP, SECOND, Pulse, cadence, freshest, telling, told
+from wattgate.energy.freshness import GIVEN_UP, SECOND, Pulse, Receipt, cadence, freshest, telling, told
 from wattgate.energy.meter_messages import Measured, MeterMessage
 from wattgate.enums import FreshnessCause, FreshnessState
 from wattgate.graphql.resolvers.meter_messages import record_meter_messages

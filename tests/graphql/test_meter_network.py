@@ -209,10 +209,7 @@ class FarNetwork:
 async def test_another_network_is_one_class_away(served: House) -> None:
     far = FarNetwork()
 
-    def network(session: AsyncSession) -> FarNetwork:
-        return far
-
-    runner = Runner(served.gateway.database, MemoryBus(), network=network)
+    runner = Runner(served.gateway.database, MemoryBus(), network=lambda session: far)
     for mpxn, expected in (("17", True), ("18", False)):
         answer = await runner.run(eligibility.meter_point_eligible, served.one.system, {"mpxn": mpxn})
         assert answer.valid is expected

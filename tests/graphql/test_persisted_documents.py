@@ -48,7 +48,7 @@ async def ask(home: House, door: str, asked: Asked, headers: dict[str, str]) -> 
 
 
 async def _ask_socket(home: House, asked: Asked, headers: dict[str, str]) -> Any:
-    async with socket(home.url, **headers) as one:
+    async with socket(home.url, headers=headers) as one:
         await one.init()
         await one.say(type="subscribe", id="1", payload=asked)
         message = await one.hear()

@@ -77,7 +77,9 @@ async def test_an_alert_to_a_user_without_tokens_is_told_as_the_specification_sh
     }
     assert (sent.state, sent.status) == (NotificationState.FAILED, "ERROR")
     assert (await post.log(alert_id))[1:] == [(2, "User Has No Push Tokens", "ERROR", None)]
-    (delivery,) = await post.rows(Delivery, col(Delivery.kind) == DeliveryKind.WEBHOOK)
+    (webhook,) = await post.webhooks(alert_id)
+    (delivery,) = await post.rows(Delivery, col(Delivery.target_id) == webhook.webhook_id)
+    assert delivery.kind is DeliveryKind.WEBHOOK
     assert delivery.user_id == post.tenant.user_id
 
 

@@ -73,7 +73,7 @@ async def test_whoever_has_spent_its_budget_is_told_when_to_come_again_by_every_
         assert "data" not in last.json()
         streamed = await http.post("/graphql", json=HOMES, headers={**headers, "accept": "text/event-stream"})
         assert "RATE_LIMITED" in streamed.text
-        async with socket(url, **headers) as one:
+        async with socket(url, headers=headers) as one:
             await one.init()
             await one.say(type="subscribe", id="1", payload=HOMES)
             message = await one.hear()

@@ -13,12 +13,12 @@ from wattgate.rest_compat.examples import EXAMPLES
 from wattgate.rest_compat.formats import SHAPES
 from wattgate.rest_compat.openapi import document
 
-SDL = Path(__file__).parents[2] / "docs" / "schema.graphql"
+SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
 DOCUMENT = document(OPERATIONS, build(OPERATIONS), "/api/v0-1")
 
 
 def test_the_committed_schema_is_the_one_that_is_served() -> None:
-    """After a change: `python -m wattgate schema > docs/schema.graphql`."""
+    """After a change: `python -m wattgate schema > docs/reference/schema.graphql`."""
     assert SDL.read_text() == build(OPERATIONS).as_str() + "\n"
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.chance import examples
 from tests.support.costs import told
 from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
@@ -194,7 +195,7 @@ EDGES = st.integers(0, 47).map(lambda slot: f"{slot // 2:02d}:{slot % 2 * 30:02d
 DAYS = st.lists(st.sampled_from(EVERY_DAY), min_size=1, unique=True)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(some=st.lists(st.tuples(DAYS, EDGES, EDGES), min_size=1, max_size=4))
 def test_bands_overlap_where_two_hold_at_the_same_time_and_leave_gaps_where_none_does(
     some: list[tuple[list[Weekday], str, str]],

@@ -6,6 +6,7 @@ import pytest
 from argon2 import PasswordHasher, extract_parameters
 from argon2.exceptions import VerifyMismatchError
 from sqlalchemy import select
+from sqlmodel import col
 
 from tests.support.house import PASSWORD, House, basic
 from wattgate.db.identity.credentials import digest
@@ -121,7 +122,7 @@ async def test_an_expired_token_is_refused(served: House) -> None:
     token = await served.one.add_token()
     async with served.gateway.database.session() as session:
         record = (
-            await session.execute(select(Token).where(Token.digest == digest(token)), execution_options=SCOPED)
+            await session.execute(select(Token).where(col(Token.digest) == digest(token)), execution_options=SCOPED)
         ).scalar_one()
         record.expires_at = datetime.now(UTC) - timedelta(seconds=1)
         await session.commit()
@@ -177,9 +178,9 @@ async def test_the_scheme_that_the_specification_names_is_the_only_one_taken(ser
 async def test_neither_passwords_nor_tokens_nor_secrets_are_stored(served: House) -> None:
     token = await served.one.add_token()
     async with served.gateway.database.reading() as session:
-        tokens = (await session.execute(select(Token.digest), execution_options=SCOPED)).scalars().all()
-        hashes = (await session.execute(select(Account.password_hash), execution_options=SCOPED)).scalars().all()
-        secrets = (await session.execute(select(ApplicationCredential.secret_digest))).scalars().all()
+        tokens = (await session.execute(select(col(Token.digest)), execution_options=SCOPED)).scalars().all()
+        hashes = (await session.execute(select(col(Account.password_hash)), execution_options=SCOPED)).scalars().all()
+        secrets = (await session.execute(select(col(ApplicationCredential.secret_digest)))).scalars().all()
     assert token.encode() not in tokens
     assert digest(token) in tokens
     assert all(stored.startswith("$argon2id$v=19$m=19456,t=2,p=1$") for stored in hashes if stored)

@@ -326,8 +326,9 @@ def test_where_no_limit_is_set_nobody_pays() -> None:
 
 
 async def test_the_settings_say_what_may_be_spent(tmp_path: Path) -> None:
-    given = {"caller_budget": 600, "application_budget": 0, "budget_seconds": 30}
-    gateway = assemble(Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'one.sqlite3'}", **given))
+    url = f"sqlite:///{tmp_path / 'one.sqlite3'}"
+    settings = Settings(_env_file=None, database_url=url, caller_budget=600, application_budget=0, budget_seconds=30)
+    gateway = assemble(settings)
     assert gateway.budgets.terms == Terms(Allowance(600, 20.0), None)
     await gateway.database.close()
 

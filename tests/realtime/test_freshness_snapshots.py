@@ -240,8 +240,9 @@ async def test_a_consent_that_is_withdrawn_ends_what_is_followed_when_it_is_load
 
     async def withdraw(rows: Rows) -> None:
         until = rows.now + timedelta(days=1)
-        given = {"user_id": tenant.user_id, "mpxn": mpxn, "verified": True, "valid_until": until}
-        await rows.add(MeterPointConsent(**given, revoked_at=rows.now))
+        await rows.add(
+            MeterPointConsent(user_id=tenant.user_id, mpxn=mpxn, verified=True, valid_until=until, revoked_at=rows.now)
+        )
 
     await with_rows(tenant, withdraw, write=True)
     with pytest.raises(ConsentRevoked):

@@ -13,6 +13,7 @@ from gql import Client, gql
 from gql.transport.httpx import HTTPXAsyncTransport
 from gql.transport.websockets import WebsocketsTransport
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 from tests.support.house import House
 from wattgate.errors import Unavailable
@@ -21,7 +22,7 @@ from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.event_queue import Feed
 
-SDL = Path(__file__).parents[2] / "docs" / "schema.graphql"
+SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"
 
 
@@ -32,7 +33,7 @@ def socket_url(house: House) -> str:
 @asynccontextmanager
 async def socket(house: House, **headers: str) -> AsyncIterator[ClientConnection]:
     async with connect(
-        socket_url(house), subprotocols=["graphql-transport-ws"], additional_headers=headers
+        socket_url(house), subprotocols=[Subprotocol("graphql-transport-ws")], additional_headers=headers
     ) as connection:
         yield connection
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.chance import examples
 from tests.support.house import House
 from wattgate.graphql.resolvers.raw_readings import ARROW
 from wattgate.graphql.transport.bulk import Unreadable
@@ -227,7 +228,7 @@ async def test_a_name_that_is_no_text_is_told(served: House, name: bytes) -> Non
     assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), suppress_health_check=list(HealthCheck))
 @given(cut=st.integers(0, 2000), noise=st.binary(min_size=1, max_size=8))
 async def test_a_damaged_stream_is_unreadable_or_read_and_nothing_else(cut: int, noise: bytes) -> None:
     whole = written(table("a resource", 20))

@@ -16,7 +16,7 @@ DAYS = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
 DAY = NewTariffBand(name="day", rate=Decimal(30), weekdays=list(Weekday), start="05:30", end="20:30")
 NIGHT = NewTariffBand(name="night", rate=Decimal(30), weekdays=list(Weekday), start="20:30", end="05:30")
 BLOCKS = [NewTariffBlock(rate=Decimal(10), up_to=Decimal("2.5")), NewTariffBlock(rate=Decimal(20))]
-TERMS = {"standing_charge": Decimal(50), "vat_rate": Decimal(5), "source": "supplier"}
+TERMS: dict[str, Any] = {"standing_charge": Decimal(50), "vat_rate": Decimal(5), "source": "supplier"}
 
 
 async def data(house: House, resource_id: str, what: str = "tariff") -> Any:

@@ -10,7 +10,7 @@ from glowmarkt import KWH, PT30M, BrightClient
 from tests.support.house import PASSWORD, House
 
 
-class Client(BrightClient):
+class Client(BrightClient):  # type: ignore[misc] # it has no types
     """The client's constructor writes its URL and logs in at once; the URL is ours whatever it writes."""
 
     def __init__(self, house: House) -> None:

@@ -2,29 +2,40 @@
 
 import re
 from collections import defaultdict
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from starlette.applications import Starlette
+from strawberry.types import get_object_definition
 
 from tests.support import spec
 from tests.support.house import House
+from tests.support.servers import serving
+from wattgate.app.server.factory import tell_unexpected
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.operation import Call
 from wattgate.graphql.execution.schema import build
+from wattgate.graphql.resolvers import live_readings as live
 from wattgate.graphql.resolvers.webhooks import record_webhook
 from wattgate.graphql.types import accounts, alerts, content, resources, webhooks
+from wattgate.principal import Scheme
 from wattgate.rest_compat.openapi import document
+from wattgate.rest_compat.routes import routes
 from wattgate.rest_compat.row_renderer import name_of
 
 TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 JSON_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int}
-DECISIONS = (Path(__file__).parents[2] / "docs" / "decisions.md").read_text()
-DECISIONS = (Path(__file__).parents[2] / "docs" / "decisions.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+DECISIONS = (DOCS / "explanation" / "decisions" / "small-decisions.md").read_text()
 DECIDED = {
     place
     for row in DECISIONS.splitlines()
-    if "more than the specification's" in row
+    if "addition to the specification" in row
     for place in re.findall(r"`([A-Z]+ /[^`]+)`", row.split("|")[1])
 }
 """Places that SPEC.md does not have, each with a row that says so."""
@@ -152,25 +163,74 @@ def test_every_purpose_of_the_index_is_served_and_nothing_else_without_a_decisio
     assert (len(spec.index()), len({plain(row.path) for row in spec.index()})) == (116, 110)
 
 
+def test_the_page_of_rest_differences_lists_exactly_the_added_places() -> None:
+    page = (DOCS / "reference" / "rest-differences.md").read_text()
+    listed = re.search(r"^## Added paths\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)
+    assert listed is not None
+    assert set(re.findall(r"`([A-Z]+ /[^`]+)`", listed[1])) == DECIDED
+
+
 @pytest.mark.parametrize(("heading", "shape"), SHAPES.items())
 def test_a_record_has_the_fields_of_its_table_and_no_more_without_a_decision(heading: str, shape: type) -> None:
-    ours = {
-        name_of(field)
-        for field in shape.__strawberry_definition__.fields
-        if edge_of(field) is None  # type: ignore[attr-defined]
-    }
+    ours = {name_of(field) for field in get_object_definition(shape, strict=True).fields if edge_of(field) is None}
     written = set(spec.fields(heading))
     assert written <= ours
     for extra in ours - written:
         assert f"`{extra}`" in DECISIONS, f"{heading}: {extra}"
 
 
+async def defect(call: Call, **arguments: Any) -> Any:
+    """Fail as a resolver with a defect does."""
+    raise RuntimeError("a defect")
+
+
+@pytest.fixture
+async def defective(served: House) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a gateway on which each operation of the table of errors has a defect."""
+    places = spec.error_statuses()
+    listed = [one for one in OPERATIONS if any(f"{rest.method} {rest.path}" in places for rest in one.rest)]
+    operations = (*(replace(one, resolver=defect) for one in listed), live.readings)
+    schema, authenticate = build(operations), served.gateway.authenticator.principal
+    app = Starlette(
+        routes=routes(operations, runner=served.gateway.runner, schema=schema, authenticate=authenticate),
+        exception_handlers={Exception: tell_unexpected},
+    )
+    async with serving(app) as url, httpx.AsyncClient(base_url=url) as client:
+        yield client
+
+
 @pytest.mark.parametrize(("place", "statuses"), spec.error_statuses().items())
-def test_the_statuses_that_are_listed_are_documented(place: str, statuses: dict[str, bool]) -> None:
+async def test_the_statuses_that_are_listed_are_documented_and_answered(
+    served: House, defective: httpx.AsyncClient, place: str, statuses: dict[str, bool]
+) -> None:
     method, path = place.split(" ")
     documented = document(OPERATIONS, build(OPERATIONS), "")["paths"][path][method.lower()]["responses"]
-    for status, listed in statuses.items():
-        assert status in documented or not listed
+    template = {
+        "alertTypeId": served.one.ids["alert_type"],
+        "cultureCode": "en-GB",
+        "applicationId": served.one.application_id,
+        "name": "By push",
+        "systemAlertTypeId": "CM01",
+        "description": "What is pushed",
+        "channelType": "push",
+        "active": False,
+        "htmlTemplate": "Dear {{name}}",
+    }
+    good: dict[str, Any] = {"json": template} if place == "POST /template" else {}
+    headers = served.one.headers["application" if SERVED[plain(place)].scheme is Scheme.BASIC else "account"]
+    path = path.format(webhookId=served.one.ids.get("webhook"))
+    answers = {
+        "200": await served.call(method, path, headers, **good),
+        "400": await served.call(method, path, headers, content=b"{"),
+        "401": await served.call(method, path, {}, **good),
+        "500": await defective.request(method, path, headers=headers, **good),
+    }
+    assert set(statuses) == set(answers)
+    for status, answer in answers.items():
+        if statuses[status]:
+            assert (status, answer.status_code) == (status, int(status)), answer.text
+            assert status in documented
+            assert answer.headers["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize(("scheme", "places"), spec.schemes().items())

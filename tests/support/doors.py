@@ -41,7 +41,8 @@ def field_of(operation: Operation) -> GraphQLField:
     """The root field of an operation in the built schema."""
     root = SCHEMA.get_type(operation.kind.value)
     assert isinstance(root, GraphQLObjectType)
-    return root.fields[camel(operation.name)]
+    field: GraphQLField = root.fields[camel(operation.name)]
+    return field
 
 
 def document(operation: Operation, given: Iterable[str], edges: tuple[str, ...] = ()) -> str:

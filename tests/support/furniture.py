@@ -7,6 +7,7 @@ from typing import Any
 from strawberry import ID
 
 from wattgate.enums import RuleKind
+from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers import webhooks
 from wattgate.graphql.types import alert_rules, alerts, content, flexibility, prompts, webhook_endpoints
 from wattgate.graphql.types.alerts import Channel
@@ -14,10 +15,14 @@ from wattgate.graphql.types.alerts import Channel
 
 async def furnish(tenant: Any) -> None:
     ids, run = tenant.ids, tenant.run
-    made = await run("add_content", input=content.NewContent(reference="tips", name="Tips", data={"title": "Tips"}))
+    made = await run(
+        "add_content", input=content.NewContent(reference="tips", name="Tips", data=Json({"title": "Tips"}))
+    )
     ids["content"] = made.content_id
     for culture in ("default", "fr"):
-        given = content.NewLanguageContent(content_id=ID(made.content_id), culture_code=culture, data={"in": culture})
+        given = content.NewLanguageContent(
+            content_id=ID(made.content_id), culture_code=culture, data=Json({"in": culture})
+        )
         ids["language_content"] = (await run("add_language_content", input=given)).language_content_id
     for reference in ("app", "dfs"):
         terms = content.NewTermsConditions(

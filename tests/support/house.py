@@ -244,7 +244,7 @@ async def house(
 
     `more` are further settings.
     """
-    usual = {
+    usual: dict[str, Any] = {
         "database_url": database_url,
         "allowed_origins": ["*"],
         "test_addresses": ["@testers.example"],

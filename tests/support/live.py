@@ -180,7 +180,7 @@ class LiveHouse(House):
         """Wait until no more than so many connections are left, and what their end has begun is done."""
         sockets = self.gateway.sockets
         await self.until(lambda: sockets.count == but and len(sockets._work) <= STANDING)
-        await self.until(lambda: but or not (self.gateway.live.groups.count or self.gateway.live.wheel.placed))
+        await self.until(lambda: bool(but) or not (self.gateway.live.groups.count or self.gateway.live.wheel.placed))
 
 
 @asynccontextmanager

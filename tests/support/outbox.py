@@ -120,15 +120,19 @@ class Post:
         targets = [one.notification_id for one in sent]
         return await self.rows(Delivery, col(Delivery.target_id).in_(targets), order_by=[Delivery.number])
 
+    async def webhooks(self, alert_id: str) -> list[Webhook]:
+        """Return the webhooks about an alert, oldest first."""
+        found = await self.rows(Webhook, order_by=[Webhook.created_at])
+        return [one for one in found if one.payload.get("ns_alert_id") == alert_id]
+
     async def log(self, alert_id: str) -> list[tuple[int, str, str, str | None]]:
         """The steps of the only notification of an alert."""
         (logs,) = await self.tenant.edge(types.Notification, "log", [await self.notification(alert_id)])
         return [(one.step, one.stage, one.status, one.detail) for one in logs]
 
     async def events(self, alert_id: str) -> list[dict[str, Any]]:
-        """What webhooks are told of an alert, oldest first."""
-        told = [one.payload for one in await self.rows(Webhook, order_by=[Webhook.created_at])]
-        return [one for one in told if one.get("ns_alert_id") == alert_id]
+        """Return the payloads of the webhooks about an alert, oldest first."""
+        return [one.payload for one in await self.webhooks(alert_id)]
 
     async def run(self, what: Operation, **arguments: Any) -> Any:
         return await self.runner.run(what, self.tenant.system, arguments)

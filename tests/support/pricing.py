@@ -32,7 +32,7 @@ def band(name: str, rate: str, start: str, end: str, weekdays: Sequence[Weekday]
 
 
 def blocks(*limits_and_rates: tuple[str | None, str]) -> list[TariffBlock]:
-    return [TariffBlock(Decimal(rate), limit and Decimal(limit)) for limit, rate in limits_and_rates]
+    return [TariffBlock(Decimal(rate), None if limit is None else Decimal(limit)) for limit, rate in limits_and_rates]
 
 
 def energy(kwh: str) -> int:

@@ -1,12 +1,12 @@
 """One REST request and what is to be answered, as plain values."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from wattgate.errors import BadInput, Problem
+from wattgate.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,6 @@ class Exchange:
         if not isinstance(self.body, dict):
             raise BadInput("the body is not a JSON object")
         return self.body
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """Arguments as a client gave them, by GraphQL name and not yet validated, and what is wrong already."""
-
-    values: Mapping[str, Any]
-    problems: list[Problem] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

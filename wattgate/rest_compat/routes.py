@@ -18,11 +18,12 @@ from wattgate.graphql.core.fields import edge_of
 from wattgate.graphql.core.operation import JSON, Operation, Rest
 from wattgate.graphql.core.runner import Runner, permit
 from wattgate.graphql.cost.estimate import cost_of_call
+from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.schema import Schema
 from wattgate.graphql.transport.bulk import Run
 from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.rate_limit.budgets import UNLIMITED, Balance, Budgets, rate_limit_headers, spent
-from wattgate.rest_compat.arguments import Binder, body_of, form_of
+from wattgate.rest_compat.arguments import arguments_of, body_of, form_of
 from wattgate.rest_compat.bulk_intake import record_stream
 from wattgate.rest_compat.error_responses import json_response, refusal
 from wattgate.rest_compat.formats import BODY, SHAPES, UNIFORM
@@ -60,7 +61,7 @@ class Place:
     operation: Operation
     rest: Rest
     shape: Shape
-    binder: Binder
+    binder: ArgumentBinder
     render: Callable[[Any], Any]
     edges: tuple[tuple[Any, Edge], ...]
 
@@ -72,7 +73,7 @@ class Place:
             operation=operation,
             rest=rest,
             shape=SHAPES.get(rest.place, UNIFORM),
-            binder=Binder(schema, operation),
+            binder=ArgumentBinder(schema, operation),
             render=renderer(operation),
             edges=tuple((field, edge) for field, edge in edges if edge is not None),
         )
@@ -129,8 +130,9 @@ class Door:
             body=await _body(place, request),
             now=self._clock(),
         )
-        given = (place.shape.given or place.binder.given)(exchange)
-        return Asked(place.binder.bind(given), exchange)
+        convert = place.shape.given
+        raw = arguments_of(exchange, place.binder.arguments) if convert is None else convert(exchange)
+        return Asked(place.binder.bind(raw), exchange)
 
     async def _answer(self, place: Place, principal: Principal, asked: Asked) -> Response:
         headers = {OPERATION_HEADER: place.operation.name}

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import httpx
 import pytest
@@ -214,7 +214,7 @@ def test_other_parsers_agree_on_where_an_address_leads_that_is_taken(url: str) -
         assert url.isprintable()
         for known in (urlsplit(url), httpx.URL(url)):
             assert (known.scheme, known.port or 443) == ("https", found.port)
-            host = known.hostname if isinstance(known, type(urlsplit(""))) else known.host
+            host = known.hostname if isinstance(known, SplitResult) else known.host
             assert host is not None
             assert host.lower() == found.host or ip_address(host) == ip_address(found.host)
         assert found.literal is None or is_public(found.literal)

@@ -66,7 +66,7 @@ async def _by_graphql_core(schema: Any, document: DocumentNode, request: Request
         variable_values=deepcopy(request.variables),
         operation_name=request.operation,
         executor_class=Executor,
-        is_awaitable=optimized_is_awaitable,
+        is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type] # graphql-core's own does not say what it finds
     )
     return cast(ExecutionResult, await result if inspect.isawaitable(result) else result)
 

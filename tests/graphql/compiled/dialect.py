@@ -49,7 +49,7 @@ def reach_of(kind: GraphQLObjectType, one: GraphQLField) -> Edge:
     """Any field is an edge."""
 
     async def told(call: "Call", source: Any, arguments: Mapping[str, Any]) -> Any:
-        info = SimpleNamespace(
+        info: Any = SimpleNamespace(
             field_name=next(name for name, known in kind.fields.items() if known is one),
             parent_type=kind,
             return_type=one.type,
@@ -251,4 +251,4 @@ def install() -> None:
     """Put plans in the place of graphql-core's execution, before its tests import it."""
     for module, name, value in PATCHES:
         setattr(module, name, value)
-    execution.execute, execution.execute_sync = execute, execute_sync  # type: ignore[assignment]
+    execution.execute, execution.execute_sync = execute, execute_sync

@@ -60,7 +60,7 @@ class Inputs:
         if isinstance(type_, GraphQLInputObjectType):
             return self._object(type_, variable, depth)
         if isinstance(type_, GraphQLEnumType) and not self._pool(type_.name, name):
-            return self._rng.choice(list(type_.values))
+            return str(self._rng.choice(list(type_.values)))
         if type_.name == "JSON" and self._rng.random() < 0.4:
             inner = variable(type_, False) or "7"
             return self._rng.choice((f"{{a: {inner}, b: [{inner}, 1]}}", f"[{inner}]", f"[[{inner}, {{c: {inner}}}]]"))

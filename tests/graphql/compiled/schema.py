@@ -1,5 +1,6 @@
 """The operations of the schema that has everything, and the schema."""
 
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
@@ -75,11 +76,14 @@ class Pick:
     nth: int | None = strawberry.UNSET
 
 
-def _query(returns: Any) -> Any:
+Declare = Callable[[Callable[..., Any]], Operation]
+
+
+def _query(returns: Any) -> Declare:
     return lambda resolver: operation(Kind.QUERY, returns=returns, needs=Permission.ANYONE)(answers(resolver))
 
 
-def _mutation(returns: Any) -> Any:
+def _mutation(returns: Any) -> Declare:
     return lambda resolver: operation(Kind.MUTATION, returns=returns, needs=Permission.ANYONE)(changes(resolver))
 
 
@@ -92,7 +96,11 @@ async def named_one(world: Any, *, key: strawberry.ID) -> Any: ...
 
 
 @_query(list[Metered] | None)
-async def metered(world: Any, *, colours: list[Colour] = (Colour.BLUE, Colour.RED)) -> Any: ...
+async def metered(
+    world: Any,
+    *,
+    colours: list[Colour] = (Colour.BLUE, Colour.RED),  # type: ignore[assignment] # Strawberry hashes it
+) -> Any: ...
 
 
 @_query(Thing | None)
@@ -112,7 +120,11 @@ async def room(world: Any, *, at: datetime | None = strawberry.UNSET, day: date 
 
 
 @_query(list[list[Tile]])
-async def tiles(world: Any, *, matrix: list[list[int]] | None = ((1, 2), ())) -> Any: ...
+async def tiles(
+    world: Any,
+    *,
+    matrix: list[list[int]] | None = ((1, 2), ()),  # type: ignore[assignment] # Strawberry hashes it
+) -> Any: ...
 
 
 @_query(list[Part | None] | None)
@@ -169,7 +181,7 @@ async def clear(world: Any) -> Any: ...
 async def limit(world: Any, *, where: Filter | None = strawberry.UNSET) -> Any: ...
 
 
-def _subscription(returns: Any) -> Any:
+def _subscription(returns: Any) -> Declare:
     return operation(Kind.SUBSCRIPTION, returns=returns, needs=Permission.ANYONE)
 
 

@@ -2,7 +2,8 @@
 
     python -m tests.graphql.compiled.switched_off [name ...]
 
-runs tests/graphql/compiled once for each check, in a process of its own. docs/executor.md has its table.
+runs tests/graphql/compiled once for each check, in a process of its own.
+docs/explanation/executor.md has the table that came of it.
 """
 
 import builtins
@@ -86,7 +87,8 @@ async def _from_the_start(self: Any, plan: Any, call: Any, document: Any, given:
 
 
 async def _at_once(self: Any, plan: Any, call: Any, _document: Any, variables: Any, done: Any) -> Any:
-    return await _RUN(self, plan, call, SimpleNamespace(kind=OperationType.QUERY), variables, done)
+    query: Any = SimpleNamespace(kind=OperationType.QUERY)
+    return await _RUN(self, plan, call, query, variables, done)
 
 
 async def _cancelled(self: Any, plan: Any, call: Any, document: Any, variables: Any, done: Any) -> Any:
@@ -106,6 +108,7 @@ def _null_at_its_place(plan: Any, call: Any, error: Any) -> Any:
 
 _CLASSES, _COMPILED, _GO_ON = values.Classes.__init__, engine.Engine.compiled, engine.Engine._go_on
 _RUN, _EXPECTED = engine.Engine._run, engine._expected
+_NOTHING = values.nothing
 
 SWITCHES: dict[str, Callable[[], None]] = {
     "class of String": _fast("String", "{0} is None"),
@@ -137,8 +140,6 @@ SWITCHES: dict[str, Callable[[], None]] = {
     "an error of a non-null root": _set(engine, "_expected", _null_at_its_place),
 }
 """What is switched off, by what it looks at."""
-
-_NOTHING = values.nothing
 
 
 def pytest_configure() -> None:

@@ -20,7 +20,7 @@ from wattgate.principal import Permission
 Celsius = NewType("Celsius", float)
 
 
-def _told(degrees: Any) -> float:
+def _told(degrees: Any) -> float | None:
     if type(degrees) is not float:
         raise ValueError(f"{degrees!r} is no temperature")
     return None if degrees > 1000 else round(degrees, 1)  # which is null for a value that is not, and an error

@@ -57,14 +57,14 @@ async def test_a_socket_without_good_credentials_is_closed_with_4403(live: LiveH
 @pytest.mark.parametrize("caller", ["account", "account basic", "application", "acting", "oauth", "administrator"])
 async def test_credentials_are_good_in_the_handshake_and_in_the_payload(live: LiveHouse, caller: str) -> None:
     headers = live.one.headers[caller]
-    async with socket(live.url) as one, socket(live.url, **headers) as other:
+    async with socket(live.url) as one, socket(live.url, headers=headers) as other:
         await one.init(**headers)
         await other.init()
 
 
 async def test_credentials_of_the_payload_go_before_those_of_the_handshake(live: LiveHouse) -> None:
     good, bad = live.one.headers["account"], {"token": "forged"}
-    async with socket(live.url, **bad) as one, socket(live.url, **good) as other:
+    async with socket(live.url, headers=bad) as one, socket(live.url, headers=good) as other:
         await one.init(**good)
         await other.say(type="connection_init", payload=bad)
         assert (await other.closed())[0] == 4403
@@ -94,7 +94,7 @@ async def test_only_pages_of_the_gateway_and_of_allowed_origins_may_open_a_socke
 async def opens(house: LiveHouse, origin: str | None) -> bool:
     headers = {} if origin is None else {"Origin": origin}
     try:
-        async with socket(house.url, **headers) as one:
+        async with socket(house.url, headers=headers) as one:
             await one.init(**house.one.headers["account"])
             return True
     except InvalidStatus as refused:

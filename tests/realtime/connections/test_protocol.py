@@ -51,7 +51,7 @@ async def follows(one: Socket, state: State, effect: Do | Close) -> None:
         assert code == (Close.BAD_REQUEST if effect is Do.IGNORE else effect)
         assert effect is Do.IGNORE or reason == MEANINGS[effect][0]
         return
-    expected = {
+    answers: dict[Do, list[dict[str, Any]]] = {
         Do.AUTHENTICATE: [ACKNOWLEDGEMENT],
         Do.START: [
             {"type": "next", "id": "1", "payload": {"data": {"__typename": "Query"}}},
@@ -60,7 +60,8 @@ async def follows(one: Socket, state: State, effect: Do | Close) -> None:
         Do.STOP: [],
         Do.PONG: [PONG],
         Do.HEAR: [],
-    }[effect]
+    }
+    expected = answers[effect]
     if state is State.AUTHENTICATING:
         expected = [*expected, ACKNOWLEDGEMENT]
     assert [_without_cost(await one.hear()) for _ in expected] == expected
@@ -79,7 +80,7 @@ def _without_cost(message: dict[str, Any]) -> dict[str, Any]:
 async def test_each_message_in_each_state_has_the_effect_of_the_table(
     live: LiveHouse, state: State, kind: type
 ) -> None:
-    async with socket(live.url, **live.one.headers["account"]) as one:
+    async with socket(live.url, headers=live.one.headers["account"]) as one:
         if state is State.READY:
             await one.init()
         one.say_at_once(*BEFORE.get(state, []), MESSAGES[kind])
@@ -167,13 +168,13 @@ async def test_text_that_is_no_utf_8_closes_the_socket(live: LiveHouse, wire: st
 
 
 async def test_members_that_the_protocol_does_not_know_are_ignored(live: LiveHouse) -> None:
-    async with socket(live.url, **live.one.headers["account"]) as one:
+    async with socket(live.url, headers=live.one.headers["account"]) as one:
         await one.say(type="connection_init", id="5", more={"a": 1})
         assert await one.hear() == ACKNOWLEDGEMENT
 
 
 async def test_an_init_whose_payload_is_null_is_as_one_without(live: LiveHouse) -> None:
-    async with socket(live.url, **live.one.headers["account"]) as one:
+    async with socket(live.url, headers=live.one.headers["account"]) as one:
         await one.say(type="connection_init", payload=None)
         assert await one.hear() == ACKNOWLEDGEMENT
 

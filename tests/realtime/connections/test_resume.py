@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.realtime.connections.conftest import OpenHouse
+from tests.support.chance import examples
 from tests.support.live import RESUMING, LiveHouse
 from wattgate.realtime import topics
 
@@ -28,9 +29,7 @@ LONG_AWAY = st.tuples(st.just("be away for long"), st.integers(0, RESOURCES - 1)
 STEPS = st.lists(st.one_of(TELLING, TELLING, READING, CUT, COMING_BACK), min_size=2, max_size=14)
 
 OPEN: Any = {
-    "deadline": None,
     "suppress_health_check": list(HealthCheck),
-    "database": None,
     "phases": [Phase.generate],  # a message that does not come is waited for: looking for a shorter run takes long
 }
 
@@ -144,13 +143,13 @@ async def run(houses: Sequence[LiveHouse], steps: Sequence[Step]) -> Display:
     return display
 
 
-@settings(max_examples=25, **OPEN)
+@settings(max_examples=examples(25), **OPEN)
 @given(steps=STEPS)
 async def test_each_reading_is_seen_once_and_in_order(live: LiveHouse, steps: list[Step]) -> None:
     await run([live], steps)
 
 
-@settings(max_examples=5, **OPEN)
+@settings(max_examples=examples(5), **OPEN)
 @given(before=STEPS, away=LONG_AWAY, after=STEPS)
 async def test_whoever_was_away_for_too_long_is_told_so(
     live: LiveHouse, before: list[Step], away: Step, after: list[Step]
@@ -165,7 +164,7 @@ async def pair(open_gateway: OpenHouse) -> AsyncIterator[list[LiveHouse]]:
         yield [one, other]
 
 
-@settings(max_examples=15, **OPEN)
+@settings(max_examples=examples(15), **OPEN)
 @given(steps=STEPS)
 async def test_each_reading_is_seen_once_and_in_order_by_one_who_comes_back_to_another_gateway(
     pair: list[LiveHouse], steps: list[Step]

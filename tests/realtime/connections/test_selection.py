@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,11 +12,14 @@ from msgspec import structs
 
 from tests.support.live import Settled
 from wattgate.enums import ReadingQuality
+from wattgate.graphql.execution.document_limits import DocumentLimits, parse, refusal
 from wattgate.graphql.transport.selection import selection_of
-from wattgate.graphql.transport.subscriptions import LiveService, Prepared
+from wattgate.graphql.transport.subscriptions import LiveService, Prepared, SubscriptionKey
+from wattgate.realtime.connections.protocol import Request
 from wattgate.realtime.events import LiveReading
 from wattgate.realtime.subscriptions.subscription import NotAtOnce
 
+LIMITS = DocumentLimits()
 FIELDS = ("resourceId", "field", "unit", "at", "value", "quality", "__typename")
 CONDITIONS = ("true", "false", "$yes", "$no", "$unsaid")
 VARIABLES = {"$yes": "$yes: Boolean!", "$no": "$no: Boolean!", "$unsaid": "$unsaid: Boolean! = true"}
@@ -64,7 +66,8 @@ class Writer:
     def fragment(self, depth: int) -> str:
         """The name of a fragment on readings: one that is there already, or a new one."""
         same = [name for name, text in self.fragments.items() if " on LiveReading " in text]
-        if same and self.draw(st.booleans()):
+        reused = bool(same) and self.draw(st.booleans())
+        if reused:
             return self.draw(st.sampled_from(same))
         selections = self.selections(depth + 1)
         return self.define("LiveReading", selections)
@@ -90,8 +93,18 @@ class Writer:
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> str:
+def written(draw: st.DrawFn) -> str:
     return Writer(draw).document()
+
+
+def accepted(document: str) -> bool:
+    """Whether a document keeps the gateway's bounds, such as that of 50 directives."""
+    return refusal(parse(document, LIMITS), LIMITS) is None
+
+
+def documents() -> st.SearchStrategy[str]:
+    """Return documents that the gateway accepts. A few of those that are written exceed a bound."""
+    return written().filter(accepted)
 
 
 def at_once(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
@@ -108,14 +121,19 @@ def service(settled: Settled) -> LiveService:
     return settled.one.gateway.service
 
 
+def subscription_key(service: LiveService, document: str, variables: dict[str, Any]) -> SubscriptionKey:
+    request = Request(document)
+    return SubscriptionKey.create(request, service.pipeline.document(request), variables)
+
+
 def prepared(service: LiveService, document: str) -> tuple[Prepared, Any]:
     """A subscription as it is prepared, and how graphql-core executes it."""
-    told_apart = (document, None, orjson.dumps({"yes": True, "no": False}))
-    made = service._prepare(*told_apart)
-    return made, selection_of(made.key, None, None, lambda: service._executor(*told_apart)).in_time
+    key = subscription_key(service, document, {"yes": True, "no": False})
+    made = service.prepared(key)
+    return made, selection_of(made.key, None, None, lambda: service.executor(key)).in_time
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(suppress_health_check=list(HealthCheck))
 @given(document=documents(), payloads=st.lists(READINGS, min_size=1, max_size=3))
 def test_a_selection_of_plain_fields_is_told_without_graphql_core_and_alike(
     service: LiveService, document: str, payloads: list[LiveReading]
@@ -163,5 +181,5 @@ def test_a_payload_that_is_not_as_it_should_be_is_told_alike_or_left_to_graphql_
 
 @pytest.mark.parametrize(("selection", "plain"), [("alertId data", True), ("alertId alertType { name }", False)])
 def test_a_selection_with_an_edge_is_left_to_graphql_core(service: LiveService, selection: str, plain: bool) -> None:
-    made = service._prepare(f"subscription {{ alerts(since: null) {{ {selection} }} }}", None, b"{}")
+    made = service.prepared(subscription_key(service, f"subscription {{ alerts(since: null) {{ {selection} }} }}", {}))
     assert (made.at_once is not None) is plain

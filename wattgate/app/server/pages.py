@@ -44,7 +44,7 @@ class _Assets(StaticFiles):
 
 def page(path: str, file: str, headers: Mapping[str, str] = HEADERS, *, welcome: str = "") -> Route:
     """A page of `static/` at a path. `welcome` is what its log-in form says, where it has one."""
-    login = _read("display/login.html").substitute(welcome=welcome)
+    login = _read("shared/login.html").substitute(welcome=welcome)
     content = _read(file).substitute(login=login)
 
     async def serve(request: object) -> HTMLResponse:

@@ -9,6 +9,7 @@ from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from wattgate.app.server.drain import Drain, Drainable, NoSockets, Readiness
 from wattgate.app.settings import Settings
@@ -44,7 +45,7 @@ class NoCuts(logging.Filter):
 NO_CUTS = NoCuts()
 
 
-def config(application: Starlette) -> uvicorn.Config:
+def config(application: ASGIApp) -> uvicorn.Config:
     """How every gateway is served: by `wattgate serve`, in the demonstration and in tests."""
     logging.getLogger("uvicorn.error").addFilter(NO_CUTS)  # once, however often it is added
     return uvicorn.Config(

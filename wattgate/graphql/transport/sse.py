@@ -8,11 +8,12 @@ from wattgate.errors import BadInput, GatewayError
 from wattgate.graphql.transport.accept import EVENT_STREAM, wants_events
 from wattgate.graphql.transport.http import from_body, from_query, refusal
 from wattgate.graphql.transport.subscriptions import LiveService
-from wattgate.principal import Authenticate
+from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.connections.event_stream import EventStream
 from wattgate.realtime.connections.event_streams import EventStreams
 from wattgate.realtime.connections.live import Live
-from wattgate.realtime.connections.service import Refused
+from wattgate.realtime.connections.protocol import Request
+from wattgate.realtime.connections.service import PreparedOperation, Refused
 
 TOKEN_HEADER = "x-graphql-event-stream-token"
 LAST_EVENT_ID = "last-event-id"
@@ -52,16 +53,24 @@ class StreamEndpoint:
         """One operation, on a stream of its own."""
         principal = await self._authenticate(request.headers)
         asked = from_query(scope["query_string"]) if request.method == "GET" else from_body(await request.body())
-        if request.method == "GET" and await self._service.mutates(principal, asked):
-            await PlainTextResponse("a mutation goes by POST", 405, {"Allow": "POST"})(scope, receive, send)
+        prepared = await self._prepared(principal, asked) if request.method == "GET" else None
+        if prepared is not None and prepared.is_mutation:
+            await PlainTextResponse("Send a mutation by POST", 405, {"Allow": "POST"})(scope, receive, send)
             return
         stream = EventStream(self._live, principal, single=False)
         try:
             await stream.open()
-            stream.begin(asked, request.headers.get(LAST_EVENT_ID))
+            stream.begin(asked, request.headers.get(LAST_EVENT_ID), prepared)
             await _streamed(stream)(scope, receive, send)
         finally:
             stream.leave()
+
+    async def _prepared(self, principal: Principal, request: Request) -> PreparedOperation | None:
+        """Return the operation of a request, or None if its document is wrong: the stream then reports the errors."""
+        try:
+            return await self._service.prepare(principal, request)
+        except (Refused, GatewayError):
+            return None
 
     async def _single(self, token: str, request: HttpRequest, scope: Scope, receive: Receive, send: Send) -> None:
         """A stream for many operations: reserved, opened, and steered by requests of their own."""
@@ -79,8 +88,8 @@ class StreamEndpoint:
                 operation_id = (asked.extensions or {}).get("operationId")
                 if not isinstance(operation_id, str) or not operation_id:
                     raise BadInput("extensions.operationId is missing")
-                subscribes = await self._service.subscribes(principal, asked)
-                await self._streams.begin(token, operation_id, asked, subscribes=subscribes)
+                prepared = await self._service.prepare(principal, asked)
+                await self._streams.begin(token, operation_id, asked, prepared)
                 answer = Response(status_code=202)
             case _:
                 await self._streams.stop(token, request.query_params.get("operationId", ""))

@@ -1,6 +1,7 @@
 """Operations for connections that stay: what sockets and event streams ask for, run by the same resolvers."""
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
@@ -13,7 +14,6 @@ from strawberry.types.arguments import convert_arguments
 
 from wattgate.clock import Clock
 from wattgate.enums import camel
-from wattgate.errors import GatewayError
 from wattgate.graphql.core.context import Context
 from wattgate.graphql.core.operation import Kind, Operation
 from wattgate.graphql.core.runner import Runner, permit
@@ -26,7 +26,7 @@ from wattgate.graphql.execution.schema import Schema, tell_all
 from wattgate.graphql.transport.selection import at_once, root_field, selection_of
 from wattgate.principal import Authenticate, Principal, Scope
 from wattgate.realtime.connections.protocol import Request
-from wattgate.realtime.connections.service import Answer, Refused
+from wattgate.realtime.connections.service import Answer, PreparedOperation, Refused
 from wattgate.realtime.subscriptions.subscription import Subscription
 from wattgate.request_context import CALLER
 
@@ -60,12 +60,50 @@ class Prepared(NamedTuple):
         return lambda payload: root(call(), self.variables, payload)
 
 
+@dataclass(frozen=True, slots=True)
+class ResolvedOperation:
+    """A request with the text of its document, and the operation that it names."""
+
+    request: Request
+    document: Document
+
+    @property
+    def is_mutation(self) -> bool:
+        return self.document.kind is OperationType.MUTATION
+
+    @property
+    def is_subscription(self) -> bool:
+        return self.document.kind is OperationType.SUBSCRIPTION
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionKey:
+    """What a prepared subscription is cached by: text, operation name and variables in canonical form.
+
+    The document and the variables as values ride along for the first look-up, and do not take part in comparison.
+    """
+
+    text: str
+    operation_name: str | None
+    canonical_variables: bytes
+    document: Document = field(compare=False)
+    variables: Mapping[str, Any] = field(compare=False)
+
+    @classmethod
+    def create(cls, request: Request, document: Document, variables: Mapping[str, Any]) -> "SubscriptionKey":
+        return cls(request.query or "", request.operation_name, _canonical(variables), document, variables)
+
+    @property
+    def parts(self) -> tuple[str, str | None, bytes]:
+        return self.text, self.operation_name, self.canonical_variables
+
+
 class LiveService:
     """Executes what connections ask for, as `realtime.service.Service` says."""
 
     def __init__(
         self,
-        gate: Gate,
+        pipeline: Gate,
         schema: Schema,
         runner: Runner,
         operations: Sequence[Operation],
@@ -73,14 +111,14 @@ class LiveService:
         ended: Ended,
         clock: Clock,
     ) -> None:
-        self._gate = gate
+        self.pipeline = pipeline
         self._schema = schema
         self._runner = runner
         self._subscriptions = {camel(one.name): one for one in operations if one.kind is Kind.SUBSCRIPTION}
         self._authenticate = authenticate
         self._ended = ended
         self._clock = clock
-        self._prepared = lru_cache(MAX_PREPARED)(self._prepare)
+        self.prepared = lru_cache(MAX_PREPARED)(self._prepare)
 
     def now(self) -> datetime:
         return self._clock()
@@ -91,33 +129,28 @@ class LiveService:
     async def ended(self, principals: Collection[Principal]) -> set[Principal]:
         return await self._ended(principals, self._clock())
 
-    async def begin(self, principal: Principal, request: Request) -> Answer | Subscription:
-        CALLER.set(principal)
+    async def prepare(self, principal: Principal, request: Request) -> ResolvedOperation:
         try:
-            request, document = await self._gate.find(principal, request)
-            if document.kind is OperationType.SUBSCRIPTION:
+            return ResolvedOperation(*await self.pipeline.find(principal, request))
+        except Invalid as invalid:
+            raise _refusal(invalid.errors) from None
+
+    async def begin(
+        self, principal: Principal, request: Request, prepared: PreparedOperation | None = None
+    ) -> Answer | Subscription:
+        CALLER.set(principal)
+        resolved = prepared if isinstance(prepared, ResolvedOperation) else await self.prepare(principal, request)
+        request, document = resolved.request, resolved.document
+        try:
+            if resolved.is_subscription:
                 with served(self._runner.spans, document.operation):
                     return await self._subscription(principal, request, document)
-            reply = await self._gate.answer(principal, request, document)
+            reply = await self.pipeline.answer(principal, request, document)
         except Invalid as invalid:
             raise _refusal(invalid.errors) from None
         except Spent as over:
             raise over.error from None
         return Answer(reply.encoded())
-
-    async def subscribes(self, principal: Principal, request: Request) -> bool:
-        """Whether a subscription is asked for. Refused where the document is not valid."""
-        try:
-            return (await self._gate.find(principal, request))[1].kind is OperationType.SUBSCRIPTION
-        except Invalid as invalid:
-            raise _refusal(invalid.errors) from None
-
-    async def mutates(self, principal: Principal, request: Request) -> bool:
-        """Whether a mutation is asked for; what is wrong with the document is told when it is begun."""
-        try:
-            return (await self._gate.find(principal, request))[1].kind is OperationType.MUTATION
-        except (Invalid, GatewayError):
-            return False
 
     async def _subscription(self, principal: Principal, request: Request, document: Document) -> Subscription:
         """What a subscription follows, if the caller may follow it."""
@@ -127,31 +160,31 @@ class LiveService:
             since, variables[moving] = variables[moving], ""
         if since is not None and not isinstance(since, str):
             raise Invalid([GraphQLError("since is a position, which is a text")])
-        told_apart = (request.query or "", request.operation_name, _canonical(variables))
-        prepared = self._prepared(*told_apart)
+        key = SubscriptionKey.create(request, document, variables)
+        prepared = self.prepared(key)
         operation = prepared.operation
-        await self._gate.charge(principal, document, prepared.variables)
+        await self.pipeline.charge(principal, document, prepared.variables)
         watch = await self._runner.run(operation, principal, dict(prepared.arguments))
         plain = prepared.at_once is not None and watch.view is None
         return Subscription(
-            key=(*told_apart, _data_scope(principal, permit(principal, operation.needs), plain)),
+            key=(*key.parts, _data_scope(principal, permit(principal, operation.needs), plain)),
             watch=watch,
             selection=selection_of(
                 prepared.key,
                 prepared.at_once,
                 prepared.planned(lambda: Context(self._runner, principal)),
-                lambda: self._executor(*told_apart, principal),
+                lambda: self.executor(key, principal),
             ),
             read=partial(self._runner.read, principal, operation.needs),
             resumes=prepared.resumes,
             since=since or prepared.since,
         )
 
-    def _prepare(self, text: str, operation_name: str | None, given: bytes) -> Prepared:
-        """Look at a subscription as far as that does not depend on the caller. Invalid where it is wrong."""
-        document = self._gate.document(Request(text, operation_name))
-        variables = self._gate.engine.variables(document, orjson.loads(given))
-        root = root_field(self._executor(text, operation_name, given))
+    def _prepare(self, key: SubscriptionKey) -> Prepared:
+        """Prepare the parts of a subscription that do not depend on the caller. Raise Invalid if it is wrong."""
+        document = key.document
+        variables = self.pipeline.engine.variables(document, key.variables)
+        root = root_field(self.executor(key))
         declared = root.definition.extensions["strawberry-definition"]
         node = root.nodes[0].node
         arguments = convert_arguments(
@@ -161,7 +194,7 @@ class LiveService:
             self._schema.config,
         )
         since = arguments.pop(SINCE, None)
-        plan = self._gate.engine.compiled(document, variables)
+        plan = self.pipeline.engine.compiled(document, variables)
         return Prepared(
             self._subscriptions[node.name.value],
             arguments,
@@ -173,16 +206,14 @@ class LiveService:
             at_once(plan, root.key, variables),
         )
 
-    def _executor(
-        self, text: str, operation_name: str | None, given: bytes, principal: Principal | None = None
-    ) -> Executor:
-        """What executes a document without a plan. Invalid where a variable is wrong."""
+    def executor(self, key: SubscriptionKey, principal: Principal | None = None) -> Executor:
+        """Build graphql-core's executor for a document without a plan. Raise Invalid if a variable is wrong."""
         built = Executor.build(
             self._schema._schema,
-            self._gate.document(Request(text, operation_name)).node,
+            key.document.node,
             context_value=None if principal is None else Context(self._runner, principal),
-            raw_variable_values=orjson.loads(given),
-            operation_name=operation_name,
+            raw_variable_values=dict(key.variables),
+            operation_name=key.operation_name,
         )
         if isinstance(built, list):
             raise Invalid(built)

@@ -12,13 +12,6 @@ from wattgate.graphql.core.fields import edge
 from wattgate.graphql.types.alerts import Channel
 from wattgate.principal import Permission
 
-strawberry.enum(
-    RuleKind,
-    description="What a rule looks for: readings over a window beyond a threshold; no reading for as long as the "
-    "window; a budget that a period will exceed if it goes on like this.",
-)
-strawberry.enum(ThresholdSide, description="On which side of its threshold a rule holds.")
-
 
 @strawberry.type(description="An instant at which a rule would have fired.")
 class Fired:

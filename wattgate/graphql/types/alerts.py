@@ -23,9 +23,6 @@ class Channel(Enum):
     INBOX = "inbox"
 
 
-strawberry.enum(NotificationState, description="Whether an alert has gone out on a channel.")
-
-
 @strawberry.enum(description="How urgent an alert is.")
 class Priority(Enum):
     HIGH = "High"

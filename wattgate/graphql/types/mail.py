@@ -6,9 +6,6 @@ import strawberry
 
 from wattgate.enums import DeliveryState, SuppressionCause
 
-strawberry.enum(SuppressionCause, description="Why an address gets no more mail.")
-strawberry.enum(DeliveryState, description="How far something is that is sent.")
-
 
 @strawberry.type(description="An address that gets no more mail of the application.")
 class MailSuppression:

@@ -15,9 +15,6 @@ from wattgate.graphql.core.fields import edge
 from wattgate.graphql.types.time_ranges import TimeRange
 from wattgate.principal import Permission
 
-strawberry.enum(TariffKind, description="What the rate of a tariff depends on.")
-strawberry.enum(CostLineKind, description="What a line of a cost explanation is for.")
-
 
 @strawberry.type(
     description="Hours of some weekdays that have a rate of their own, by the wall clock of the tariff's zone."

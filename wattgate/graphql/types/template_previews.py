@@ -8,9 +8,6 @@ from wattgate.delivery.templates.diagnostics import Part, Severity
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.alerts import Channel, Template
 
-strawberry.enum(Part, name="TemplatePart", description="A part of a template.")
-strawberry.enum(Severity, name="FindingSeverity", description="What is to be done about a finding.")
-
 
 @strawberry.enum(description="Where the data of a preview is from.")
 class PreviewData(Enum):

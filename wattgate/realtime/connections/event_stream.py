@@ -15,6 +15,7 @@ from wattgate.realtime.connections.live import Live
 from wattgate.realtime.connections.operations import Operations
 from wattgate.realtime.connections.protocol import Close, Request
 from wattgate.realtime.connections.send_backlog import Held
+from wattgate.realtime.connections.service import PreparedOperation
 from wattgate.realtime.subscriptions.group import Group
 from wattgate.realtime.subscriptions.subscription import Message, told
 
@@ -88,9 +89,9 @@ class EventStream:
         live.wheel.place(self, min(self._heartbeat_due, self._token_due or self._heartbeat_due))
         await live.sockets.seat(self)
 
-    def begin(self, request: Request, since: str | None) -> None:
-        """Begin the one operation of the distinct mode. `since` is what Last-Event-ID says."""
-        self.operations.begin(ONLY, request, since=since, trace_id=self.trace_id)
+    def begin(self, request: Request, since: str | None, prepared: PreparedOperation | None = None) -> None:
+        """Begin the one operation of the distinct mode. `since` is the value of Last-Event-ID."""
+        self.operations.begin(ONLY, request, prepared=prepared, since=since, trace_id=self.trace_id)
 
     async def events(self) -> AsyncIterator[bytes]:
         """The stream, until it ends or nobody takes it any more."""

@@ -17,6 +17,7 @@ from wattgate.realtime.bus import Bus
 from wattgate.realtime.connections.event_stream import EventStream
 from wattgate.realtime.connections.live import Live
 from wattgate.realtime.connections.protocol import Request
+from wattgate.realtime.connections.service import PreparedOperation
 from wattgate.realtime.events import Event, StreamOperation
 from wattgate.realtime.hub import Hub
 
@@ -71,7 +72,7 @@ class EventStreams:
             del self._streams[name]
             stream.leave()
 
-    async def begin(self, token: str, operation_id: str, request: Request, *, subscribes: bool) -> None:
+    async def begin(self, token: str, operation_id: str, request: Request, prepared: PreparedOperation) -> None:
         """Begin an operation on a stream. Conflict where its id is in use.
 
         At another gateway than that of the stream only subscriptions can begin: what others carry, such as a password,
@@ -81,8 +82,8 @@ class EventStreams:
         if stream is not None:
             if operation_id in stream.operations:
                 raise Conflict("an operation of this id is running")
-            stream.operations.begin(operation_id, request, trace_id=TRACE_ID.get())
-        elif not subscribes:
+            stream.operations.begin(operation_id, request, prepared=prepared, trace_id=TRACE_ID.get())
+        elif not prepared.is_subscription:
             raise NotFound("the stream is not here; queries and mutations go by a plain POST")
         else:
             await self._steer(token, StreamOperation(operation_id, request))

@@ -11,7 +11,7 @@ from wattgate.metrics import COMMAND_SECONDS, SUBSCRIPTIONS
 from wattgate.principal import Principal
 from wattgate.realtime.connections.live import Live
 from wattgate.realtime.connections.protocol import Request
-from wattgate.realtime.connections.service import Answer, Refused
+from wattgate.realtime.connections.service import Answer, PreparedOperation, Refused
 from wattgate.realtime.subscriptions.group import Group
 from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription, told
 from wattgate.request_context import new_trace_id, traced_as
@@ -62,15 +62,26 @@ class Operations:
     def __contains__(self, operation_id: object) -> bool:
         return operation_id in self._running
 
-    def begin(self, operation_id: str, request: Request, *, since: str | None = None, trace_id: str = "") -> None:
-        """Begin an operation. Its id is not in use. `since` is where the client says that it was, if the request
-        does not say it; `trace_id` is that of the HTTP request that asks, if one does."""
+    def begin(
+        self,
+        operation_id: str,
+        request: Request,
+        *,
+        prepared: PreparedOperation | None = None,
+        since: str | None = None,
+        trace_id: str = "",
+    ) -> None:
+        """Begin an operation. Its id is not in use.
+
+        `prepared` is the operation if its document is resolved already. `since` is the position that the client sends
+        outside the request. `trace_id` is that of the HTTP request that begins the operation, if there is one.
+        """
         most = self._live.limits.operations
         if len(self._running) >= most:
             refused = RateLimited(f"a connection has at most {most} operations at once", retry_after=1)
             self._asker.refuse(operation_id, told(refused))
         else:
-            work = self._supervise(operation_id, request, since, trace_id or _traced(request))
+            work = self._supervise(operation_id, request, prepared, since, trace_id or _traced(request))
             self._running[operation_id] = asyncio.create_task(work)
 
     def end(self, operation_id: str, errors: bytes) -> None:
@@ -92,12 +103,19 @@ class Operations:
         for operation_id in tuple(self._running):
             self.stop(operation_id)
 
-    async def _supervise(self, operation_id: str, request: Request, since: str | None, trace_id: str) -> None:
+    async def _supervise(
+        self,
+        operation_id: str,
+        request: Request,
+        prepared: PreparedOperation | None,
+        since: str | None,
+        trace_id: str,
+    ) -> None:
         """Execute an operation. What goes wrong ends it."""
         TRACE_ID.set(trace_id)
         try:
             with COMMAND_SECONDS.labels("subscribe").time():
-                await self._execute(operation_id, request, since)
+                await self._execute(operation_id, request, prepared, since)
         except Refused as refused:
             self.end(operation_id, refused.errors)
         except GatewayError as error:
@@ -106,9 +124,11 @@ class Operations:
             log.exception("an operation ended by a fault")
             self.end(operation_id, told(Internal("an unexpected error has occurred")))
 
-    async def _execute(self, operation_id: str, request: Request, since: str | None) -> None:
+    async def _execute(
+        self, operation_id: str, request: Request, prepared: PreparedOperation | None, since: str | None
+    ) -> None:
         """Answer a query or mutation, or let a subscription begin, which needs no task from then on."""
-        begun = await self._live.service.begin(self._asker.principal, request)
+        begun = await self._live.service.begin(self._asker.principal, request, prepared)
         if isinstance(begun, Answer):
             self._asker.answer(operation_id, begun.payload)
             self._running.pop(operation_id, None)

@@ -5,8 +5,9 @@ from typing import Any
 
 from wattgate.enums import camel
 from wattgate.errors import BadInput, GatewayError, Path, Unauthenticated
+from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import Shape
-from wattgate.rest_compat.legacy_request import Answer, Exchange, Given
+from wattgate.rest_compat.legacy_request import Answer, Exchange
 
 OAUTH_NAMES = (
     "client_id",
@@ -23,10 +24,10 @@ OAUTH_NAMES = (
 OAUTH_PLACES: Mapping[Path, Path] = {(camel(name),): (name,) for name in OAUTH_NAMES}
 
 
-def _oauth_given(exchange: Exchange) -> Given:
+def _oauth_given(exchange: Exchange) -> RawArguments:
     """The members of the body, those of the standards under their own names."""
     members = exchange.members.items()
-    return Given({camel(name) if name in OAUTH_NAMES else name: value for name, value in members})
+    return RawArguments({camel(name) if name in OAUTH_NAMES else name: value for name, value in members})
 
 
 def _oauth_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
@@ -62,11 +63,11 @@ def _closed(answer: Answer) -> dict[str, Any]:
     return {"valid": True, **{name: answer.told[name] for name in ("accountId", "userId", "status")}}
 
 
-def _profile_given(exchange: Exchange) -> Given:
+def _profile_given(exchange: Exchange) -> RawArguments:
     """The body is the object to keep; its member profileName says under which name."""
     body = dict(exchange.members)
     name = {"profileName": body.pop("profileName")} if "profileName" in body else {}
-    return Given({**name, "data": body})
+    return RawArguments({**name, "data": body})
 
 
 def _profile_kept(answer: Answer) -> dict[str, Any]:
@@ -91,7 +92,7 @@ IDENTITY: Mapping[str, Shape] = {
     "GET /accountprofile/{profileName}": Shape(body=_profile),
     "GET /accountsession": Shape(body=lambda answer: answer.result.data),
     "PUT /accountsession": Shape(
-        given=lambda exchange: Given({"values": exchange.body}),
+        given=lambda exchange: RawArguments({"values": exchange.body}),
         places={("values",): ()},
         body=lambda answer: answer.result.data,
     ),

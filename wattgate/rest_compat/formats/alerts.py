@@ -5,14 +5,15 @@ from typing import Any
 
 from wattgate.clock import iso
 from wattgate.db import models
+from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import Shape
-from wattgate.rest_compat.legacy_request import Answer, Exchange, Given
+from wattgate.rest_compat.legacy_request import Answer, Exchange
 
 _SWITCHES = {"EMAIL": ("email", "send2Email"), "PUSH": ("push", "send2Push"), "INBOX": ("inbox", "send2Inbox")}
 """The legacy members that switch a channel on, by GraphQL's name of the channel."""
 
 
-def _alert_given(exchange: Exchange) -> Given:
+def _alert_given(exchange: Exchange) -> RawArguments:
     """The legacy body of an alert: a yes or no for each channel, Priority with a capital P, and dataToFill."""
     body = exchange.members
     channels = [
@@ -25,7 +26,7 @@ def _alert_given(exchange: Exchange) -> Given:
         given["data"] = body["dataToFill"]
     if "Priority" in body:
         given["priority"] = str(body["Priority"]).upper()
-    return Given({"input": {**given, "channels": channels}})
+    return RawArguments({"input": {**given, "channels": channels}})
 
 
 def _alert_told(alert: models.Alert) -> dict[str, Any]:
@@ -82,11 +83,11 @@ def _channel_upper(exchange: Exchange) -> Mapping[str, str]:
     return {**exchange.path, "channelType": exchange.path["channelType"].upper()}
 
 
-def _template_given(exchange: Exchange) -> Given:
+def _template_given(exchange: Exchange) -> RawArguments:
     body = exchange.body
     if isinstance(body, dict) and isinstance(body.get("channelType"), str):
         body = {**body, "channelType": body["channelType"].upper()}
-    return Given({"input": body})
+    return RawArguments({"input": body})
 
 
 ALERTS: Mapping[str, Shape] = {
@@ -101,9 +102,9 @@ ALERTS: Mapping[str, Shape] = {
     "GET /notification/{notificationId}/log": Shape(body=_log_told),
     "POST /template": Shape(given=_template_given),
     "GET /template/{alertTypeId}/{channelType}/{cultureCode}": Shape(
-        given=lambda exchange: Given(_channel_upper(exchange))
+        given=lambda exchange: RawArguments(_channel_upper(exchange))
     ),
     "POST /template/{alertTypeId}/{channelType}/{cultureCode}": Shape(
-        given=lambda exchange: Given({**_channel_upper(exchange), "input": exchange.body})
+        given=lambda exchange: RawArguments({**_channel_upper(exchange), "input": exchange.body})
     ),
 }

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from wattgate.clock import iso
+from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import Shape
-from wattgate.rest_compat.legacy_request import Answer, Exchange, Given
+from wattgate.rest_compat.legacy_request import Answer, Exchange
 
 NOW = "now"
 
@@ -24,19 +25,19 @@ def _status(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _several(exchange: Exchange) -> Given:
+def _several(exchange: Exchange) -> RawArguments:
     """A body `{"meterPoints": [{"mpxn"}]}`."""
     points = exchange.members.get("meterPoints")
     if not isinstance(points, list):
-        return Given({})
-    return Given({"mpxns": [point.get("mpxn") if isinstance(point, dict) else point for point in points]})
+        return RawArguments({})
+    return RawArguments({"mpxns": [point.get("mpxn") if isinstance(point, dict) else point for point in points]})
 
 
-def _one(exchange: Exchange) -> Given:
+def _one(exchange: Exchange) -> RawArguments:
     """The meter point of the path; a body may say `isValidUntil`, which only a renewal heeds."""
     until = exchange.members.get("isValidUntil")
     given: dict[str, Any] = {"mpxns": [exchange.path["mpxn"]]}
-    return Given(given if until in (None, NOW) else {**given, "validUntil": until})
+    return RawArguments(given if until in (None, NOW) else {**given, "validUntil": until})
 
 
 def _renewed(answer: Answer) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def _history(kind: str, members: str, by: str, id_name: str) -> Shape:
         ]
         return {"valid": True, members: changes}
 
-    return Shape(given=lambda exchange: Given({**exchange.path, "kind": kind}), body=body)
+    return Shape(given=lambda exchange: RawArguments({**exchange.path, "kind": kind}), body=body)
 
 
 _MPXNS: Mapping[tuple[str | int, ...], tuple[str | int, ...]] = {("mpxns",): ("meterPoints",)}

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from wattgate.clock import iso, to_ms
+from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import Shape
-from wattgate.rest_compat.legacy_request import Answer, Exchange, Given
+from wattgate.rest_compat.legacy_request import Answer, Exchange
 
 
 def _device(told: dict[str, Any], protocol: Any) -> dict[str, Any]:
@@ -46,8 +47,8 @@ def _status(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _by_tags(exchange: Exchange) -> Given:
-    return Given({"hardwareId": exchange.query["tags"]} if "tags" in exchange.query else {})
+def _by_tags(exchange: Exchange) -> RawArguments:
+    return RawArguments({"hardwareId": exchange.query["tags"]} if "tags" in exchange.query else {})
 
 
 def _inventory(answer: Answer) -> dict[str, Any]:

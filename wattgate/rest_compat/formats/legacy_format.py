@@ -6,8 +6,9 @@ from types import MappingProxyType
 from typing import Any
 
 from wattgate.errors import GatewayError, Path
+from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.bulk_intake import Take
-from wattgate.rest_compat.legacy_request import Again, Answer, Exchange, Given
+from wattgate.rest_compat.legacy_request import Again, Answer, Exchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Shape:
     changes the body of a refusal.
     """
 
-    given: Callable[[Exchange], Given] | None = None
+    given: Callable[[Exchange], RawArguments] | None = None
     places: Mapping[Path, Path] = field(default_factory=lambda: MappingProxyType({}))
     body: Callable[[Answer], Any] | None = None
     stream: Callable[[Answer, Again], AsyncIterator[bytes]] | None = None

@@ -11,7 +11,8 @@ from typing import Any
 from wattgate.clock import iso
 from wattgate.db.models import Resource
 from wattgate.errors import BadInput, Path, Problem
-from wattgate.rest_compat.legacy_request import Answer, Exchange, Given
+from wattgate.graphql.execution.argument_binder import RawArguments
+from wattgate.rest_compat.legacy_request import Answer, Exchange
 
 READINGS_PLACES: Mapping[Path, Path] = MappingProxyType(
     {
@@ -44,7 +45,7 @@ _LONGEST: Mapping[str, timedelta] = MappingProxyType(
 """The longest span that one request may ask for, by period."""
 
 
-def readings_given(exchange: Exchange) -> Given:
+def readings_given(exchange: Exchange) -> RawArguments:
     """The query of GET /resource/{resourceId}/readings as arguments.
 
     `from` and `to` are wall-clock times without a zone at `offset` minutes, whose sign is inverted (British summer
@@ -66,10 +67,10 @@ def readings_given(exchange: Exchange) -> Given:
         values["function"] = query["function"].upper()
     else:
         problems.append(Problem(("function",), "is missing", missing=True))
-    return Given(values, problems)
+    return RawArguments(values, problems)
 
 
-def raw_given(exchange: Exchange) -> Given:
+def raw_given(exchange: Exchange) -> RawArguments:
     """The query of a stream of stored readings as arguments: `from`, `to` and `offset` as above, all optional."""
     query, problems = exchange.query, list[Problem]()
     values: dict[str, Any] = {"resourceId": exchange.path["resourceId"]}
@@ -80,7 +81,7 @@ def raw_given(exchange: Exchange) -> Given:
         values["end"] = iso(end + timedelta(milliseconds=1))
     if "field" in query:
         values["field"] = query["field"]
-    return Given(values, problems)
+    return RawArguments(values, problems)
 
 
 def readings_body(answer: Answer) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def envelope(
     }
 
 
-def readings_posted(exchange: Exchange) -> Given:
+def readings_posted(exchange: Exchange) -> RawArguments:
     """The body of POST /resource/{resourceId}/readings: `readings` as objects, or `data` as GET answers it."""
     body = exchange.body
     if not isinstance(body, dict):
@@ -123,11 +124,11 @@ def readings_posted(exchange: Exchange) -> Given:
     if readings is None and isinstance(body.get("data"), list):
         readings = [_reading(pair) for pair in body["data"]]
     if readings is None:
-        return Given({}, [])
+        return RawArguments({}, [])
     one = {"resourceId": exchange.path["resourceId"], "readings": readings}
     if "field" in body:
         one["field"] = body["field"]
-    return Given({"series": [one]})
+    return RawArguments({"series": [one]})
 
 
 def _reading(pair: Any) -> Any:

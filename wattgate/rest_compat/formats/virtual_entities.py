@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.formats.legacy_format import Shape
-from wattgate.rest_compat.legacy_request import Answer, Exchange, Given
+from wattgate.rest_compat.legacy_request import Answer, Exchange
 
 
 def _home(told: dict[str, Any], resources: list[Any]) -> dict[str, Any]:
@@ -27,16 +28,16 @@ def _attribute(answer: Answer) -> dict[str, Any]:
     return {"veId": answer.result.ve_id, "attribute": answer.result.attributes}
 
 
-def _attributes_set(exchange: Exchange) -> Given:
-    return Given({**exchange.path, "attributes": exchange.body})
+def _attributes_set(exchange: Exchange) -> RawArguments:
+    return RawArguments({**exchange.path, "attributes": exchange.body})
 
 
-def _attributes_removed(exchange: Exchange) -> Given:
+def _attributes_removed(exchange: Exchange) -> RawArguments:
     """The body's `removeAttributes` is an object whose keys are the names, or a list of them."""
     if "removeAttributes" not in exchange.members:
-        return Given(exchange.path)
+        return RawArguments(exchange.path)
     names = exchange.members["removeAttributes"]
-    return Given({**exchange.path, "names": list(names) if isinstance(names, dict) else names})
+    return RawArguments({**exchange.path, "names": list(names) if isinstance(names, dict) else names})
 
 
 HOMES: Mapping[str, Shape] = {

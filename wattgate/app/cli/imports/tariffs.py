@@ -23,6 +23,7 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.fields import edge_named
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.execution.argument_binder import ArgumentBinder, RawArguments
 from wattgate.graphql.execution.schema import Schema, build
 from wattgate.graphql.resolvers.resources import resource
 from wattgate.graphql.resolvers.tariffs import MAX_PRICES, set_tariff, set_tariff_prices
@@ -30,8 +31,6 @@ from wattgate.graphql.transport.bulk import BadLine, Refuse, Report
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.tariffs import NewTariff, NewTariffPrice
 from wattgate.principal import Principal
-from wattgate.rest_compat.arguments import Binder
-from wattgate.rest_compat.legacy_request import Given
 
 SOURCE = "import"
 """Where a tariff is known from whose line does not say."""
@@ -120,7 +119,7 @@ class _Reader:
     """Makes the arguments of an operation of what a line says, by the operation's own input types."""
 
     def __init__(self, schema: Schema, operation: Operation, argument: str) -> None:
-        self._binder = Binder(schema, operation)
+        self._binder = ArgumentBinder(schema, operation)
         self._argument = argument
 
     def read(self, value: Any, **others: Any) -> Any:
@@ -134,7 +133,7 @@ class _Reader:
         validate_input_value(value, self._binder.arguments[self._argument].type, tell, hide_suggestions=True)
         if reasons:
             raise BadLine("; ".join(reasons))
-        return self._binder.bind(Given({self._argument: value, **others}))[self._argument]
+        return self._binder.bind(RawArguments({self._argument: value, **others}))[self._argument]
 
 
 async def import_tariffs(

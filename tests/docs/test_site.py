@@ -1,0 +1,78 @@
+"""The documentation site builds without warnings, and its links are well-formed."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+STRICT = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
+HOST = re.compile(r"([a-z0-9-]+\.)+[a-z]{2,}")
+
+
+def prose(page: Path) -> str:
+    """The text of a page without its code blocks and inline code."""
+    text = re.sub(r"^(`{3,}).*?^\1", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "", text)
+
+
+def external_links() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        for link in re.findall(r"(?<!\w)https?:[^\s)>\"|]*", prose(page)):
+            yield page.name, link.rstrip(".,;:")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site. The build fails on a link to a page or heading that does not exist."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", *STRICT, "-b", "html", "-d", str(folder / "doctrees")]
+    built = subprocess.run(
+        [*command, str(DOCS), str(folder / "html")], cwd=ROOT, capture_output=True, text=True, timeout=110, check=False
+    )
+    assert (built.returncode, built.stderr) == (0, "")
+    return folder / "html"
+
+
+def test_every_page_of_the_docs_is_on_the_site(site: Path) -> None:
+    for page in DOCS.rglob("*.md"):
+        assert (site / page.relative_to(DOCS)).with_suffix(".html").exists(), page
+
+
+def test_the_index_links_to_the_four_parts(site: Path) -> None:
+    index = (site / "index.html").read_text()
+    for part in ("tutorials", "how-to", "reference", "explanation"):
+        assert f'href="{part}/index.html"' in index
+
+
+def test_make_docs_builds_as_strictly() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    assert f"-m sphinx {' '.join(STRICT)} -b html docs build/docs" in makefile
+
+
+def test_external_links_are_well_formed() -> None:
+    links = list(external_links())
+    assert len(links) >= 5
+    for page, link in links:
+        parts = urlsplit(link)
+        host = parts.hostname or ""
+        if host == "localhost" or host.replace(".", "").isdigit():
+            assert host == "localhost" or ip_address(host).is_loopback, f"{page}: {link}"
+        else:
+            assert parts.scheme == "https", f"{page}: {link}"
+            assert HOST.fullmatch(host), f"{page}: {link}"
+
+
+def test_the_architecture_page_names_modules_that_exist() -> None:
+    page = (DOCS / "explanation" / "architecture.md").read_text()
+    named = set(re.findall(r"`((?:[\w-]+/)+(?:\w+\.py)?)`", page))
+    assert len(named) >= 40
+    for path in named:
+        assert (ROOT / "wattgate" / path).exists() or (ROOT / path).exists(), path
