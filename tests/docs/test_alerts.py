@@ -1,14 +1,17 @@
-"""What docs/how-to/alerts-and-templates.md says is so: its stages, codes and schedules."""
+"""Tables of docs/reference/alerts.md and template-language.md: stages, codes, schedules, filters and limits."""
 
 import re
 from pathlib import Path
 
 from wattgate.delivery.channels import push
 from wattgate.delivery.schedule import PUSH_SCHEDULE, WEBHOOK_SCHEDULE
+from wattgate.delivery.templates.language import NUMBER_FILTERS, TEXT_FILTERS
+from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS
 from wattgate.enums import NotificationState
 from wattgate.graphql.services import notifications, outbox
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "alerts-and-templates.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "alerts.md").read_text()
+TEMPLATES = (Path(__file__).parents[2] / "docs" / "reference" / "template-language.md").read_text()
 
 
 def first_cells(head: str) -> list[str]:
@@ -18,11 +21,12 @@ def first_cells(head: str) -> list[str]:
 
 
 def test_every_stage_stands_on_the_page() -> None:
-    assert set(first_cells("| stage | status | what has happened |")) >= {
+    assert set(first_cells("| stage | status | meaning |")) == {
         notifications.ADDED,
         notifications.TEMPLATE_NOT_USED,
         notifications.PUT_INTO_INBOX,
         notifications.NO_TOKENS,
+        notifications.NO_ADDRESS,
         notifications.SENT,
         notifications.ATTEMPT_FAILED,
         notifications.GIVEN_UP,
@@ -30,7 +34,7 @@ def test_every_stage_stands_on_the_page() -> None:
 
 
 def test_every_state_stands_on_the_page() -> None:
-    assert first_cells("| `state` | `status` | the notification |") == [one.value for one in NotificationState]
+    assert first_cells("| `state` | `status` | meaning |") == [one.value for one in NotificationState]
 
 
 def test_the_codes_of_failures_stand_on_the_page() -> None:
@@ -41,7 +45,7 @@ def test_the_codes_of_failures_stand_on_the_page() -> None:
         push.PROVIDER_REJECTED_CODE,
         outbox.RETRIES_EXHAUSTED,
     }
-    assert set(first_cells("| code | why |")) >= codes
+    assert set(first_cells("| code | channel | cause |")) >= codes
 
 
 def test_the_schedules_stand_on_the_page() -> None:
@@ -50,3 +54,16 @@ def test_the_schedules_stand_on_the_page() -> None:
         (row,) = re.findall(rf"^\| {kind} \| after (.*) \|$", PAGE, re.MULTILINE)
         told = [int(number) * units[unit] for number, unit in re.findall(r"(\d+) (s|min|h)\b", row)]
         assert told == [pause.total_seconds() for pause in schedule.pauses]
+
+
+def test_the_filters_of_templates_are_those_of_the_page() -> None:
+    table = TEMPLATES.split("<!-- filters -->")[1].split("<!-- end of filters -->")[0]
+    rows = re.findall(r"^\| (numbers|texts, lists and dates) \| (.*) \|$", table, re.MULTILINE)
+    listed = {group: re.findall(r"`(\w+)`", filters) for group, filters in rows}
+    assert listed == {"numbers": [*NUMBER_FILTERS], "texts, lists and dates": [*TEXT_FILTERS]}
+
+
+def test_the_limits_of_templates_are_those_of_the_page() -> None:
+    assert f"| {DEFAULT_RENDER_LIMITS.seconds:g} second |" in TEMPLATES
+    assert f"| {DEFAULT_RENDER_LIMITS.turns:,} |" in TEMPLATES
+    assert f"| {DEFAULT_RENDER_LIMITS.characters:,} characters |" in TEMPLATES

@@ -13,5 +13,5 @@ async def test_a_database_that_fails_and_recovers_has_lost_nothing(street: Stree
             await play.meters.more(street.scale.rounds)
             await play.all_show()
         assert not [code for one in play.displays for code in one.codes]
-        found = await play.end("PostgreSQL ends at once, and recovers")
+        found = await play.end("PostgreSQL stops immediately and recovers")
         assert found.told_of_loss == 0

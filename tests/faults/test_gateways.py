@@ -16,7 +16,7 @@ async def test_gateways_that_are_killed_lose_nothing(street: Street) -> None:
                 await play.all_live()
                 await play.meters.more(street.scale.rounds)
                 await gateway.start()
-        found = await play.end("gateways are killed one after the other")
+        found = await play.end("gateways are killed one after another")
         assert found.recovered > 0
         assert found.lost_as_told == 0
 
@@ -36,5 +36,5 @@ async def test_a_gateway_that_drains_tells_each_display_once_and_loses_nothing(s
                 assert one.codes == codes[one] + [GOING_AWAY] * (one in there), one.name
             await play.meters.more(street.scale.rounds)
             await street.gateways[number].start()
-        found = await play.end("gateways drain one after the other")
+        found = await play.end("gateways drain one after another")
         assert found.lost_as_told == 0

@@ -34,6 +34,6 @@ async def test_links_that_break_in_every_way_lose_nothing(street: Street) -> Non
                     "every display has noticed",
                 )
             await play.all_live()
-            found = await play.end(f"{broken:,} links of displays break")
+            found = await play.end(f"{broken:,} links to displays break")
             assert found.recovered >= broken
             assert found.lost_as_told == 0

@@ -27,7 +27,7 @@ async def test_a_redis_that_comes_back_with_its_data_closes_nobody(street: Stree
             await play.meters.more(street.scale.rounds)
             await play.all_show()
         assert disturbed(play.displays) == []
-        await play.end("Redis is killed, and comes back with its data")
+        await play.end("Redis is killed and restarts with its data")
 
 
 async def test_a_redis_that_comes_back_empty_is_told_to_everybody(street: Street) -> None:
@@ -43,7 +43,7 @@ async def test_a_redis_that_comes_back_empty_is_told_to_everybody(street: Street
             await play.meters.more(street.scale.rounds)
             await play.all_show()
         assert disturbed(play.displays) == []
-        await play.end("Redis is killed, and comes back empty")
+        await play.end("Redis is killed and restarts empty")
 
 
 async def test_a_redis_that_comes_back_with_an_old_state_lets_nobody_go_on_from_it(street: Street) -> None:
@@ -73,7 +73,7 @@ async def test_a_redis_that_comes_back_with_an_old_state_lets_nobody_go_on_from_
         assert disturbed(staying) == []
         await street.redis.kill(keep_data=False)
         await street.redis.start()
-        await play.end("Redis is killed, and comes back with an old snapshot")
+        await play.end("Redis is killed and restarts with an old snapshot")
 
 
 async def test_a_redis_that_is_silent_for_a_while_stops_no_meter(street: Street) -> None:
@@ -86,7 +86,7 @@ async def test_a_redis_that_is_silent_for_a_while_stops_no_meter(street: Street)
             await play.meters.more(street.scale.rounds)
             await play.all_show()
         assert disturbed(play.displays) == []
-        await play.end("Redis is silent, and goes on")
+        await play.end("Redis hangs and continues")
 
 
 async def test_connections_of_redis_that_are_killed_again_and_again_are_noticed_by_nobody(street: Street) -> None:
@@ -96,5 +96,5 @@ async def test_connections_of_redis_that_are_killed_again_and_again_are_noticed_
             await street.redis.command("CLIENT", "KILL", "TYPE", "pubsub")
         await play.all_show()
         assert disturbed(play.displays) == []
-        found = await play.end("the connections on which Redis tells events are killed")
+        found = await play.end("the event connections to Redis are killed")
         assert (found.told_of_loss, found.lost_as_told) == (0, 0)

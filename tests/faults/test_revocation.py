@@ -27,5 +27,5 @@ async def test_a_revoked_token_ends_its_sockets_at_every_gateway_and_no_others(s
                 await play.until(lambda holders=holders: all(one.away for one in holders), "they are told")  # type: ignore[misc]
             for one in play.displays:
                 assert one.codes == [FORBIDDEN] * (one.credentials["token"] in tokens[: number + 1]), one.name
-        found = await play.end("tokens are revoked at one gateway or the other")
+        found = await play.end("tokens are revoked at either gateway")
         assert found.told_of_loss == 0

@@ -31,5 +31,5 @@ async def test_slow_readers_hold_up_nobody_and_cost_little(street: Street) -> No
             one.go_on()
         await play.all_show()
         assert not [code for one in play.displays if one not in play.slow for code in one.codes]
-        found = await play.end("some displays do not read for a while")
+        found = await play.end("some displays stop reading for a while")
         assert found.conflated > 0 or found.told_of_loss > 0

@@ -154,7 +154,7 @@ def _row(parameter: Any) -> str:
 
 def _parameter_default(parameter: Any) -> str:
     if getattr(parameter, "prompt", None):
-        return "asked for"
+        return "prompt"
     if parameter.required:
         return "required"
     if isinstance(parameter.default, bool):

@@ -40,8 +40,8 @@ class Settings(BaseSettings):
     redis_url: str | None = Field(
         default=None,
         description=(
-            "Redis server (6.2 or later) that connects several gateways: redis:// or "
-            "rediss://user:password@host:port/0. If not set, live events and budgets stay within one process."
+            "Redis server (6.2 or later) that connects several gateways: `redis://` or "
+            "`rediss://user:password@host:port/0`. If not set, live events and budgets stay within one process."
         ),
     )
     base_path: str = Field(
@@ -173,14 +173,14 @@ class Settings(BaseSettings):
     web_push_contact: str | None = Field(
         default=None,
         validate_default=True,
-        description="Contact for push services: a mailto: or https: address. Required with WATTGATE_WEB_PUSH_KEY.",
+        description="Contact for push services: a `mailto:` or `https:` URL. Required with WATTGATE_WEB_PUSH_KEY.",
     )
 
     smtp_url: str | None = Field(
         default=None,
         description=(
-            "Mail server: smtps:// or smtp+starttls://user:password@host:port, or smtp:// without encryption. If not "
-            "set, mail waits in the outbox; `development` shows it at /outbox."
+            "Mail server: `smtps://` or `smtp+starttls://user:password@host:port`, or `smtp://` without encryption. "
+            "If not set, mail waits in the outbox; `development` shows it at /outbox."
         ),
     )
     smtp_ca_file: Path | None = Field(
@@ -208,14 +208,14 @@ class Settings(BaseSettings):
     test_addresses: list[str] = Field(
         default=[],
         description=(
-            "Addresses that may receive test mails; @energy.example stands for every address of a domain. If empty, "
+            "Addresses that may receive test mails; @energy.example means every address of a domain. If empty, "
             "nobody may."
         ),
     )
 
     mqtt_url: str | None = Field(
         default=None,
-        description="MQTT broker of the in-home displays: mqtt:// or mqtts://user:password@host:port.",
+        description="MQTT broker of the in-home displays: `mqtt://` or `mqtts://user:password@host:port`.",
     )
     mqtt_application_id: str | None = Field(
         default=None,
