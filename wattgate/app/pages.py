@@ -62,12 +62,12 @@ def pages(base_path: str) -> list[BaseRoute]:
     return [
         page(f"{base_path}/docs", "reference/index.html"),
         page("/", "index.html"),
-        page("/display", "display/index.html", welcome="Log in to see what your home is using."),
+        page("/display", "display/index.html", welcome="Log in to see the energy use of your home."),
         page(
             "/preview",
             "preview/index.html",
             PREVIEW_HEADERS,
-            welcome="Log in as an administrator to write what alerts say.",
+            welcome="Log in as an administrator to edit the templates of alerts.",
         ),
         Mount("/static", _Assets(directory=STATIC)),
     ]

@@ -9,11 +9,11 @@ import { bucketName, bucketTick } from "./bucket-labels.js";
 const PARTS = { electricity: "Electricity", gas: "Gas", exported: "Exported", standing: "Standing charge" };
 const MARKS = {
   running: "so far",
-  late: "not all in yet",
+  late: "not all readings received",
   estimated: "partly estimated",
   gaps: "some readings missing",
   missing: "no readings",
-  unpriced: "some without a price",
+  unpriced: "partly without a price",
 };
 const LEGEND = ["running", "late", "estimated", "gaps", "missing", "unpriced"];
 

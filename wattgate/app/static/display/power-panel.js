@@ -11,13 +11,13 @@ const LEVELS = { LOW: "Low", MEDIUM: "Medium", HIGH: "High" };
 const BASES = {
   LEARNED: "Compared with your usual use",
   BUDGET: "Compared with your budget",
-  PRICE: "By the price of electricity now",
+  PRICE: "Based on the current price of electricity",
 };
 const CAUSES = {
   METER: "The meter has stopped sending.",
-  GATEWAY: "The device that sends the readings has gone quiet.",
-  PLATFORM: "The energy service takes no readings in at the moment.",
-  UNKNOWN: "Nothing newer has come in.",
+  GATEWAY: "The device that sends the readings has stopped sending.",
+  PLATFORM: "The energy service is not accepting readings at the moment.",
+  UNKNOWN: "No newer reading has arrived.",
   CONNECTION: "This screen has lost its connection.",
 };
 

@@ -16,6 +16,6 @@ export function formatTime(instant) {
 
 async function get(path) {
   const response = await fetch(path, { cache: "no-store" });
-  if (!response.ok) throw new Error(`${path} answers ${response.status}`);
+  if (!response.ok) throw new Error(`${path} responded with ${response.status}`);
   return response.json();
 }

@@ -28,7 +28,7 @@ async function open(path) {
 }
 
 function reportFailure(error) {
-  status.textContent = "The gateway does not answer";
+  status.textContent = "The gateway cannot be reached";
   console.warn(error);
 }
 

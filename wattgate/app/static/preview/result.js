@@ -14,16 +14,16 @@ export class Result {
   show({ subject, preheader, text, textMade, culturesTried, chosen, coverage }) {
     this.#setText("[data-testid=rendered-subject]", subject || "(no subject)");
     this.#setText("[data-testid=rendered-preheader]", preheader ?? "");
-    this.#setText(".text-origin", textMade ? "Made from the HTML" : "The template’s own text");
-    this.#setText(".plain pre", text ?? "It cannot be rendered.");
+    this.#setText(".text-origin", textMade ? "Generated from the HTML" : "The template’s own text");
+    this.#setText(".plain pre", text ?? "The text cannot be rendered.");
     this.#setList(".cultures-tried", culturesTried);
     this.#setText(
       ".selected-template",
-      chosen ? `This reader gets “${chosen.name}” in ${chosen.cultureCode}.` : "No saved template is in use for this reader.",
+      chosen ? `This reader gets “${chosen.name}” in ${chosen.cultureCode}.` : "No active template matches this reader.",
     );
     this.#setList(
       ".coverage",
-      coverage.map(({ cultureCode, template }) => `${cultureCode}: ${template.name}${template.active ? "" : " (not in use)"}`),
+      coverage.map(({ cultureCode, template }) => `${cultureCode}: ${template.name}${template.active ? "" : " (inactive)"}`),
     );
   }
 

@@ -38,7 +38,7 @@ export class TemplateEditor {
     this.#report = new Report(root.querySelector(".report"), (finding) => this.#goTo(finding));
     this.#templateList = new TemplateList(root.querySelector("header"), {
       onOpen: (template, content) => this.#openTemplate(template, content),
-      mayLeave: () => !this.#changed() || confirm("What you have written is not saved. Leave it?"),
+      mayLeave: () => !this.#changed() || confirm("Your changes are not saved. Discard them?"),
     });
     this.#result = new Result(root.querySelector(".result"));
     this.#frame = new MailFrame(root.querySelector("iframe"));
@@ -108,8 +108,8 @@ export class TemplateEditor {
       ["", "None yet"],
     ]);
     setOptions(this.#field("dataFrom"), [
-      [GENERATED, "Made from the variables"],
-      [WRITTEN, "As written here"],
+      [GENERATED, "Generated from the variables"],
+      [WRITTEN, "As entered here"],
       ...alerts.map((alert) => [alert.alertId, `Alert ${alert.systemAlertTypeId}, ${formatTime(alert.createdAt)}`]),
     ]);
     open();
@@ -267,7 +267,7 @@ export class TemplateEditor {
       return;
     }
     this.#onRefused(
-      error.denied ? "Your log-in has ended. Please log in again." : "This account may not read templates.",
+      error.denied ? "Your session has ended. Please log in again." : "This account may not read templates.",
     );
   }
 

@@ -63,7 +63,7 @@ export class TestMailDialog {
   #showProgress({ state, reason, testMail: { address } }) {
     if (state === "SENT") this.#showStatus(`Sent to ${address}`, "good");
     else if (state === "FAILED") this.#showStatus(`Not sent: ${reason}`, "bad");
-    else this.#showStatus(reason ? `Tried, and will be tried again: ${reason}` : "On its way");
+    else this.#showStatus(reason ? `Delivery failed, will retry: ${reason}` : "Waiting for delivery");
     return state === "SENT" || state === "FAILED";
   }
 

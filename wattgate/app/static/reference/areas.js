@@ -16,7 +16,7 @@ const GROUPS = {
     eligibility: "Eligibility",
   },
   People: {
-    auth: "Logging in",
+    auth: "Log-in",
     register: "Registration",
     user: "Users",
     account: "Accounts",
@@ -32,7 +32,7 @@ const GROUPS = {
     notification: "Notifications",
     prompt: "Prompts",
     prompttype: "Prompt types",
-    promptuser: "Prompts of users",
+    promptuser: "User prompts",
     webhook: "Webhooks",
   },
   "Content and terms": {
@@ -41,7 +41,7 @@ const GROUPS = {
     faq: "Questions and answers",
     supportdetails: "Support details",
     termsconditions: "Terms and conditions",
-    termsconditionsuser: "Answers to terms",
+    termsconditionsuser: "Responses to terms",
   },
   Flexibility: { dfs: "Demand flexibility" },
 };

@@ -13,7 +13,7 @@ export function curlCommand({ method, path, parameters, body, credentials, respo
     ...query.map((pair) => `--data-urlencode ${quote(pair)}`),
     ...authenticationOptions(credentials, reference.schemes),
     ...(body ? [`-H "Content-Type: ${body.media}"`, `-d ${quote(json(exampleBody(body, reference)))}`] : []),
-    ...(binary ? ["--output answer.bin"] : []),
+    ...(binary ? ["--output response.bin"] : []),
   ].join(" \\\n  ");
 }
 

@@ -78,7 +78,7 @@ function failureNotice(message) {
     { class: "notice failure", role: "alert", "data-testid": "failure" },
     element("h2", {}, "The reference could not be loaded"),
     element("p", {}, message),
-    element("p", {}, "It is made from ", element("a", { href: ADDRESS.href }, ADDRESS.pathname), "."),
+    element("p", {}, "It is generated from ", element("a", { href: ADDRESS.href }, ADDRESS.pathname), "."),
     retry,
   );
 }

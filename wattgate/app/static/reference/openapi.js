@@ -13,11 +13,11 @@ export async function readDocument(address) {
   } catch {
     throw new DocumentUnavailable("The gateway cannot be reached.");
   }
-  if (!response.ok) throw new DocumentUnavailable(`The gateway answered ${response.status} ${response.statusText}`.trim() + ".");
+  if (!response.ok) throw new DocumentUnavailable(`The gateway responded with ${response.status} ${response.statusText}`.trim() + ".");
   try {
     return new Reference(await response.json(), address);
   } catch {
-    throw new DocumentUnavailable("What the gateway answered is not an OpenAPI document.");
+    throw new DocumentUnavailable("The gateway did not return an OpenAPI document.");
   }
 }
 

@@ -67,7 +67,7 @@ function body(operation, reference) {
     requestBody ? part("Request body", requestBody.media, bodyFormat(requestBody, reference)) : null,
     codeBlock("curl", curlCommand(operation, reference)),
     responses.flatMap(({ status, contents }) =>
-      contents.map((content) => part(`Answer ${status}`, content.media, bodyFormat(content, reference))),
+      contents.map((content) => part(`Response ${status}`, content.media, bodyFormat(content, reference))),
     ),
     errors(errorResponses),
     element("a", { class: "permalink", href: `#${id}` }, "Link to this operation"),
@@ -107,7 +107,7 @@ function parametersOf(title, parameters, reference) {
       "li",
       {},
       signature(name, type, required),
-      example === undefined ? null : element("p", { class: "remark" }, "such as ", code(String(example))),
+      example === undefined ? null : element("p", { class: "remark" }, "For example ", code(String(example))),
       remarks(description, values),
     );
   });
@@ -130,7 +130,7 @@ function errors(errorResponses) {
   const rows = errorResponses.map(({ status, description }) =>
     element("li", {}, element("b", {}, status), " ", element("span", {}, description.replaceAll("_", "_\u200B"))),
   );
-  return part("Errors", element("a", { href: "#errors" }, "How errors look"), element("ul", { class: "errors" }, rows));
+  return part("Errors", element("a", { href: "#errors" }, "Error format"), element("ul", { class: "errors" }, rows));
 }
 
 function part(title, aside, ...content) {

@@ -78,8 +78,8 @@ export async function call(query, variables, token) {
   const { status, body } = await post(headers, JSON.stringify({ query, variables }));
   const [error] = body.errors ?? [];
   if (error) throw new GatewayError(error.message, error.extensions?.code);
-  if (status === 401) throw new GatewayError("The log-in is no longer good", "UNAUTHENTICATED");
-  if (!body.data) throw new GatewayError(`The gateway answered with status ${status}`);
+  if (status === 401) throw new GatewayError("The session has expired", "UNAUTHENTICATED");
+  if (!body.data) throw new GatewayError(`The gateway responded with status ${status}`);
   return body.data;
 }
 

@@ -49,5 +49,5 @@ export class LoginForm {
 function explain(error) {
   if (error.unauthenticated) return "The username or the password is wrong.";
   if (error.unreachable) return "The gateway cannot be reached. Check the connection and try again.";
-  return `The log-in did not work: ${error.message}.`;
+  return `The log-in failed: ${error.message}.`;
 }
