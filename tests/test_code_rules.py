@@ -102,7 +102,8 @@ def test_the_changelogs_newest_version_is_the_packages() -> None:
 
 
 def test_lock_files_hold_versions_and_hashes_and_no_addresses() -> None:
-    of_node = [*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("bench/*/package-lock.json")]
+    of_node = [ROOT / "package-lock.json"]
+    of_node += [*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("bench/*/package-lock.json")]
     for path in (*ROOT.glob("*.lock"), *of_node):
         assert "://" not in path.read_text(), path
     for path in of_node:

@@ -183,7 +183,7 @@ async def test_everything_is_reached_and_told_by_keyboard(page: Page) -> None:
     await page.keyboard.press("Tab")  # to the newest bar
     await page.keyboard.press("ArrowLeft")
     bar = page.locator(".bar:focus")
-    told = re.compile(r"^\d\d:\d\d to \d\d:\d\d: (\d.* kWh|no readings|not all in yet)")
+    told = re.compile(r"^\d\d:\d\d to \d\d:\d\d: (\d.* kWh|no readings|not all readings received)")
     await expect(bar).to_have_attribute("aria-label", told)
     named = (await bar.get_attribute("aria-label") or "").split(": ")[0]
     await expect(page.locator(".readout-name")).to_have_text(named)

@@ -89,7 +89,7 @@ async def test_sample_data_is_made_or_written_or_an_alerts(page: Page) -> None:
     shown = page.frame_locator("iframe").locator("body > p")
     await data.fill('{"power": 77}')
     await expect(shown).to_have_text("Hello 77")
-    await expect(page.get_by_test_id("data-from").locator("option:checked")).to_have_text("As written here")
+    await expect(page.get_by_test_id("data-from").locator("option:checked")).to_have_text("As entered here")
     await data.fill('{"power": ')
     await expect(page.get_by_test_id("status")).to_have_text("The sample data is not JSON")
     await page.get_by_test_id("data-from").select_option(index=2)
@@ -225,7 +225,7 @@ async def test_what_is_not_saved_is_not_left_without_a_word(page: Page) -> None:
     await page.get_by_test_id("templates").select_option(index=1)
     await expect(page.get_by_test_id("subject")).to_have_value("Not saved")
     assert await page.get_by_test_id("templates").input_value() == opened
-    assert asked == ["What you have written is not saved. Leave it?"]
+    assert asked == ["Your changes are not saved. Discard them?"]
     page.once("dialog", lambda dialog: dialog.accept())
     await page.get_by_test_id("new").click()
     await expect(page.get_by_test_id("subject")).not_to_have_value("Not saved")

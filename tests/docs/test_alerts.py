@@ -64,6 +64,6 @@ def test_the_filters_of_templates_are_those_of_the_page() -> None:
 
 
 def test_the_limits_of_templates_are_those_of_the_page() -> None:
-    assert f"| {DEFAULT_RENDER_LIMITS.seconds:g} second |" in TEMPLATES
-    assert f"| {DEFAULT_RENDER_LIMITS.turns:,} |" in TEMPLATES
-    assert f"| {DEFAULT_RENDER_LIMITS.characters:,} characters |" in TEMPLATES
+    assert f"| {DEFAULT_RENDER_LIMITS.max_seconds:g} second |" in TEMPLATES
+    assert f"| {DEFAULT_RENDER_LIMITS.max_iterations:,} |" in TEMPLATES
+    assert f"| {DEFAULT_RENDER_LIMITS.max_characters:,} characters |" in TEMPLATES

@@ -29,6 +29,11 @@ class Node:
     executable: Path
     folder: Path
 
+    @property
+    def packages(self) -> Path:
+        """The folder of the installed packages."""
+        return self.folder.parent / "node_modules"
+
     async def start(self, script: str, *arguments: str, **options: Any) -> asyncio.subprocess.Process:
         """A process that runs a script of the folder; its options are asyncio's."""
         return await asyncio.create_subprocess_exec(self.executable, self.folder / script, *arguments, **options)

@@ -62,12 +62,12 @@ def page_routes(base_path: str) -> list[BaseRoute]:
     return [
         page_route(f"{base_path}/docs", "reference/index.html"),
         page_route("/", "index.html"),
-        page_route("/display", "display/index.html", welcome="Log in to see what your home is using."),
+        page_route("/display", "display/index.html", welcome="Log in to see the energy use of your home."),
         page_route(
             "/preview",
             "preview/index.html",
             PREVIEW_HEADERS,
-            welcome="Log in as an administrator to write what alerts say.",
+            welcome="Log in as an administrator to edit the templates of alerts.",
         ),
         Mount("/static", _StaticFilesWithHeaders(directory=STATIC_DIRECTORY)),
     ]

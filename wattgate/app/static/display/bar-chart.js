@@ -1,28 +1,52 @@
 /**
- * A bar chart. It is one stop of the Tab key; the arrow keys, Home and End go from bar to bar. Pointing anywhere above
- * or below a bar chooses it too.
+ * A bar chart. The Tab key reaches it once; the arrow keys, Home and End move between the bars. The pointer selects the
+ * bar whose column it is in.
  */
 
+import { closestTo, element, find } from "../shared/dom.js";
 import { roundSteps } from "./scale.js";
 
+/**
+ * A bar of the chart.
+ * @typedef {object} Bar
+ * @property {[name: string, value: number][]} parts  From the bottom up.
+ * @property {Set<string>} marks  What limits the value, for example `estimated`.
+ * @property {string} label  The text for screen readers.
+ * @property {Tick | null} tick
+ */
+
+/**
+ * The label below a bar. A minor one is hidden where there is not enough room.
+ * @typedef {{ label: string, minor: boolean }} Tick
+ */
+
 export class BarChart {
+  /** @type {HTMLElement} */
   #axis;
+  /** @type {HTMLElement} */
   #bars;
+  /** @type {(index: number | null) => void} */
   #onSelect;
+  /** @type {HTMLElement | null} */
   #pointed = null;
 
-  /** `onSelect` is called with the index of the bar that is pointed at or has the focus, or null. */
+  /**
+   * @param {HTMLElement} section
+   * @param {(index: number | null) => void} onSelect
+   *   Called with the index of the bar that the pointer or the focus is on, or null if there is none.
+   */
   constructor(section, onSelect) {
-    this.#axis = section.querySelector(".axis");
-    this.#bars = section.querySelector(".bars");
+    this.#axis = find(section, ".axis");
+    this.#bars = find(section, ".bars");
     this.#onSelect = onSelect;
     this.#bars.addEventListener("keydown", (event) => this.#moveFocus(event));
     this.#bars.addEventListener("focusin", () => this.#setPointed(null));
     this.#bars.addEventListener("focusout", () => this.#updateSelection());
-    this.#bars.addEventListener("pointerover", (event) => this.#setPointed(event.target.closest(".bar")));
+    this.#bars.addEventListener("pointerover", (event) => this.#setPointed(closestTo(event, ".bar")));
     this.#bars.addEventListener("pointerleave", () => this.#setPointed(null));
   }
 
+  /** Remove all bars. */
   clear() {
     this.#bars.replaceChildren();
     this.#axis.replaceChildren();
@@ -30,44 +54,50 @@ export class BarChart {
   }
 
   /**
-   * Show bars `{ parts, marks, label, tick }`: parts are `[name, value]` from the bottom up, marks say what they are
-   * worth, the tick is `{ label, minor }` or null. `axisLabel` writes a number of the axis.
+   * Show bars. Existing elements are reused, so that the focus stays on its bar.
+   * @param {Bar[]} bars
+   * @param {(value: number) => string} formatAxisValue
    */
-  show(bars, axisLabel) {
+  show(bars, formatAxisValue) {
     const steps = roundSteps(Math.max(0, ...bars.map(height)));
-    const top = steps.at(-1);
-    this.#axis.replaceChildren(...steps.map((step) => line(step / top, axisLabel(step))));
+    const top = Math.max(...steps);
+    this.#axis.replaceChildren(...steps.map((step) => gridline(step / top, formatAxisValue(step))));
     this.#resize(bars.length);
-    bars.forEach((bar, index) => fill(this.#bars.children[index], bar, top));
+    const elements = this.#elements;
+    bars.forEach((bar, index) => fill(elements[index], bar, top));
     this.#updateSelection();
   }
 
-  /** Bars are kept from one showing to the next, so that the focus stays where it is. */
-  #resize(count) {
-    while (this.#bars.children.length > count) this.#bars.lastChild.remove();
-    while (this.#bars.children.length < count) this.#bars.append(emptyBar());
-    if (count && !this.#bars.querySelector('[tabindex="0"]')) this.#setTabStop(this.#bars.lastChild);
+  get #elements() {
+    return /** @type {HTMLElement[]} */ ([...this.#bars.children]);
   }
 
+  /** @param {number} count */
+  #resize(count) {
+    while (this.#bars.children.length > count) this.#bars.lastElementChild?.remove();
+    while (this.#bars.children.length < count) this.#bars.append(emptyBar());
+    if (count && !this.#bars.querySelector('[tabindex="0"]')) this.#setTabStop(this.#elements[count - 1]);
+  }
+
+  /** @param {KeyboardEvent} event */
   #moveFocus(event) {
-    const bars = [...this.#bars.children];
-    const index = bars.indexOf(event.target);
-    const next = {
-      ArrowRight: bars[index + 1],
-      ArrowLeft: bars[index - 1],
-      Home: bars[0],
-      End: bars.at(-1),
-    }[event.key];
+    const bars = this.#elements;
+    const index = bars.findIndex((bar) => bar === event.target);
+    /** @type {Record<string, HTMLElement | undefined>} */
+    const targets = { ArrowRight: bars[index + 1], ArrowLeft: bars[index - 1], Home: bars[0], End: bars.at(-1) };
+    const next = targets[event.key];
     if (!next) return;
     event.preventDefault();
     this.#setTabStop(next);
     next.focus();
   }
 
+  /** @param {HTMLElement} bar */
   #setTabStop(bar) {
-    for (const other of this.#bars.children) other.tabIndex = other === bar ? 0 : -1;
+    for (const other of this.#elements) other.tabIndex = other === bar ? 0 : -1;
   }
 
+  /** @param {HTMLElement | null} bar */
   #setPointed(bar) {
     this.#pointed = bar;
     this.#updateSelection();
@@ -75,48 +105,52 @@ export class BarChart {
 
   #updateSelection() {
     const selected = this.#pointed ?? this.#bars.querySelector(".bar:focus");
-    for (const bar of this.#bars.children) bar.classList.toggle("selected", bar === selected);
-    const index = [...this.#bars.children].indexOf(selected);
+    const bars = this.#elements;
+    for (const bar of bars) bar.classList.toggle("selected", bar === selected);
+    const index = bars.findIndex((bar) => bar === selected);
     this.#onSelect(index < 0 ? null : index);
   }
 }
 
+/** @param {Bar} bar */
 function height({ parts }) {
   return parts.reduce((sum, [, value]) => sum + value, 0);
 }
 
 function emptyBar() {
-  const bar = element("div", "bar");
-  bar.setAttribute("role", "img");
+  const bar = element("div", { class: "bar", role: "img" });
   bar.tabIndex = -1;
-  bar.append(element("span", "stack"), element("span", "tick"));
+  bar.append(element("span", { class: "stack" }), element("span", { class: "tick" }));
   return bar;
 }
 
+/**
+ * @param {HTMLElement} bar
+ * @param {Bar} content
+ * @param {number} top  The value at the top of the axis.
+ */
 function fill(bar, { parts, marks, label, tick }, top) {
   const [stack, tickLabel] = bar.children;
   bar.dataset.marks = [...marks].join(" ");
   bar.classList.toggle("empty", parts.length === 0);
   bar.setAttribute("aria-label", label);
-  while (stack.children.length > parts.length) stack.lastChild.remove();
-  while (stack.children.length < parts.length) stack.append(element("span", "part"));
+  while (stack.children.length > parts.length) stack.lastElementChild?.remove();
+  while (stack.children.length < parts.length) stack.append(element("span", { class: "part" }));
   parts.forEach(([name, value], index) => {
-    stack.children[index].dataset.part = name;
-    stack.children[index].style.setProperty("--share", Math.max(0, value) / top);
+    const part = /** @type {HTMLElement} */ (stack.children[index]);
+    part.dataset.part = name;
+    part.style.setProperty("--share", String(Math.max(0, value) / top));
   });
   tickLabel.textContent = tick?.label ?? "";
   tickLabel.classList.toggle("minor", Boolean(tick?.minor));
 }
 
-function line(share, label) {
-  const created = element("span", "gridline");
-  created.textContent = label;
-  created.style.setProperty("--share", share);
-  return created;
-}
-
-function element(name, className) {
-  const created = document.createElement(name);
-  created.className = className;
-  return created;
+/**
+ * @param {number} share  The height, from 0 to 1.
+ * @param {string} label
+ */
+function gridline(share, label) {
+  const line = element("span", { class: "gridline" }, label);
+  line.style.setProperty("--share", String(share));
+  return line;
 }

@@ -1,6 +1,21 @@
-/** What the spans of the history are called: in full, and under the bars. */
+/** Names of the buckets of the history: in full, and as short labels below the bars. */
 
-/** The full name of a span, for its readout. */
+/** @import { Tick } from "./bar-chart.js" */
+/** @import { WallClock } from "./format.js" */
+/** @import { ViewName } from "./history.js" */
+
+/**
+ * A bucket's times, in milliseconds since 1970.
+ * @typedef {{ start: number, end: number }} Bucket
+ */
+
+/**
+ * Return the full name of a bucket, for the readout and for screen readers.
+ * @param {ViewName} view
+ * @param {Bucket} bucket
+ * @param {WallClock} wallClock
+ * @returns {string}
+ */
 export function bucketName(view, { start, end }, wallClock) {
   switch (view) {
     case "hours":
@@ -14,7 +29,14 @@ export function bucketName(view, { start, end }, wallClock) {
   }
 }
 
-/** What stands under a bar: `{ label, minor }`, where minor ones go when there is no room; or null. */
+/**
+ * Return the label below a bucket's bar, or null if it has none.
+ * @param {ViewName} view
+ * @param {Bucket} bucket
+ * @param {WallClock} wallClock
+ * @param {number} now
+ * @returns {Tick | null}
+ */
 export function bucketTick(view, { start, end }, wallClock, now) {
   switch (view) {
     case "hours": {
@@ -31,6 +53,10 @@ export function bucketTick(view, { start, end }, wallClock, now) {
   }
 }
 
+/**
+ * @param {number} start
+ * @param {WallClock} wallClock
+ */
 function monthTick(start, wallClock) {
   const label = wallClock.format("month", start);
   const number = Number.parseInt(wallClock.format("monthNumber", start), 10);

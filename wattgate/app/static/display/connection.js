@@ -1,41 +1,58 @@
 /**
- * One subscription over a WebSocket (the graphql-transport-ws protocol), made again whenever it breaks. Every first
- * payload of this subscription is the whole state, so whoever comes back goes on from there.
+ * One subscription over a WebSocket (the graphql-transport-ws protocol), which reconnects after every failure. The
+ * first payload of each connection is the whole state, so the client has no position to resume from.
+ */
+
+import { backoffDelay, reactionTo, waitingTime } from "./reconnect.js";
+
+/** @import { Delay } from "./reconnect.js" */
+/** @import { TimerQueue } from "./timer-queue.js" */
+
+/** @typedef {"connecting" | "live" | "reconnecting" | "offline" | "displaced" | "outdated"} ConnectionState */
+/** @typedef {{ query: string, variables: Record<string, unknown> }} SubscriptionRequest */
+
+/**
+ * A GraphQL error of the gateway.
+ * @typedef {{ extensions?: { code?: string, retryable?: boolean } }} ReceivedError
+ */
+
+/**
+ * @typedef {object} ConnectionHandlers
+ * @property {(data: any, first: boolean) => void} onFrame
+ *   Called with each payload's data, and whether it is the first of its connection.
+ * @property {(state: ConnectionState) => void} onState
+ * @property {() => void} onTokenNeeded
+ *   Called when the token has expired or was rejected. Get a new one and pass it to `sendToken`.
+ * @property {(code: string | undefined) => void} onRejected
+ *   Called with the error code when the gateway rejects the subscription. The connection does not try again.
  */
 
 const ACKNOWLEDGEMENT_TIMEOUT = 10_000;
 /** The gateway sends a ping every 20 seconds. */
 const SILENCE_TIMEOUT = 30_000;
 const PONG_TIMEOUT = 10_000;
-const BASE_DELAY = 1000;
-const MAX_DELAY = 30_000;
-
-const FORBIDDEN = 4403;
-/** How long to stay away after a close code: `minimum` and a random part of `spread`, in milliseconds. */
-const RECONNECT_DELAYS = {
-  4503: { minimum: 0, spread: 5000, state: "reconnecting" },
-  4508: { minimum: 0, spread: 2000, state: "reconnecting" },
-  4509: { minimum: 30_000, spread: 30_000, state: "displaced" },
-  4510: { minimum: 30_000, spread: 30_000, state: "displaced" },
-};
-/** The gateway does not understand this page, or the other way round: trying again does not mend that. */
-const FATAL_CODES = new Set([1002, 1003, 1007, 1009, 1010, 4400, 4401, 4406, 4409, 4429]);
 
 export class Connection {
+  /** @type {TimerQueue} */
   #timers;
+  /** @type {() => string} */
   #getToken;
+  /** @type {ConnectionHandlers} */
   #handlers;
+  /** @type {SubscriptionRequest | null} */
   #request = null;
+  /** @type {WebSocket | null} */
   #socket = null;
+  /** @type {ConnectionState | null} */
   #state = null;
   #failures = 0;
   #awaitingFirst = false;
   #needsToken = false;
 
   /**
-   * `getToken` is called anew for every connection, because tokens are renewed. The handlers are `onFrame(data, first)`,
-   * `onState(state)` (connecting, live, reconnecting, offline, displaced or outdated), `onTokenNeeded()` when another token
-   * is needed, and `onRejected(code)` when the gateway refuses this subscription.
+   * @param {TimerQueue} timers  The connection uses the name "connection" in it.
+   * @param {() => string} getToken  Called for every new connection, because tokens are renewed.
+   * @param {ConnectionHandlers} handlers
    */
   constructor(timers, getToken, handlers) {
     this.#timers = timers;
@@ -45,10 +62,16 @@ export class Connection {
     window.addEventListener("offline", () => this.#onOffline());
   }
 
+  /** Whether a payload has arrived on the current connection. */
   get isLive() {
     return this.#state === "live";
   }
 
+  /**
+   * Subscribe. A subscription that is already open is replaced.
+   * @param {string} query
+   * @param {Record<string, unknown>} variables
+   */
   open(query, variables) {
     this.#request = { query, variables };
     this.#failures = 0;
@@ -56,12 +79,13 @@ export class Connection {
     this.reconnect();
   }
 
+  /** End the subscription. */
   close() {
     this.#request = this.#state = null;
     this.#closeSocket();
   }
 
-  /** Connect now, whatever was before. */
+  /** Close the current connection, if there is one, and open a new one immediately. */
   reconnect() {
     this.#closeSocket();
     if (!this.#request) return;
@@ -71,27 +95,31 @@ export class Connection {
     const socket = (this.#socket = new WebSocket(url, "graphql-transport-ws"));
     socket.onopen = () => this.#send({ type: "connection_init", payload: { token: this.#getToken() } });
     socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
-    socket.onclose = (event) => this.#closed(event.code);
+    socket.onclose = (event) => this.#onClosed(event.code);
     this.#wait(ACKNOWLEDGEMENT_TIMEOUT, () => this.reconnectWithBackoff());
   }
 
-  /** Exponential backoff with full jitter: when a gateway restarts, its displays must not all come back at once. */
+  /** Close the current connection and open a new one after a delay that grows with each failure. */
   reconnectWithBackoff() {
-    const spread = Math.min(MAX_DELAY, BASE_DELAY * 2 ** this.#failures);
+    const delay = backoffDelay(this.#failures);
     this.#failures += 1;
-    this.#pause({ minimum: 0, spread, state: "reconnecting" });
+    this.#reconnectAfter(delay);
   }
 
-  /** There is a further token: tell it over the connection that stands, or come back with it. */
+  /**
+   * Send a new token over the live connection, or reconnect if a token was needed for that.
+   * @param {string} token
+   */
   sendToken(token) {
     if (this.isLive) this.#send({ type: "ping", payload: { token } });
     else if (this.#needsToken) this.reconnectWithBackoff();
   }
 
-  #pause({ minimum, spread, state }) {
+  /** @param {Delay} delay */
+  #reconnectAfter(delay) {
     this.#closeSocket();
-    this.#setState(navigator.onLine ? state : "offline");
-    this.#wait(minimum + Math.random() * spread, () => this.reconnect());
+    this.#setState(navigator.onLine ? delay.state : "offline");
+    this.#wait(waitingTime(delay), () => this.reconnect());
   }
 
   #closeSocket() {
@@ -103,25 +131,33 @@ export class Connection {
     socket.close();
   }
 
-  #closed(code) {
-    if (code === FORBIDDEN) this.#rejected([{ extensions: { code: "UNAUTHENTICATED" } }]);
-    else if (FATAL_CODES.has(code)) this.#rejected([{}]);
-    else if (code in RECONNECT_DELAYS) this.#pause(RECONNECT_DELAYS[code]);
+  /** @param {number} code */
+  #onClosed(code) {
+    const reaction = reactionTo(code);
+    if (reaction.action === "renewToken") this.#onErrors([{ extensions: { code: "UNAUTHENTICATED" } }]);
+    else if (reaction.action === "stop") this.#onErrors([{}]);
+    else if (reaction.action === "wait") this.#reconnectAfter(reaction.delay);
     else this.reconnectWithBackoff();
   }
 
+  /** @param {{ type: string, payload?: any }} message */
   #receive(message) {
     switch (message.type) {
       case "connection_ack":
         this.#awaitingFirst = true;
         this.#send({ id: "1", type: "subscribe", payload: this.#request });
-        return this.#wait(ACKNOWLEDGEMENT_TIMEOUT, () => this.reconnectWithBackoff());
+        this.#wait(ACKNOWLEDGEMENT_TIMEOUT, () => this.reconnectWithBackoff());
+        return;
       case "next":
-        return message.payload.errors ? this.#rejected(message.payload.errors) : this.#receiveData(message.payload.data);
+        if (message.payload.errors) this.#onErrors(message.payload.errors);
+        else this.#onData(message.payload.data);
+        return;
       case "error":
-        return this.#rejected(message.payload);
+        this.#onErrors(message.payload);
+        return;
       case "complete":
-        return this.reconnectWithBackoff();
+        this.reconnectWithBackoff();
+        return;
       case "ping":
         this.#send({ type: "pong" });
         if (message.payload?.expired) this.#handlers.onTokenNeeded();
@@ -129,8 +165,9 @@ export class Connection {
     if (this.isLive) this.#restartSilenceTimer();
   }
 
-  #receiveData(data) {
-    // Only a frame proves the connection: one that is acknowledged and breaks again goes on backing off.
+  /** @param {any} data */
+  #onData(data) {
+    // Only a payload resets the backoff: a connection may be acknowledged and fail again.
     this.#failures = 0;
     const first = this.#awaitingFirst;
     this.#awaitingFirst = false;
@@ -139,9 +176,13 @@ export class Connection {
     this.#handlers.onFrame(data, first);
   }
 
-  #rejected(errors) {
+  /** @param {ReceivedError[]} errors */
+  #onErrors(errors) {
     const { code, retryable } = errors[0].extensions ?? {};
-    if (retryable) return this.reconnectWithBackoff();
+    if (retryable) {
+      this.reconnectWithBackoff();
+      return;
+    }
     this.#closeSocket();
     if (code === "UNAUTHENTICATED") {
       this.#needsToken = true;
@@ -157,6 +198,7 @@ export class Connection {
     this.#wait(SILENCE_TIMEOUT, () => this.#probe());
   }
 
+  /** Send a ping, and reconnect if nothing arrives after it. */
   #probe() {
     this.#send({ type: "ping" });
     this.#wait(PONG_TIMEOUT, () => this.reconnectWithBackoff());
@@ -169,20 +211,26 @@ export class Connection {
   }
 
   #onOffline() {
-    // The browser may be wrong: a gateway on the same machine or network still answers.
+    // The browser may be wrong: a gateway on the same machine or network may still respond.
     if (this.isLive) this.#probe();
     else if (this.#request) this.#setState("offline");
   }
 
+  /** @param {object} message */
   #send(message) {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
-  /** There is only ever one thing to wait for. */
+  /**
+   * Call a function later. It replaces the one that was waiting: the connection waits for one event at a time.
+   * @param {number} delay
+   * @param {() => void} callback
+   */
   #wait(delay, callback) {
     this.#timers.schedule(delay, "connection", callback);
   }
 
+  /** @param {ConnectionState} state */
   #setState(state) {
     if (state === this.#state) return;
     this.#state = state;

@@ -1,58 +1,82 @@
-/** The in-home display of one person: keeps one of their homes up to date, live and by its history. */
+/** The home display of one user: keeps the state and the history of one home up to date. */
 
-import { TimerQueue } from "./timer-queue.js";
-import { advanceTo, detectJump, now, setTime } from "../shared/clock.js";
+import { clock, now } from "../shared/clock.js";
+import { find } from "../shared/dom.js";
+import { listHomes, readHistory, toGatewayError } from "../shared/gateway.js";
+import { Connection } from "./connection.js";
 import { WallClock } from "./format.js";
 import { freshnessAt } from "./frame.js";
-import { listHomes, readHistory } from "../shared/gateway.js";
 import { VIEWS } from "./history.js";
 import { HistoryPanel } from "./history-panel.js";
 import { resourceIdsByEnergy } from "./home.js";
 import { HomePicker } from "./home-picker.js";
-import { Connection } from "./connection.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
 import { StatusBar } from "./status-bar.js";
 import { SUBSCRIPTION } from "./subscription.js";
 import { TariffPanel } from "./tariff-panel.js";
+import { TimerQueue } from "./timer-queue.js";
+
+/** @import { Home } from "../shared/gateway.js" */
+/** @import { Session } from "../shared/session.js" */
+/** @import { ConnectionState } from "./connection.js" */
+/** @import { Frame } from "./subscription.js" */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const RETRY_DELAY = 15 * SECOND;
-/** New half hours come to all displays at the same moment; they had better not all ask in that moment. */
+/** All displays learn of a new half hour at the same moment. They spread their requests over this time. */
 const HISTORY_SPREAD = 5 * SECOND;
 
 export class Display {
+  /** @type {HTMLElement} */
   #root;
+  /** @type {() => void} */
   #onSessionEnded;
   #timers = new TimerQueue();
+  /** @type {Connection} */
   #connection;
+  /** @type {StatusBar} */
   #status;
+  /** @type {PowerPanel} */
   #power;
+  /** @type {PeriodPanel} */
   #today;
+  /** @type {PeriodPanel} */
   #month;
+  /** @type {TariffPanel} */
   #tariff;
+  /** @type {HistoryPanel} */
   #history;
+  /** @type {HomePicker} */
   #picker;
+  /** @type {Session | null} */
   #session = null;
+  /** @type {Home | null} */
   #home = null;
+  /** @type {Frame | null} */
   #frame = null;
+  /** @type {ConnectionState} */
   #connectionState = "connecting";
   #wallClock = new WallClock();
 
-  /** `onSessionEnded` is called when the gateway does not accept the session any longer. */
-  constructor(root, { onSessionEnded }) {
-    const part = (name) => root.querySelector(`.${name}`);
+  /**
+   * @param {HTMLElement} root
+   * @param {() => void} onSessionEnded  Called when the gateway rejects the session.
+   */
+  constructor(root, onSessionEnded) {
+    /** @param {string} name */
+    const part = (name) => find(root, `.${name}`);
     this.#root = root;
     this.#onSessionEnded = onSessionEnded;
-    this.#status = new StatusBar(root.querySelector("header"));
+    this.#status = new StatusBar(find(root, "header"));
     this.#power = new PowerPanel(part("power"));
     this.#today = new PeriodPanel(part("today"));
     this.#month = new PeriodPanel(part("month"));
     this.#tariff = new TariffPanel(part("tariff"));
     this.#history = new HistoryPanel(part("history"), () => this.#readHistory());
     this.#picker = new HomePicker(part("home"), (home) => this.#openHome(home));
-    this.#connection = new Connection(this.#timers, () => this.#session.token, {
+    this.#connection = new Connection(this.#timers, () => this.#token, {
       onFrame: ({ display }, first) => this.#receive(display, first),
       onState: (state) => this.#setConnectionState(state),
       onTokenNeeded: () => this.#renewToken(),
@@ -61,14 +85,19 @@ export class Display {
     document.addEventListener("visibilitychange", () => this.#tick());
   }
 
+  /**
+   * Load the homes of the session's account and show one of them.
+   * @param {Session} session
+   */
   start(session) {
     this.#session = session;
     this.#clear();
-    this.#scheduleRenewal();
+    this.#scheduleRenewal(session);
     this.#tick();
     this.#loadHomes();
   }
 
+  /** Disconnect and remove everything that was shown. */
   stop() {
     this.#connection.close();
     this.#timers.clear();
@@ -76,14 +105,19 @@ export class Display {
     this.#clear();
   }
 
+  get #token() {
+    return this.#session?.token ?? "";
+  }
+
   async #loadHomes() {
-    const homes = await this.#request("load", () => listHomes(this.#session.token), () => this.#loadHomes());
+    const homes = await this.#request("load", () => listHomes(this.#token), () => this.#loadHomes());
     if (!homes) return;
-    const home = this.#picker.setHomes(homes.filter((home) => Object.keys(resourceIdsByEnergy(home)).length > 0));
-    this.#root.querySelector(".no-homes").hidden = Boolean(home);
+    const home = this.#picker.setHomes(homes.filter((one) => Object.keys(resourceIdsByEnergy(one)).length > 0));
+    find(this.#root, ".no-homes").hidden = Boolean(home);
     if (home) this.#openHome(home);
   }
 
+  /** @param {Home} home */
   #openHome(home) {
     this.#home = home;
     this.#wallClock = new WallClock(home.timeZone ?? undefined);
@@ -103,17 +137,24 @@ export class Display {
     this.#status.showAlerts(0);
   }
 
-  /** Take a frame. The first one after a connection was made is the answer to a question just asked. */
+  /**
+   * Show a frame. The first one of a connection is the response to a request that was just sent, so it sets the clock.
+   * @param {Frame} frame
+   * @param {boolean} first
+   */
   #receive(frame, first) {
     const at = Date.parse(frame.at);
-    if (first) setTime(at);
-    else advanceTo(at);
+    if (first) clock.setTime(at);
+    else clock.advanceTo(at);
     const previous = this.#frame;
     this.#frame = frame;
     this.#render();
-    if (previous && (first || historyChanged(previous, frame))) this.#timers.schedule(Math.random() * HISTORY_SPREAD, "history", () => this.#readHistory());
+    if (previous && (first || historyChanged(previous, frame))) {
+      this.#timers.schedule(Math.random() * HISTORY_SPREAD, "history", () => this.#readHistory());
+    }
   }
 
+  /** @param {ConnectionState} state */
   #setConnectionState(state) {
     this.#connectionState = state;
     this.#render();
@@ -131,37 +172,47 @@ export class Display {
     this.#status.showAlerts(frame.unreadAlerts);
   }
 
-  /** Values grow old when nothing happens. */
+  /** Update the page every second, because values age also when nothing arrives. */
   #tick() {
     if (!this.#session) return;
-    if (detectJump()) this.#connection.reconnect();
+    if (clock.detectJump()) this.#connection.reconnect();
     this.#status.showTime(this.#wallClock);
     this.#render();
     this.#timers.schedule(SECOND - (now() % SECOND), "second", () => this.#tick());
   }
 
   async #readHistory() {
+    const home = this.#home;
+    if (!home) return;
     const { view } = this.#history;
     const { period, lookback } = VIEWS[view];
-    const zone = this.#home.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-    const span = { start: now() - lookback, end: now(), period, zone };
-    const read = () => readHistory(this.#session.token, resourceIdsByEnergy(this.#home), span);
+    const zone = home.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const range = { start: now() - lookback, end: now(), period, zone };
+    const read = () => readHistory(this.#token, resourceIdsByEnergy(home), range);
     const series = await this.#request("history", read, () => this.#readHistory());
     if (series) this.#history.show(view, series);
     else this.#history.fail();
   }
 
-  /** The answer; null when there is none, and then either the session is over or `retry` is called in a while. */
+  /**
+   * Send a request and return its result. Return null if it failed, or if the session or the home has changed in the
+   * meantime. After a failure, either the session ends or the request is repeated later.
+   * @template T
+   * @param {string} name  The name of the timer of the retry.
+   * @param {() => Promise<T>} send
+   * @param {() => void} retry
+   * @returns {Promise<T | null>}
+   */
   async #request(name, send, retry) {
     const [session, home] = [this.#session, this.#home];
     const outdated = () => session !== this.#session || home !== this.#home;
     this.#timers.cancel(name);
     try {
-      const response = await send();
-      return outdated() ? null : response;
+      const result = await send();
+      return outdated() ? null : result;
     } catch (error) {
       if (outdated()) return null;
-      if (error.unauthenticated) this.#onSessionEnded();
+      if (toGatewayError(error).unauthenticated) this.#onSessionEnded();
       else {
         console.warn(error);
         this.#timers.schedule(RETRY_DELAY * (1 + Math.random()), name, retry);
@@ -170,28 +221,38 @@ export class Display {
     }
   }
 
-  /** Get a further token ahead of time, and show it over the connection that stands. */
-  #scheduleRenewal() {
-    this.#timers.schedule(this.#session.millisecondsUntilRenewal, "token", () => this.#renewToken());
+  /** @param {Session} session */
+  #scheduleRenewal(session) {
+    this.#timers.schedule(session.millisecondsUntilRenewal, "token", () => this.#renewToken());
   }
 
+  /** Get a new token and send it over the current connection. */
   async #renewToken() {
     const session = this.#session;
+    if (!session) return;
     const renewed = await this.#request("token", () => session.renew().then(() => true), () => this.#renewToken());
     if (!renewed) return;
     this.#connection.sendToken(session.token);
-    this.#scheduleRenewal();
+    this.#scheduleRenewal(session);
   }
 
-  /** The home is no longer there, or the page is older than the gateway: both are mended by beginning anew. */
+  /**
+   * Start again after the gateway rejected the subscription: the home may have been removed, or this page may be older
+   * than the gateway.
+   * @param {string | undefined} code
+   */
   #handleRejection(code) {
-    const [delay, then] =
-      code === "NOT_FOUND" ? [RETRY_DELAY, () => this.#loadHomes()] : [MINUTE, () => location.reload()];
-    this.#timers.schedule(delay * (1 + Math.random() * 4), "connection", then);
+    const spread = 1 + Math.random() * 4;
+    if (code === "NOT_FOUND") this.#timers.schedule(RETRY_DELAY * spread, "connection", () => this.#loadHomes());
+    else this.#timers.schedule(MINUTE * spread, "connection", () => location.reload());
   }
 }
 
-/** Whether more of the history is known than before. */
+/**
+ * Return whether the later frame covers more of the history.
+ * @param {Frame} before
+ * @param {Frame} after
+ */
 function historyChanged(before, after) {
   return before.today.completeTo !== after.today.completeTo || before.today.end !== after.today.end;
 }

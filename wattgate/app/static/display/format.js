@@ -1,22 +1,33 @@
-/** Numbers, money and times as people in Britain read them. */
+/** Numbers, money and times in British notation. */
 
+/** Shown in place of a value that is not known. */
 export const NOTHING = "–";
 
+/** @param {number} digits */
 const decimals = (digits) =>
   new Intl.NumberFormat("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const [whole, tenths, hundredths] = [0, 1, 2].map(decimals);
-const shortest = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
-const shortTenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
+const upToHundredths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
+const upToTenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
 const pounds = new Intl.NumberFormat("en-GB", { style: "currency", currency: "GBP" });
 
-/** The size of a power in watts, as a number and its unit; its direction is told elsewhere. */
+/**
+ * Return the size of a power as a number and its unit, without its sign.
+ * @param {number} watts
+ * @returns {{ number: string, unit: "W" | "kW" }}
+ */
 export function formatPower(watts) {
   const size = Math.round(Math.abs(watts));
   if (size < 1000) return { number: whole.format(size), unit: "W" };
   return { number: (size < 9995 ? hundredths : tenths).format(size / 1000), unit: "kW" };
 }
 
-/** An amount in kWh, or in the unit that its meter counts. */
+/**
+ * Return an amount of energy with its unit, to three significant digits up to 100.
+ * @param {number | null} amount
+ * @param {string} unit  The unit of the meter, for example kWh or m³.
+ * @returns {string}
+ */
 export function formatEnergy(amount, unit = "kWh") {
   if (amount === null) return NOTHING;
   const size = Math.abs(amount);
@@ -24,29 +35,56 @@ export function formatEnergy(amount, unit = "kWh") {
   return `${digits.format(amount)} ${unit}`;
 }
 
-/** An amount in pounds. */
+/**
+ * Return an amount in pounds, for example £1.20.
+ * @param {number | null} amount
+ * @returns {string}
+ */
 export function formatMoney(amount) {
   return amount === null ? NOTHING : pounds.format(amount);
 }
 
-/** The same, in pence below a pound. */
+/**
+ * Return an amount in pounds; below one pound, in whole pence.
+ * @param {number} amount  Pounds.
+ * @returns {string}
+ */
 export function formatMoneyShort(amount) {
   return Math.abs(amount) < 0.995 ? `${whole.format(amount * 100)}p` : formatMoney(amount);
 }
 
-/** The price of a unit of energy in pence, to a tenth. */
+/**
+ * Return a price in pence, to a tenth.
+ * @param {string | number | null} pence
+ * @returns {string}
+ */
 export function formatRate(pence) {
-  return pence === null ? NOTHING : `${shortTenths.format(pence)}p`;
+  return pence === null ? NOTHING : `${upToTenths.format(Number(pence))}p`;
 }
 
+/**
+ * Return a number of an axis.
+ * @param {number} value
+ * @returns {string}
+ */
 export function formatAxisNumber(value) {
-  return shortest.format(value);
+  return upToHundredths.format(value);
 }
 
+/**
+ * Return an amount of an axis, in whole pounds where it is one.
+ * @param {number} value  Pounds.
+ * @returns {string}
+ */
 export function formatAxisMoney(value) {
   return Number.isInteger(value) ? `£${whole.format(value)}` : formatMoneyShort(value);
 }
 
+/**
+ * Return a duration in its largest fitting unit. Each unit is used from two of it, seconds from zero.
+ * @param {number} milliseconds
+ * @returns {string}
+ */
 export function formatAge(milliseconds) {
   const seconds = Math.round(milliseconds / 1000);
   if (seconds < 120) return `${seconds} s`;
@@ -55,11 +93,19 @@ export function formatAge(milliseconds) {
   return `${whole.format(Math.floor(seconds / 86_400))} days`;
 }
 
-/** Times of day and dates on the wall clock of one zone. */
+/**
+ * @typedef {"minutes" | "seconds" | "weekday" | "day" | "date" | "dayOfMonth" | "month" | "monthOfYear" | "monthNumber"
+ *   | "year"} TimeForm
+ */
+
+/** Times and dates in one time zone. */
 export class WallClock {
+  /** @type {Record<TimeForm, Intl.DateTimeFormat>} */
   #formats;
 
+  /** @param {string} [timeZone]  An IANA name; by default the time zone of the device. */
   constructor(timeZone) {
+    /** @param {Intl.DateTimeFormatOptions} options */
     const format = (options) => new Intl.DateTimeFormat("en-GB", { timeZone, ...options });
     this.#formats = {
       minutes: format({ hour: "2-digit", minute: "2-digit" }),
@@ -75,18 +121,33 @@ export class WallClock {
     };
   }
 
-  /** An instant as one of the forms above writes it. */
+  /**
+   * Return an instant in one of the forms above.
+   * @param {TimeForm} form
+   * @param {number} instant  Milliseconds since 1970.
+   * @returns {string}
+   */
   format(form, instant) {
     return this.#formats[form].format(instant);
   }
 
-  /** The time of day, with the day where that is not today. */
+  /**
+   * Return the time of day, with the date if it is not today.
+   * @param {number} instant
+   * @param {number} now
+   * @returns {string}
+   */
   moment(instant, now) {
     const time = this.format("minutes", instant);
     return this.format("day", instant) === this.format("day", now) ? time : `${this.format("day", instant)}, ${time}`;
   }
 
-  /** The same of the end of something: midnight ends a day and does not begin one. */
+  /**
+   * Return the time at which something ends. Midnight is the end of the day before.
+   * @param {number} instant
+   * @param {number} now
+   * @returns {string}
+   */
   endMoment(instant, now) {
     if (this.format("minutes", instant) !== "00:00") return this.moment(instant, now);
     return `the end of ${this.format("day", instant - 1)}`;

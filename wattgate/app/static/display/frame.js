@@ -1,9 +1,20 @@
-/** What a frame of the `display` subscription is still worth at a later instant. */
+/** What a frame of the `display` subscription still says at a later instant. */
+
+/** @import { Frame, FreshnessCause, FreshnessState } from "./subscription.js" */
+
+/**
+ * The freshness of the readings. `asOf` is in milliseconds since 1970. The cause CONNECTION is this page's own.
+ * @typedef {{ state: FreshnessState, asOf: number | null, cause: FreshnessCause | "CONNECTION" | null }} Freshness
+ */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
+/** @type {FreshnessState[]} */
 const STATES = ["LIVE", "DELAYED", "STALE", "OFFLINE"];
-/** After so many of the expected intervals, or after `minimum`, a state gives way to the next: as the gateway has it. */
+/**
+ * The age at which each state but the last one ends: that many expected intervals, but at least the minimum. The
+ * gateway uses the same limits.
+ */
 const LIMITS = [
   { intervals: 2, minimum: 30 * SECOND },
   { intervals: 4, minimum: 2 * MINUTE },
@@ -11,17 +22,26 @@ const LIMITS = [
 ];
 
 /**
- * The freshness `{ state, asOf, cause }` at an instant. The gateway tells every change of it; but while nothing comes
- * from the gateway, time passes all the same. `connected` is whether it can be heard.
+ * Return the freshness at an instant. The gateway reports every change of it, but readings also age while the
+ * connection is lost.
+ * @param {Frame} frame
+ * @param {number} now
+ * @param {boolean} connected
+ * @returns {Freshness}
  */
 export function freshnessAt(frame, now, connected) {
   const { state, asOf, expectedEverySeconds, cause } = frame.freshness;
-  const time = asOf && Date.parse(asOf);
-  const aged = asOf ? stateAt(now - time, expectedEverySeconds * SECOND) : "OFFLINE";
+  const time = asOf === null ? null : Date.parse(asOf);
+  const aged = time === null ? "OFFLINE" : stateAt(now - time, expectedEverySeconds * SECOND);
   return { state: worse(state, aged), asOf: time, cause: connected ? cause : "CONNECTION" };
 }
 
-/** The power `{ net, at }`, in watts, that may be shown as the power now, or null. */
+/**
+ * Return the power in watts and its time, or null if there is none or if it is too old to be shown as current.
+ * @param {Frame} frame
+ * @param {number} now
+ * @returns {{ net: number, at: number } | null}
+ */
 export function currentPower(frame, now) {
   if (!frame.power) return null;
   const at = Date.parse(frame.power.at);
@@ -29,16 +49,30 @@ export function currentPower(frame, now) {
   return state === "LIVE" || state === "DELAYED" ? { net: frame.power.net, at } : null;
 }
 
-/** The powers in watts between which the middle level lies, or null where levels are not of power. */
+/**
+ * Return the powers in watts between which the medium level lies, or null if the levels are not of power.
+ * @param {Frame} frame
+ * @returns {[number, number] | null}
+ */
 export function levelBounds({ ambient }) {
   return ambient?.unit === "W" ? [ambient.lowBelow, ambient.highFrom] : null;
 }
 
-function stateAt(age, every) {
-  const index = LIMITS.findIndex(({ intervals, minimum }) => age < Math.max(intervals * every, minimum));
-  return STATES.at(index);
+/**
+ * @param {number} age
+ * @param {number} interval
+ * @returns {FreshnessState}
+ */
+function stateAt(age, interval) {
+  const index = LIMITS.findIndex(({ intervals, minimum }) => age < Math.max(intervals * interval, minimum));
+  return index < 0 ? "OFFLINE" : STATES[index];
 }
 
+/**
+ * @param {FreshnessState} one
+ * @param {FreshnessState} other
+ * @returns {FreshnessState}
+ */
 function worse(one, other) {
   return STATES[Math.max(STATES.indexOf(one), STATES.indexOf(other))];
 }

@@ -1,55 +1,83 @@
-/** The power dial, drawn in SVG: three quarters of a ring, and a needle. */
+/** The power gauge, drawn in SVG: a ring that is open at the bottom, and a needle. */
+
+import { findAllAs, findAs } from "../shared/dom.js";
 
 const FULL_SCALE = 10_000;
 const LABELS = [0, 500, 1000, 2000, 3000, 5000, 7500, 10_000];
 const TWO_SIDED_LABELS = [-10_000, -5000, -2000, -500, 0, 500, 2000, 5000, 10_000];
 const CENTRE = { x: 160, y: 150 };
 const RADIUS = { ring: 116, label: 138 };
-/** Degrees from one end of the ring to the other; it is open at the bottom. */
+/** Degrees from one end of the ring to the other. */
 const SWEEP = 244;
 const LEVELS = ["LOW", "MEDIUM", "HIGH"];
 
+/**
+ * Return the position of a power on the gauge, from 0 to 1. A square root gives low powers more room, because homes use
+ * little power for most of the day. Powers beyond the scale are at its ends.
+ * @param {number} watts
+ * @param {boolean} twoSided  Whether zero is in the middle, so that exported power has a side of its own.
+ * @returns {number}
+ */
+export function gaugePosition(watts, twoSided) {
+  const size = Math.sqrt(Math.min(Math.abs(watts) / FULL_SCALE, 1));
+  return twoSided ? 0.5 + (Math.sign(watts) * size) / 2 : Math.max(0, Math.sign(watts) * size);
+}
+
 export class Gauge {
+  /** @type {SVGSVGElement} */
   #svg;
-  #twoSided = null;
+  #twoSided = false;
+  /** @type {string | null} */
   #zones = null;
 
+  /** @param {SVGSVGElement} svg */
   constructor(svg) {
     this.#svg = svg;
-    for (const ring of svg.querySelectorAll(".track, .arc")) ring.setAttribute("d", arc(0, 1, RADIUS.ring));
-    this.#setScale(false);
+    for (const ring of findAllAs(svg, ".track, .arc", SVGPathElement)) ring.setAttribute("d", arc(0, 1, RADIUS.ring));
+    this.#drawScale();
   }
 
   /**
-   * Move the needle to a power. A home that exports has its zero at the top. `bounds` are the powers in watts at which
-   * the middle and the high level begin, or null.
+   * Move the needle to a power.
+   * @param {number} watts
+   * @param {boolean} exports  Whether the home exports power: its scale has zero at the top.
+   * @param {[number, number] | null} bounds  The powers in watts at which the medium and the high level begin.
    */
   show(watts, exports, bounds) {
-    this.#setScale(exports || watts < 0);
+    this.#setTwoSided(exports || watts < 0);
     this.#drawZones(bounds);
     const zero = this.#position(0);
     const position = this.#position(watts);
     const { style, classList } = this.#svg;
-    style.setProperty("--arc-from", Math.min(zero, position) * 100);
-    style.setProperty("--arc-length", Math.abs(position - zero) * 100);
+    style.setProperty("--arc-from", String(Math.min(zero, position) * 100));
+    style.setProperty("--arc-length", String(Math.abs(position - zero) * 100));
     style.setProperty("--needle-angle", `${degrees(position)}deg`);
     classList.remove("blank");
   }
 
+  /** Hide the needle and the levels. */
   blank() {
     this.#svg.classList.add("blank");
     this.#drawZones(null);
   }
 
-  #setScale(twoSided) {
+  /** @param {boolean} twoSided */
+  #setTwoSided(twoSided) {
     if (twoSided === this.#twoSided) return;
     this.#twoSided = twoSided;
-    this.#zones = undefined;
-    const labels = (twoSided ? TWO_SIDED_LABELS : LABELS).map((watts) => this.#scaleLabel(watts));
-    this.#svg.querySelector(".labels").replaceChildren(...labels);
+    this.#zones = null;
+    this.#drawScale();
   }
 
-  /** Draw where each level lies, from zero to the end of the scale. */
+  #drawScale() {
+    const labels = (this.#twoSided ? TWO_SIDED_LABELS : LABELS).map((watts) => this.#scaleLabel(watts));
+    findAs(this.#svg, ".labels", SVGGElement).replaceChildren(...labels);
+  }
+
+  /**
+   * Draw the zone of each level, from zero to the end of the scale.
+   * @param {[number, number] | null} bounds
+   */
   #drawZones(bounds) {
     if (String(bounds) === this.#zones) return;
     this.#zones = String(bounds);
@@ -57,40 +85,57 @@ export class Gauge {
     const zones = edges.slice(1).map((to, index) => {
       return shape("path", { d: arc(edges[index], to, RADIUS.ring), "data-level": LEVELS[index] });
     });
-    this.#svg.querySelector(".zones").replaceChildren(...zones);
+    findAs(this.#svg, ".zones", SVGGElement).replaceChildren(...zones);
   }
 
-  /** Where on the dial, from 0 to 1. The root spreads out the low powers, where homes are most of the day. */
+  /** @param {number} watts */
   #position(watts) {
-    const size = Math.sqrt(Math.min(Math.abs(watts) / FULL_SCALE, 1));
-    return this.#twoSided ? 0.5 + (Math.sign(watts) * size) / 2 : Math.max(0, Math.sign(watts) * size);
+    return gaugePosition(watts, this.#twoSided);
   }
 
+  /** @param {number} watts */
   #scaleLabel(watts) {
     const { x, y } = point(this.#position(watts), RADIUS.label);
-    const label = shape("text", { x, y });
+    const label = shape("text", { x: String(x), y: String(y) });
     label.textContent = `${Math.abs(watts) / 1000}`;
     return label;
   }
 }
 
+/**
+ * @param {number} from
+ * @param {number} to
+ * @param {number} radius
+ */
 function arc(from, to, radius) {
   const [start, end] = [point(from, radius), point(to, radius)];
   const large = (to - from) * SWEEP > 180 ? 1 : 0;
   return `M ${start.x} ${start.y} A ${radius} ${radius} 0 ${large} 1 ${end.x} ${end.y}`;
 }
 
-/** Clockwise from the top. */
+/**
+ * Degrees clockwise from the top.
+ * @param {number} position
+ */
 function degrees(position) {
   return (position - 0.5) * SWEEP;
 }
 
+/**
+ * @param {number} position
+ * @param {number} radius
+ */
 function point(position, radius) {
   const angle = (degrees(position) * Math.PI) / 180;
-  const rounded = (value) => Math.round(value * 100) / 100;
-  return { x: rounded(CENTRE.x + radius * Math.sin(angle)), y: rounded(CENTRE.y - radius * Math.cos(angle)) };
+  const x = CENTRE.x + radius * Math.sin(angle);
+  const y = CENTRE.y - radius * Math.cos(angle);
+  return { x: Math.round(x * 100) / 100, y: Math.round(y * 100) / 100 };
 }
 
+/**
+ * @param {"path" | "text"} name
+ * @param {Record<string, string>} attributes
+ */
 function shape(name, attributes) {
   const created = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);

@@ -1,55 +1,84 @@
-/** The history: hours, days, weeks or months as bars, in pounds or in kWh, with what unit bar is worth. */
+/** The history panel: hours, days, weeks or months as bars, in pounds or in units of energy. */
 
-import { BarChart } from "./bar-chart.js";
 import { now } from "../shared/clock.js";
-import { formatAxisMoney, formatAxisNumber, formatEnergy, formatMoneyShort } from "./format.js";
-import { VIEWS, buildColumns, summarise } from "./history.js";
+import { element, find, findAllAs, findAs } from "../shared/dom.js";
+import { BarChart } from "./bar-chart.js";
 import { bucketName, bucketTick } from "./bucket-labels.js";
+import { formatAxisMoney, formatAxisNumber, formatEnergy, formatMoneyShort, NOTHING, WallClock } from "./format.js";
+import { VIEWS, buildColumns, summarise } from "./history.js";
 
+/** @import { ResourceIds, Series } from "../shared/gateway.js" */
+/** @import { Bar } from "./bar-chart.js" */
+/** @import { Column, Mark, Measure, ViewName } from "./history.js" */
+
+/** @type {Record<string, string>} */
 const PARTS = { electricity: "Electricity", gas: "Gas", exported: "Exported", standing: "Standing charge" };
+/** @type {Record<Mark, string>} */
 const MARKS = {
   running: "so far",
-  late: "not all in yet",
+  late: "not all readings received",
   estimated: "partly estimated",
   gaps: "some readings missing",
   missing: "no readings",
-  unpriced: "some without a price",
+  unpriced: "partly without a price",
 };
+/** @type {Mark[]} */
 const LEGEND = ["running", "late", "estimated", "gaps", "missing", "unpriced"];
+/** The marks that are shown for a column without a value. The others say nothing about it. */
+const MARKS_WITHOUT_VALUE = new Set(["late", "missing", "running"]);
 
 export class HistoryPanel {
+  /** @type {HTMLElement} */
   #section;
+  /** @type {BarChart} */
   #chart;
-  #part;
+  /** @type {() => void} */
   #requestHistory;
+  /** @type {Record<string, Series> | null} */
   #series = null;
+  /** @type {ViewName | null} */
   #shown = null;
+  /** @type {Column[]} */
   #columns = [];
-  #wallClock = null;
+  #wallClock = new WallClock();
 
-  /** `requestHistory` is called when the chosen view is to be read. */
+  /**
+   * @param {HTMLElement} section
+   * @param {() => void} requestHistory  Called when the user selects another view. Pass its data to `show`.
+   */
   constructor(section, requestHistory) {
     this.#section = section;
     this.#requestHistory = requestHistory;
-    this.#part = (name) => section.querySelector(`.${name}`);
     this.#chart = new BarChart(section, (index) => this.#showReadout(index));
-    section.addEventListener("change", ({ target }) => (target.name === "view" ? this.#changeView() : this.#update()));
+    section.addEventListener("change", ({ target }) => {
+      if (target instanceof HTMLInputElement && target.name === "view") this.#changeView();
+      else this.#update();
+    });
   }
 
+  /**
+   * The selected view.
+   * @returns {ViewName}
+   */
   get view() {
-    return this.#section.querySelector('[name="view"]:checked').value;
+    return /** @type {ViewName} */ (this.#input('[name="view"]:checked').value);
   }
 
-  /** Begin with a home that has these energies. */
+  /**
+   * Prepare for a home: offer the measures that it has.
+   * @param {ResourceIds} energies
+   * @param {WallClock} wallClock
+   */
   setHome(energies, wallClock) {
     this.#wallClock = wallClock;
-    for (const input of this.#section.querySelectorAll('[name="measure"]')) {
-      input.parentElement.hidden = input.value !== "cost" && !(input.value in energies);
+    for (const input of findAllAs(this.#section, '[name="measure"]', HTMLInputElement)) {
+      labelOf(input).hidden = input.value !== "cost" && !(input.value in energies);
     }
-    if (this.#measureInput().parentElement.hidden) this.#section.querySelector('[value="cost"]').checked = true;
+    if (labelOf(this.#measureInput).hidden) this.#input('[value="cost"]').checked = true;
     this.clear();
   }
 
+  /** Remove all bars. */
   clear() {
     this.#series = this.#shown = null;
     this.#columns = [];
@@ -58,7 +87,11 @@ export class HistoryPanel {
     this.#setNotice("");
   }
 
-  /** Show what was read of a view. Views that are no longer chosen are passed over. */
+  /**
+   * Show the data of a view. It is ignored if another view is selected by now.
+   * @param {ViewName} view
+   * @param {Record<string, Series>} series
+   */
   show(view, series) {
     if (view !== this.view) return;
     this.#series = series;
@@ -68,7 +101,7 @@ export class HistoryPanel {
     this.#update();
   }
 
-  /** Say that the chosen view cannot be read at the moment. Bars that are there stay. */
+  /** Report that the selected view could not be read. Bars that are shown stay. */
   fail() {
     if (this.#shown !== this.view) this.#setNotice("The history cannot be read. Trying again soon.");
   }
@@ -78,95 +111,138 @@ export class HistoryPanel {
     this.#requestHistory();
   }
 
+  /** @param {string} notice */
   #setNotice(notice) {
     this.#part("chart-notice").textContent = notice;
     this.#section.setAttribute("aria-busy", String(!this.#series));
   }
 
   #update() {
-    if (!this.#series) return;
-    this.#columns = buildColumns(this.#measureInput().value, this.#series, this.#shown, now());
-    const bars = this.#columns.map((column) => this.#buildBar(column));
-    this.#chart.show(bars, this.#measureInput().value === "cost" ? formatAxisMoney : formatAxisNumber);
+    if (!this.#series || !this.#shown) return;
+    const view = this.#shown;
+    this.#columns = buildColumns(this.#measure, this.#series, view, now());
+    const bars = this.#columns.map((column) => this.#buildBar(column, view));
+    this.#chart.show(bars, this.#measure === "cost" ? formatAxisMoney : formatAxisNumber);
     this.#part("legend").replaceChildren(...this.#legend());
   }
 
-  #buildBar(column) {
-    const name = bucketName(this.#shown, column, this.#wallClock);
-    const details = [...this.#breakdown(column), ...markTexts(column)];
+  /**
+   * @param {Column} column
+   * @param {ViewName} view
+   * @returns {Bar}
+   */
+  #buildBar(column, view) {
+    const name = bucketName(view, column, this.#wallClock);
+    const texts = [this.#amount(column), ...breakdown(column), ...markTexts(column)];
     return {
       parts: column.parts,
       marks: column.marks,
-      label: `${name}: ${[this.#amount(column), ...details].filter(Boolean).join(", ")}`,
-      tick: bucketTick(this.#shown, column, this.#wallClock, now()),
+      label: `${name}: ${texts.filter(Boolean).join(", ")}`,
+      tick: bucketTick(view, column, this.#wallClock, now()),
     };
   }
 
-  /** Tell the bar at an index, or all of them together. */
+  /**
+   * Describe the column at an index, or all columns together.
+   * @param {number | null} index
+   */
   #showReadout(index) {
     const column = index === null ? null : this.#columns[index];
     if (column) {
-      const details = [...this.#breakdown(column), ...markTexts(column)];
-      this.#setReadout(bucketName(this.#shown, column, this.#wallClock), this.#amount(column) || "–", details.join(" · "));
+      const name = bucketName(this.#shown ?? this.view, column, this.#wallClock);
+      const details = [...breakdown(column), ...markTexts(column)];
+      this.#setReadout(name, this.#amount(column) || NOTHING, details.join(" · "));
     } else {
       const { total, mean } = summarise(this.#columns);
       const { title, unit } = VIEWS[this.view];
       const average = mean === null ? "" : `${this.#format(mean)} ${unit} on average`;
-      this.#setReadout(title, total === null ? "–" : this.#format(total), average);
+      this.#setReadout(title, total === null ? NOTHING : this.#format(total), average);
     }
   }
 
+  /**
+   * @param {string} name
+   * @param {string} value
+   * @param {string} detail
+   */
   #setReadout(name, value, detail) {
     this.#part("readout-name").textContent = name;
     this.#part("readout-value").textContent = value;
     this.#part("readout-detail").textContent = detail;
   }
 
+  /** @param {Column} column */
   #amount({ value }) {
     return value === null ? "" : this.#format(value);
   }
 
+  /** @param {number} value */
   #format(value) {
-    return this.#measureInput().value === "cost" ? formatMoneyShort(value) : formatEnergy(value);
-  }
-
-  #breakdown({ parts }) {
-    if (parts.length < 2) return [];
-    return parts.map(([name, value]) => `${PARTS[name].toLowerCase()} ${formatMoneyShort(value)}`);
+    return this.#measure === "cost" ? formatMoneyShort(value) : formatEnergy(value);
   }
 
   #legend() {
     const parts = new Set(this.#columns.flatMap((column) => column.parts.map(([name]) => name)));
-    const marks = new Set(this.#columns.flatMap((column) => relevantMarks(column)));
+    const marks = new Set(this.#columns.flatMap(relevantMarks));
     return [
       ...(parts.size > 1 ? [...parts].map((name) => legendItem("part", name, PARTS[name])) : []),
-      ...LEGEND.filter((mark) => marks.has(mark)).map((mark) => legendItem("mark", mark, capitalised(MARKS[mark]))),
+      ...LEGEND.filter((mark) => marks.has(mark)).map((mark) => legendItem("mark", mark, capitalise(MARKS[mark]))),
     ];
   }
 
-  #measureInput() {
-    return this.#section.querySelector('[name="measure"]:checked');
+  /** @returns {Measure} */
+  get #measure() {
+    return /** @type {Measure} */ (this.#measureInput.value);
+  }
+
+  get #measureInput() {
+    return this.#input('[name="measure"]:checked');
+  }
+
+  /** @param {string} selector */
+  #input(selector) {
+    return findAs(this.#section, selector, HTMLInputElement);
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#section, `.${name}`);
   }
 }
 
+/** @param {HTMLInputElement} input */
+function labelOf(input) {
+  const label = input.parentElement;
+  if (!label) throw new Error(`The input ${input.name} has no label`);
+  return label;
+}
+
+/** @param {Column} column */
+function breakdown({ parts }) {
+  if (parts.length < 2) return [];
+  return parts.map(([name, value]) => `${PARTS[name].toLowerCase()} ${formatMoneyShort(value)}`);
+}
+
+/** @param {Column} column */
 function markTexts(column) {
   return relevantMarks(column).map((mark) => MARKS[mark]);
 }
 
-/** A bar without any value is only told to be missing or still to come. */
+/** @param {Column} column */
 function relevantMarks({ value, marks }) {
-  return LEGEND.filter((mark) => marks.has(mark) && (value !== null || ["late", "missing", "running"].includes(mark)));
+  return LEGEND.filter((mark) => marks.has(mark) && (value !== null || MARKS_WITHOUT_VALUE.has(mark)));
 }
 
-function capitalised(text) {
+/** @param {string} text */
+function capitalise(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
+/**
+ * @param {"part" | "mark"} kind
+ * @param {string} name
+ * @param {string} text
+ */
 function legendItem(kind, name, text) {
-  const item = document.createElement("li");
-  const swatch = document.createElement("span");
-  swatch.className = "swatch";
-  swatch.dataset[kind] = name;
-  item.append(swatch, text);
-  return item;
+  return element("li", {}, element("span", { class: "swatch", [`data-${kind}`]: name }), text);
 }

@@ -1,10 +1,54 @@
-/** From the readings and costs of a home to bars: what each span came to, and what that is worth. */
+/** Turns the readings and costs of a home into the columns of the history chart. */
+
+/** @import { Series } from "../shared/gateway.js" */
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const PENCE = 100;
 
-/** How far back each view asks: a little further than is shown, whatever the clocks did meanwhile. */
+/** @typedef {"hours" | "days" | "weeks" | "months"} ViewName */
+/** @typedef {"cost" | "electricity" | "gas" | "exported"} Measure */
+
+/**
+ * A view of the history: the length of its buckets (ISO 8601), how many it shows, and how far back it reads, in
+ * milliseconds.
+ * @typedef {{ period: string, count: number, lookback: number, title: string, unit: string }} View
+ */
+
+/**
+ * What limits a value: `running` (the bucket is not over), `late` (readings may still arrive), `gaps` (some readings
+ * are missing), `missing` (all are missing), `estimated`, `unpriced`.
+ * @typedef {"running" | "late" | "gaps" | "missing" | "estimated" | "unpriced"} Mark
+ */
+
+/**
+ * A column of the chart, with times in milliseconds since 1970. Parts are listed from the bottom up. A value that is
+ * not known is null.
+ * @typedef {object} Column
+ * @property {number} start
+ * @property {number} end
+ * @property {[name: string, value: number][]} parts
+ * @property {number | null} value
+ * @property {Set<Mark>} marks
+ * @property {string} unit
+ */
+
+/**
+ * The amount and the cost of one energy in one bucket.
+ * @typedef {object} Sample
+ * @property {string} name
+ * @property {number} start
+ * @property {number} end
+ * @property {number | null} value
+ * @property {string} unit
+ * @property {Set<Mark>} marks
+ * @property {{ energy: string | null, standingCharge: string | null, unpriced: string | null } | null} cost
+ */
+
+/**
+ * The views. Each lookback covers at least the buckets that are shown, also when clocks change or months are long.
+ * @type {Record<ViewName, View>}
+ */
 export const VIEWS = {
   hours: { period: "PT1H", count: 24, lookback: DAY, title: "Last 24 hours", unit: "an hour" },
   days: { period: "P1D", count: 8, lookback: 8 * DAY, title: "Last 8 days", unit: "a day" },
@@ -12,66 +56,94 @@ export const VIEWS = {
   months: { period: "P1M", count: 13, lookback: 397 * DAY, title: "Last 13 months", unit: "a month" },
 };
 
-/** How long after its end a span may still be waiting for readings that the meter network delivers late. */
+/** Milliseconds after its end for which a bucket may still wait for readings that the meter network delivers late. */
 const LATE_WINDOW = 2 * DAY;
 
 /**
- * The columns `{ start, end, parts, value, marks, unit }` of one measure, times in milliseconds. Parts are `[name,
- * value]`, from the bottom up. A value of null is not known. Marks say what a value is worth: `running` (not over),
- * `late` (not all has come in), `gaps` (some is missing), `missing` (all is), `estimated`, `unpriced`.
+ * Return the columns of one measure, oldest first.
+ * @param {Measure} measure
+ * @param {Record<string, Series>} series  By energy.
+ * @param {ViewName} view
+ * @param {number} now
+ * @returns {Column[]}
  */
 export function buildColumns(measure, series, view, now) {
   const { count } = VIEWS[view];
   const names = measure === "cost" ? Object.keys(series).filter((name) => name !== "exported") : [measure];
-  const chosen = names.map((name) => [name, series[name]]);
-  const length = Math.min(count, ...chosen.map(([, one]) => one.readings.buckets.length));
+  const chosen = names.map((name) => ({ name, readings: series[name].readings, costs: series[name].costs }));
+  const length = Math.min(count, ...chosen.map(({ readings }) => readings.buckets.length));
   return Array.from({ length }, (_, index) => {
-    const samples = chosen.map(([name, one]) => sampleAt(name, one, index - length, now));
+    const samples = chosen.map((one) => sampleAt(one.name, one, one.readings.buckets.length - length + index, now));
     return measure === "cost" ? costColumn(samples, view) : energyColumn(samples[0]);
   });
 }
 
-/** The sum of all columns and the mean of those that are over and known, or null where none is. */
+/**
+ * Return the sum of all known columns, and the mean of those that are complete. Null if there is none.
+ * @param {Column[]} columns
+ * @returns {{ total: number | null, mean: number | null }}
+ */
 export function summarise(columns) {
   const known = columns.filter(({ value }) => value !== null);
-  const whole = known.filter(({ marks }) => !marks.has("running") && !marks.has("late"));
-  return { total: known.length ? sum(known) : null, mean: whole.length ? sum(whole) / whole.length : null };
+  const complete = known.filter(({ marks }) => !marks.has("running") && !marks.has("late"));
+  return { total: known.length ? sum(known) : null, mean: complete.length ? sum(complete) / complete.length : null };
 }
 
-/** What one energy came to in the bucket that stands so many places before the end. */
+/**
+ * @param {string} name
+ * @param {Series} series
+ * @param {number} index  Of the bucket, from the beginning of the readings.
+ * @param {number} now
+ * @returns {Sample}
+ */
 function sampleAt(name, { readings, costs }, index, now) {
-  const bucket = readings.buckets.at(index);
+  const bucket = readings.buckets[index];
   const [start, end] = [Date.parse(bucket.start), Date.parse(bucket.end)];
   const collectedTo = readings.collectedTo ? Date.parse(readings.collectedTo) : 0;
   const running = now < end;
   const late = !running && end > collectedTo && now - end < LATE_WINDOW;
+  /** @type {Set<Mark>} */
   const marks = new Set();
   if (running) marks.add("running");
   else if (late) marks.add("late");
   else if (bucket.quality === "MISSING") marks.add("missing");
   else if (bucket.quality === "PARTIAL") marks.add("gaps");
   if (bucket.estimated > 0) marks.add("estimated");
-  return { name, start, end, value: bucket.value, unit: readings.unit, marks, cost: costs?.buckets.at(index) ?? null };
+  // Costs have the same buckets as readings, counted from the end.
+  const cost = costs?.buckets.at(index - readings.buckets.length) ?? null;
+  return { name, start, end, value: bucket.value, unit: readings.unit, marks, cost };
 }
 
+/**
+ * @param {Sample} sample
+ * @returns {Column}
+ */
 function energyColumn({ name, start, end, value, unit, marks }) {
   return { start, end, parts: value === null ? [] : [[name, value]], value, marks, unit };
 }
 
+/**
+ * @param {Sample[]} samples  Of the energies that have a cost, in the same bucket.
+ * @param {ViewName} view
+ * @returns {Column}
+ */
 function costColumn(samples, view) {
-  const priced = samples.filter(({ cost }) => cost && cost.energy !== null);
-  const parts = priced.map(({ name, cost }) => [name, Number(cost.energy) / PENCE]);
+  /** @type {[name: string, value: number][]} */
+  const parts = samples.flatMap(({ name, cost }) => {
+    return cost && cost.energy !== null ? [[name, Number(cost.energy) / PENCE]] : [];
+  });
   const standing = samples.reduce((total, { cost }) => total + Number(cost?.standingCharge ?? 0), 0) / PENCE;
-  // The charge of a day belongs to no hour of it.
+  // A standing charge is for a whole day: no single hour includes it.
   if (view !== "hours" && parts.length > 0 && standing > 0) parts.push(["standing", standing]);
   const value = parts.length ? parts.reduce((total, [, part]) => total + part, 0) : null;
-  const marks = new Set(samples.flatMap((one) => [...one.marks]));
+  const marks = new Set(samples.flatMap((sample) => [...sample.marks]));
   if (samples.some(({ cost }) => Number(cost?.unpriced ?? 0) > 0)) marks.add("unpriced");
   if (value !== null && marks.delete("missing")) marks.add("gaps");
   if (value === null && !marks.has("running") && !marks.has("late")) marks.add("missing");
   return { start: samples[0].start, end: samples[0].end, parts, value, marks, unit: "GBP" };
 }
 
+/** @param {Column[]} columns */
 function sum(columns) {
-  return columns.reduce((total, { value }) => total + value, 0);
+  return columns.reduce((total, { value }) => total + (value ?? 0), 0);
 }

@@ -1,4 +1,6 @@
-/** What is known of a home before its first frame: its energies, and the resources that tell them. */
+/** Facts about a home that are known before its first frame. */
+
+/** @import { Home, ResourceIds } from "../shared/gateway.js" */
 
 const CLASSIFIERS = {
   electricity: "electricity.consumption",
@@ -6,11 +8,17 @@ const CLASSIFIERS = {
   exported: "electricity.export",
 };
 
-/** The ids of a home's resources by energy; an energy that it does not have is not there. */
+/**
+ * Return the ids of a home's resources by energy. Energies that the home does not measure are left out.
+ * @param {Pick<Home, "resources">} home
+ * @returns {ResourceIds}
+ */
 export function resourceIdsByEnergy({ resources }) {
-  const entries = Object.entries(CLASSIFIERS).map(([name, classifier]) => [
-    name,
-    resources.find((resource) => resource.classifier === classifier)?.resourceId,
-  ]);
-  return Object.fromEntries(entries.filter(([, id]) => id));
+  /** @type {ResourceIds} */
+  const ids = {};
+  for (const [name, classifier] of Object.entries(CLASSIFIERS)) {
+    const resource = resources.find((one) => one.classifier === classifier);
+    if (resource) ids[name] = resource.resourceId;
+  }
+  return ids;
 }

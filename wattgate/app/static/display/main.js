@@ -1,8 +1,9 @@
-/** The home display, behind its log-in. */
+/** Entry point of the home display: shows it after the log-in. */
 
-import { Display } from "./display.js";
 import { AuthenticatedView } from "../shared/authenticated-view.js";
+import { find } from "../shared/dom.js";
+import { Display } from "./display.js";
 
-const view = document.querySelector(".display-view");
-const authenticatedView = new AuthenticatedView(view);
-authenticatedView.start(new Display(view, { onSessionEnded: () => authenticatedView.end("Your log-in has ended. Please log in again.") }));
+const root = find(document, ".display-view");
+const view = new AuthenticatedView(root);
+view.start(new Display(root, () => view.end("Your session has ended. Please log in again.")));

@@ -1,9 +1,18 @@
-/** The line at the top: whether all is well, unread alerts, and the time at the home. */
+/** The status bar: the state of the connection and of the readings, unread alerts, and the local time of the home. */
 
 import { now } from "../shared/clock.js";
+import { find } from "../shared/dom.js";
 import { formatAge } from "./format.js";
 
-/** What is said by the state of the link, and while that is good by the freshness of the readings. */
+/** @import { ConnectionState } from "./connection.js" */
+/** @import { WallClock } from "./format.js" */
+/** @import { Freshness } from "./frame.js" */
+/** @import { FreshnessState } from "./subscription.js" */
+
+/**
+ * Texts of the connection's states and, while it is live, of the freshness of the readings.
+ * @type {Record<Exclude<ConnectionState, "live"> | FreshnessState, string>}
+ */
 const TEXTS = {
   connecting: "Connecting",
   reconnecting: "Reconnecting",
@@ -17,37 +26,59 @@ const TEXTS = {
 };
 
 export class StatusBar {
-  #parts;
+  /** @type {HTMLElement} */
+  #header;
 
+  /** @param {HTMLElement} header */
   constructor(header) {
-    this.#parts = Object.fromEntries(
-      ["connection", "alerts", "count", "date", "time"].map((name) => [name, header.querySelector(`.${name}`)]),
-    );
+    this.#header = header;
   }
 
-  /** Show the state of the link, and while it is live that of the readings, if one is known. */
+  /**
+   * Show the state of the connection; while it is live, that of the readings.
+   * @param {ConnectionState} connectionState
+   * @param {Freshness | null} freshness
+   */
   showState(connectionState, freshness) {
     const state = connectionState === "live" ? (freshness?.state ?? "connecting") : connectionState;
-    const { connection } = this.#parts;
+    const connection = this.#part("connection");
     connection.dataset.state = connectionState;
     connection.dataset.freshness = freshness?.state ?? "UNKNOWN";
-    write(connection, TEXTS[state]);
+    setText(connection, TEXTS[state]);
     const title = freshness?.asOf ? `Newest reading ${formatAge(Math.max(0, now() - freshness.asOf))} ago` : "";
     if (connection.title !== title) connection.title = title;
   }
 
+  /**
+   * Show the number of unread alerts.
+   * @param {number} count
+   */
   showAlerts(count) {
-    this.#parts.alerts.hidden = count === 0;
-    write(this.#parts.count, count > 99 ? "99+" : `${count}`);
+    this.#part("alerts").hidden = count === 0;
+    setText(this.#part("count"), count > 99 ? "99+" : `${count}`);
   }
 
+  /**
+   * Show the current time and date.
+   * @param {WallClock} wallClock
+   */
   showTime(wallClock) {
     const time = now();
-    write(this.#parts.date, wallClock.format("day", time));
-    write(this.#parts.time, wallClock.format("minutes", time));
+    setText(this.#part("date"), wallClock.format("day", time));
+    setText(this.#part("time"), wallClock.format("minutes", time));
+  }
+
+  /** @param {string} name */
+  #part(name) {
+    return find(this.#header, `.${name}`);
   }
 }
 
-function write(part, text) {
+/**
+ * Set a text that has changed. The status bar is updated every second; most texts stay the same.
+ * @param {HTMLElement} part
+ * @param {string} text
+ */
+function setText(part, text) {
   if (part.textContent !== text) part.textContent = text;
 }

@@ -1,4 +1,66 @@
-/** What the display subscribes to: everything that is drawn but the history. */
+/** The subscription of the display: everything that it shows except the history. */
+
+/**
+ * A decimal number as a string, as the gateway writes amounts of money and energy.
+ * @typedef {string} Decimal
+ */
+
+/** @typedef {"LIVE" | "DELAYED" | "STALE" | "OFFLINE"} FreshnessState */
+/** @typedef {"METER" | "GATEWAY" | "PLATFORM" | "UNKNOWN"} FreshnessCause */
+
+/**
+ * @typedef {object} Period
+ * @property {string} end
+ * @property {string | null} completeTo
+ * @property {EnergyAmount | null} electricity
+ * @property {EnergyAmount | null} gas
+ * @property {EnergyAmount | null} exported
+ * @property {{ total: Decimal | null, standingCharge: Decimal, currency: string, estimated: boolean } | null} cost
+ */
+
+/** @typedef {{ value: Decimal | null, unit: string }} EnergyAmount */
+
+/**
+ * The level of the consumption, and the bounds of the medium level in watts or in pence.
+ * @typedef {object} Ambient
+ * @property {"LOW" | "MEDIUM" | "HIGH"} level
+ * @property {"LEARNED" | "BUDGET" | "PRICE"} basis
+ * @property {number} lowBelow
+ * @property {number} highFrom
+ * @property {string} unit
+ */
+
+/**
+ * @typedef {object} Tariff
+ * @property {string} name
+ * @property {Decimal | null} rate
+ * @property {string} unit
+ * @property {Decimal} standingCharge
+ * @property {string | null} until
+ * @property {{ start: string, rate: Decimal } | null} next
+ */
+
+/**
+ * A payload of the subscription: the whole state of a home at an instant.
+ * @typedef {object} Frame
+ * @property {string} at
+ * @property {string} timeZone
+ * @property {number} unreadAlerts
+ * @property {{ net: number, unit: string, at: string } | null} power
+ * @property {Period} today
+ * @property {Period} month
+ * @property {Ambient | null} ambient
+ * @property {Tariff | null} tariff
+ * @property {FrameFreshness} freshness
+ */
+
+/**
+ * @typedef {object} FrameFreshness
+ * @property {FreshnessState} state
+ * @property {string | null} asOf
+ * @property {number} expectedEverySeconds
+ * @property {FreshnessCause | null} cause
+ */
 
 export const SUBSCRIPTION = `subscription Display($veId: ID!) {
   display(virtualEntityId: $veId) {

@@ -1,50 +1,89 @@
-/** The price of electricity now, until when it holds, and the next one. */
+/** The tariff panel: the current price of electricity, when it changes, and the next price. */
 
 import { now } from "../shared/clock.js";
+import { find } from "../shared/dom.js";
 import { NOTHING, formatRate } from "./format.js";
 
+/** @import { WallClock } from "./format.js" */
+/** @import { Tariff } from "./subscription.js" */
+
+/**
+ * Return the price at an instant, in pence, and its end where it is known. After the end of the tariff's current price,
+ * its next price applies; the price is null if there is none.
+ * @param {Tariff} tariff
+ * @param {number} instant
+ * @returns {{ rate: string | null, until: string | null }}
+ */
+export function currentRate({ rate, until, next }, instant) {
+  if (until === null || instant < Date.parse(until)) return { rate, until };
+  return { rate: next?.rate ?? null, until: null };
+}
+
+/**
+ * Return the next price while it is still in the future, and whether it is higher. A price counts as not higher while
+ * there is no current one.
+ * @param {Tariff} tariff
+ * @param {number} instant
+ * @returns {{ start: string, rate: string, change: "dearer" | "cheaper" } | null}
+ */
+export function nextRate({ rate, until, next }, instant) {
+  if (!next || (until !== null && instant >= Date.parse(until))) return null;
+  const change = Number(next.rate) > Number(rate ?? next.rate) ? "dearer" : "cheaper";
+  return { ...next, change };
+}
+
 export class TariffPanel {
+  /** @type {HTMLElement} */
   #section;
 
+  /** @param {HTMLElement} section */
   constructor(section) {
     this.#section = section;
   }
 
+  /** Remove all prices. */
   clear() {
     this.#section.hidden = false;
-    this.#write(".amount", NOTHING);
-    for (const part of [".basis", ".next", ".standing"]) this.#write(part, "");
-    this.#part(".next").hidden = true;
+    this.#setText(".amount", NOTHING);
+    for (const part of [".basis", ".next", ".standing"]) this.#setText(part, "");
+    find(this.#section, ".next").hidden = true;
   }
 
+  /**
+   * Show a tariff of a frame. Without a tariff, hide the panel.
+   * @param {Tariff | null} tariff
+   * @param {WallClock} wallClock
+   */
   show(tariff, wallClock) {
     this.#section.hidden = !tariff;
     if (!tariff) return;
-    const { next } = tariff;
-    const changed = tariff.until && now() >= Date.parse(tariff.until);
-    const current = changed ? (next && { rate: next.rate }) : tariff;
-    const moment = (instant) => wallClock.moment(Date.parse(instant), now());
-    this.#write(".amount", current ? formatRate(current.rate) : NOTHING);
+    const time = now();
+    const { rate, until } = currentRate(tariff, time);
+    this.#setText(".amount", formatRate(rate));
     const unit = `a ${tariff.unit.split("/").at(-1)}`;
-    this.#write(".basis", current?.until ? `${unit} until ${moment(current.until)}` : unit);
-    this.#showNext(changed ? null : next, tariff, moment);
-    this.#write(".standing", `${tariff.name} · ${formatRate(tariff.standingCharge)} a day standing charge`);
+    this.#setText(".basis", until ? `${unit} until ${wallClock.moment(Date.parse(until), time)}` : unit);
+    this.#setText(".standing", `${tariff.name} · ${formatRate(tariff.standingCharge)} a day standing charge`);
+    this.#showNext(nextRate(tariff, time), wallClock);
   }
 
-  #showNext(next, tariff, moment) {
-    const part = this.#part(".next");
+  /**
+   * @param {ReturnType<typeof nextRate>} next
+   * @param {WallClock} wallClock
+   */
+  #showNext(next, wallClock) {
+    const part = find(this.#section, ".next");
     part.hidden = !next;
     if (!next) return;
-    const change = Number(next.rate) > Number(tariff.rate ?? next.rate) ? "dearer" : "cheaper";
-    part.dataset.change = change;
-    this.#write(".next", `${formatRate(next.rate)} from ${moment(next.start)}, ${change}`);
+    part.dataset.change = next.change;
+    const start = wallClock.moment(Date.parse(next.start), now());
+    this.#setText(".next", `${formatRate(next.rate)} from ${start}, ${next.change}`);
   }
 
-  #write(selector, text) {
-    this.#part(selector).textContent = text;
-  }
-
-  #part(selector) {
-    return this.#section.querySelector(selector);
+  /**
+   * @param {string} selector
+   * @param {string} text
+   */
+  #setText(selector, text) {
+    find(this.#section, selector).textContent = text;
   }
 }

@@ -1,26 +1,40 @@
-/** What the page has to do later, by names, on one timer: whatever is put on it again takes the place of the old. */
+/** Named timers that share one browser timer. */
 
-/** Timers count in 32 bits, which is some 24 days; an entry further away is looked at again until it is due. */
+/** Browser timers count milliseconds in 32 bits, about 24 days. For a later entry the timer runs several times. */
 const MAX_DELAY = 86_400_000;
 
 export class TimerQueue {
+  /** @type {Map<string, { due: number, callback: () => void }>} */
   #entries = new Map();
-  #timer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
 
+  /** Number of entries that are not due yet. */
   get size() {
     return this.#entries.size;
   }
 
+  /**
+   * Call a function later. An entry of the same name is replaced.
+   * @param {number} delay  Milliseconds.
+   * @param {string} name
+   * @param {() => void} callback
+   */
   schedule(delay, name, callback) {
     this.#entries.set(name, { due: performance.now() + delay, callback });
     this.#restart();
   }
 
+  /**
+   * Remove an entry, if there is one of this name.
+   * @param {string} name
+   */
   cancel(name) {
     this.#entries.delete(name);
     this.#restart();
   }
 
+  /** Remove all entries. */
   clear() {
     this.#entries.clear();
     this.#restart();
@@ -37,7 +51,7 @@ export class TimerQueue {
     const time = performance.now();
     const due = [...this.#entries].filter(([, entry]) => entry.due <= time);
     for (const [name] of due) this.#entries.delete(name);
-    // The timer is restarted before anything runs: an entry that fails must not stop the others for good.
+    // Restart the timer before the callbacks run: a callback that throws must not stop the queue.
     this.#restart();
     for (const [, entry] of due) entry.callback();
   }

@@ -1,18 +1,30 @@
-/** The list of mails: one link for each, which leads to the mail by the fragment of the address. */
+/** The list of mails. Each mail is a link with the path of the mail as its fragment. */
 
-import { element } from "../shared/dom.js";
+import { element, findAllAs } from "../shared/dom.js";
+
+/** @import { MailSummary } from "./mails.js" */
 
 export class MailList {
+  /** @type {HTMLElement} */
   #root;
+  /** @type {(instant: string) => string} */
   #formatTime;
   #shown = "";
 
+  /**
+   * @param {HTMLElement} root
+   * @param {(instant: string) => string} formatTime
+   */
   constructor(root, formatTime) {
     this.#root = root;
     this.#formatTime = formatTime;
   }
 
-  /** Show these mails. Return whether they differ from those shown before. */
+  /**
+   * Show these mails. Return whether they differ from those that were shown.
+   * @param {MailSummary[]} mails
+   * @returns {boolean}
+   */
   show(mails) {
     const content = JSON.stringify(mails);
     if (content === this.#shown) return false;
@@ -21,14 +33,18 @@ export class MailList {
     return true;
   }
 
-  /** Mark the link to the mail at this path as the current one. */
+  /**
+   * Mark the link to the mail at this path as the current one.
+   * @param {string | null} path  Null if no mail is shown.
+   */
   markCurrent(path) {
-    for (const link of this.#root.querySelectorAll("a")) {
+    for (const link of findAllAs(this.#root, "a", HTMLAnchorElement)) {
       if (path !== null && link.hash === `#${path}`) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
   }
 
+  /** @param {MailSummary} mail */
   #item({ path, subject, to, at }) {
     return element(
       "li",

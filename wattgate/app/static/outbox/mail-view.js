@@ -1,77 +1,110 @@
-/** One mail: its header lines, and tabs for its HTML, text, headers and source. */
+/** One mail: its most important headers, and tabs for its HTML, text, headers and source. */
 
-import { element } from "../shared/dom.js";
+import { closestTo, element, find, findAs } from "../shared/dom.js";
+
+/** @import { Mail } from "./mails.js" */
 
 const PARTS = ["html", "text", "headers", "source"];
+/** @type {Record<string, number | undefined>} */
 const STEPS = { ArrowRight: 1, ArrowLeft: -1 };
 
 export class MailView {
-  /** Path of the mail that is shown; null before the first one. */
+  /**
+   * The path of the mail that is shown; null before the first one.
+   * @type {string | null}
+   */
   path = null;
+  /** @type {HTMLElement} */
   #root;
+  /** @type {(instant: string) => string} */
   #formatTime;
   #part = "html";
 
+  /**
+   * @param {HTMLElement} root
+   * @param {(instant: string) => string} formatTime
+   */
   constructor(root, formatTime) {
     this.#root = root;
     this.#formatTime = formatTime;
     const tabs = this.#find("tabs");
-    tabs.addEventListener("click", ({ target }) => this.#clicked(target));
-    tabs.addEventListener("keydown", ({ key, target }) => this.#pressed(key, target));
+    tabs.addEventListener("click", (event) => this.#onClick(event));
+    tabs.addEventListener("keydown", (event) => this.#onKey(event));
   }
 
-  /** Show a mail. The chosen tab stays, unless it is the HTML and the mail has none. */
+  /**
+   * Show a mail. The selected tab stays, except the HTML tab if the mail has no HTML.
+   * @param {string} path
+   * @param {Mail} mail
+   */
   show(path, mail) {
     this.path = path;
     this.#setText("subject", mail.subject || "(no subject)");
     this.#setText("to", mail.to);
     this.#setText("at", this.#formatTime(mail.at));
-    this.#find("at").dateTime = mail.at;
+    findAs(this.#root, "#at", HTMLTimeElement).dateTime = mail.at;
     this.#setText("size", `${(mail.size / 1024).toFixed(1)} KB`);
     this.#setText("text", mail.text ?? "");
     this.#setText("source", mail.source);
     this.#find("headers").replaceChildren(...mail.headers.map(headerRow));
-    this.#find("frame").src = mail.html ? `${path}/html` : "about:blank";
-    this.#find("tab-html").disabled = !mail.html;
+    findAs(this.#root, "#frame", HTMLIFrameElement).src = mail.html ? `${path}/html` : "about:blank";
+    this.#tab("html").disabled = !mail.html;
     this.#root.hidden = false;
     this.#openTab(mail.html || this.#part !== "html" ? this.#part : "text");
   }
 
-  #clicked(target) {
-    if (target.dataset.part) this.#choosePart(target.dataset.part);
+  /** @param {MouseEvent} event */
+  #onClick(event) {
+    const part = closestTo(event, "[role=tab]")?.dataset.part;
+    if (part) this.#select(part);
   }
 
-  #pressed(key, target) {
-    const step = STEPS[key];
-    if (!step) return;
-    const enabled = PARTS.filter((part) => !this.#find(`tab-${part}`).disabled);
-    this.#choosePart(enabled[(enabled.indexOf(target.dataset.part) + step + enabled.length) % enabled.length]);
-    this.#find(`tab-${this.#part}`).focus();
+  /** @param {KeyboardEvent} event */
+  #onKey(event) {
+    const step = STEPS[event.key];
+    const current = closestTo(event, "[role=tab]")?.dataset.part;
+    if (!step || !current) return;
+    const enabled = PARTS.filter((part) => !this.#tab(part).disabled);
+    this.#select(enabled[(enabled.indexOf(current) + step + enabled.length) % enabled.length]);
+    this.#tab(this.#part).focus();
   }
 
-  #choosePart(part) {
+  /** @param {string} part */
+  #select(part) {
     this.#part = part;
     this.#openTab(part);
   }
 
+  /** @param {string} opened */
   #openTab(opened) {
     for (const part of PARTS) {
-      const tab = this.#find(`tab-${part}`);
+      const tab = this.#tab(part);
       tab.setAttribute("aria-selected", String(part === opened));
       tab.tabIndex = part === opened ? 0 : -1;
       this.#find(`panel-${part}`).hidden = part !== opened;
     }
   }
 
+  /** @param {string} part */
+  #tab(part) {
+    return findAs(this.#root, `#tab-${part}`, HTMLButtonElement);
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} text
+   */
   #setText(id, text) {
     this.#find(id).textContent = text;
   }
 
+  /** @param {string} id */
   #find(id) {
-    return this.#root.querySelector(`#${id}`);
+    return find(this.#root, `#${id}`);
   }
 }
 
+/** @param {[name: string, value: string]} header */
 function headerRow([name, value]) {
   return element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, value));
 }

@@ -1,50 +1,74 @@
 /**
- * An emulation of mail clients that darken in part: light grounds become dark and dark text become light, and
- * whatever is dark or colourful already stays. It is near to what they do, not the same.
+ * An emulation of mail clients that adapt a mail to dark mode in part: light backgrounds become dark and dark text
+ * becomes light. Colours that are already dark, or vivid, stay. Real clients differ in the details.
  */
 
 const DARK_BACKGROUND = "#1b1b1f";
 const LIGHT_TEXT = "#ececf1";
+/** Backgrounds and borders lighter than this, from 0 to 1, become dark. */
 const LIGHT_FROM = 0.6;
+/** Text darker than this becomes light. */
 const DARK_BELOW = 0.45;
+
+/** @typedef {[red: number, green: number, blue: number]} Channels */
 
 const canvas = document.createElement("canvas").getContext("2d");
 
+/**
+ * Return the HTML of a mail as such a client shows it.
+ * @param {string} html
+ * @returns {string}
+ */
 export function emulateDarkMode(html) {
   const parsed = new DOMParser().parseFromString(html, "text/html");
-  for (const element of parsed.querySelectorAll("[style], [bgcolor], [color]")) darken(element);
+  for (const element of parsed.querySelectorAll("[style], [bgcolor], [color]")) {
+    if (element instanceof HTMLElement || element instanceof SVGElement) darken(element);
+  }
   const base = parsed.createElement("style");
   base.textContent = `:where(body) { background-color: ${DARK_BACKGROUND}; color: ${LIGHT_TEXT}; }`;
   parsed.head.prepend(base);
   return `<!doctype html>${parsed.documentElement.outerHTML}`;
 }
 
+/** @param {HTMLElement | SVGElement} element */
 function darken(element) {
   const { style } = element;
-  const background = style.backgroundColor || element.getAttribute("bgcolor");
-  const text = style.color || element.getAttribute("color");
+  const background = channels(style.backgroundColor || element.getAttribute("bgcolor"));
+  const text = channels(style.color || element.getAttribute("color"));
+  const border = channels(style.borderColor);
   if (background && lightness(background) > LIGHT_FROM) style.backgroundColor = invertLightness(background);
   if (text && lightness(text) < DARK_BELOW) style.color = invertLightness(text);
-  if (style.borderColor && lightness(style.borderColor) > LIGHT_FROM) style.borderColor = invertLightness(style.borderColor);
+  if (border && lightness(border) > LIGHT_FROM) style.borderColor = invertLightness(border);
 }
 
-/** Red, green and blue from 0 to 1; null for what is no plain colour. */
+/**
+ * Return red, green and blue from 0 to 1, or null if the value is not an opaque colour.
+ * @param {string | null} colour
+ * @returns {Channels | null}
+ */
 function channels(colour) {
+  if (!canvas || !colour) return null;
+  // The canvas ignores a value that is not a colour, and writes an opaque colour as #rrggbb.
   canvas.fillStyle = "#010203";
   canvas.fillStyle = colour;
-  if (canvas.fillStyle === "#010203" || !canvas.fillStyle.startsWith("#")) return null;
-  return [1, 3, 5].map((at) => parseInt(canvas.fillStyle.slice(at, at + 2), 16) / 255);
+  const written = String(canvas.fillStyle);
+  if (written === "#010203" || !written.startsWith("#")) return null;
+  /** @param {number} start */
+  const channel = (start) => parseInt(written.slice(start, start + 2), 16) / 255;
+  return [channel(1), channel(3), channel(5)];
 }
 
+/** @param {Channels} colour */
 function lightness(colour) {
-  const rgb = channels(colour);
-  return rgb ? (Math.max(...rgb) + Math.min(...rgb)) / 2 : 0.5;
+  return (Math.max(...colour) + Math.min(...colour)) / 2;
 }
 
-/** The same hue, as light as it was dark, but never quite black. */
+/**
+ * Return the colour of the same hue that is as light as this one is dark, but a little lighter than black.
+ * @param {Channels} colour
+ */
 function invertLightness(colour) {
-  const rgb = channels(colour);
-  const shift = 1.1 - Math.max(...rgb) - Math.min(...rgb);
-  const [red, green, blue] = rgb.map((channel) => Math.round(255 * Math.min(1, Math.max(0, channel + shift))));
+  const shift = 1.1 - Math.max(...colour) - Math.min(...colour);
+  const [red, green, blue] = colour.map((channel) => Math.round(255 * Math.min(1, Math.max(0, channel + shift))));
   return `rgb(${red}, ${green}, ${blue})`;
 }

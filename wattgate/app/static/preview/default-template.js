@@ -1,7 +1,11 @@
-/** What a new template begins with. */
+/** The content of a new template. */
 
-export const DEFAULT_TEMPLATE = {
-  name: "New template",
+/** @import { TemplateContent } from "./templates.js" */
+
+export const DEFAULT_NAME = "New template";
+
+/** @type {TemplateContent} */
+export const DEFAULT_CONTENT = {
   subject: "High use at {{ home.name }}",
   preheader: "{{ power }} W now; your usual is less.",
   text: "",

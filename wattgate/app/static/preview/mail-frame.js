@@ -1,37 +1,53 @@
-/** The mail in a frame where nothing runs: at a width, and in emulated dark. */
+/** Shows a mail in a frame that runs no scripts, at a chosen width and in emulated dark mode. */
 
 import { emulateDarkMode } from "./dark-mode.js";
 
-/** Stands before all else in the frame's document, so that nothing the mail says can come first. */
+/** @typedef {"light" | "none" | "partial" | "full"} DarkMode */
+
+/** The policy comes first in the frame's document, so that the mail cannot place anything before it. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src https: data:; form-action 'none'";
 const HEAD =
   `<meta http-equiv="Content-Security-Policy" content="${POLICY}">` +
   '<meta name="referrer" content="no-referrer"><base target="_blank">';
 
-/** A full inversion turns pictures too; clients turn those back. */
+/** A full inversion also inverts images. Mail clients invert those a second time. */
 const RESTORE_IMAGES = "<style>img{filter:invert(1) hue-rotate(180deg)}</style>";
 
 export class MailFrame {
+  /** @type {HTMLIFrameElement} */
   #frame;
   #html = "";
+  /** @type {DarkMode} */
   #darkMode = "light";
 
+  /** @param {HTMLIFrameElement} frame */
   constructor(frame) {
     this.#frame = frame;
   }
 
+  /**
+   * Show a mail.
+   * @param {string} html
+   */
   show(html) {
     if (html === this.#html) return;
     this.#html = html;
     this.#render();
   }
 
-  set width(pixels) {
+  /**
+   * Set the width in pixels.
+   * @param {string} pixels
+   */
+  setWidth(pixels) {
     this.#frame.style.width = `${pixels}px`;
   }
 
-  /** "light", or how a client is dark: "none", "partial" or "full". */
-  set darkMode(mode) {
+  /**
+   * Set how the emulated client changes the mail: "light" for a light client, or what a dark one inverts.
+   * @param {DarkMode} mode
+   */
+  setDarkMode(mode) {
     this.#darkMode = mode;
     this.#frame.dataset.dark = mode;
     this.#render();
@@ -43,6 +59,10 @@ export class MailFrame {
   }
 }
 
+/**
+ * @param {string} html
+ * @param {string} extraHead
+ */
 function withPolicy(html, extraHead) {
   const [doctype] = html.match(/^\s*<!doctype[^>]*>/i) ?? [""];
   return `${doctype}${HEAD}${extraHead}${html.slice(doctype.length)}`;

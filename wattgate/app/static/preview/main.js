@@ -1,11 +1,12 @@
-/** The studio, behind its log-in. */
+/** Entry point of the template editor: shows it after the log-in. */
 
 import { AuthenticatedView } from "../shared/authenticated-view.js";
+import { find } from "../shared/dom.js";
 import { TemplateEditor } from "./template-editor.js";
 
-/** A log-in of its own: whoever writes templates may be another than who watches the home display. */
-const KEY = "wattgate.preview.session";
+/** A session of its own: template authors and users of the home display may have different accounts. */
+const SESSION_KEY = "wattgate.preview.session";
 
-const view = document.querySelector(".editor-view");
-const authenticatedView = new AuthenticatedView(view, KEY);
-authenticatedView.start(new TemplateEditor(view, { onRefused: (message) => authenticatedView.end(message) }));
+const root = find(document, ".editor-view");
+const view = new AuthenticatedView(root, SESSION_KEY);
+view.start(new TemplateEditor(root, (message) => view.end(message)));

@@ -1,65 +1,90 @@
-/** The report on a template: what is wrong, where, and what may be done about it. */
+/** The report on a template: its findings, their lines, and hints. */
+
+import { element, find } from "../shared/dom.js";
+
+/** @import { Finding, TemplateReport } from "./templates.js" */
 
 const SEVERITIES = { ERROR: "Error", WARNING: "Warning", INFO: "Note" };
 const PARTS = { SUBJECT: "Subject", PREHEADER: "Preheader", HTML: "HTML", TEXT: "Text" };
+/** Bytes above which the report has an error. Gmail cuts mails at about 102 KB. */
 const MAX_BYTES = 100_000;
 
 export class Report {
+  /** @type {HTMLElement} */
   #root;
+  /** @type {(finding: Finding) => void} */
   #onSelect;
 
-  /** `onSelect` is called with the finding whose place is wanted. */
+  /**
+   * @param {HTMLElement} root
+   * @param {(finding: Finding) => void} onSelect
+   */
   constructor(root, onSelect) {
     this.#root = root;
     this.#onSelect = onSelect;
   }
 
+  /**
+   * Show a report.
+   * @param {TemplateReport} report
+   */
   show({ ok, findings, htmlBytes }) {
-    const verdict = this.#root.querySelector(".verdict");
-    verdict.textContent = summary(findings);
+    const verdict = find(this.#root, ".verdict");
+    verdict.textContent = summarise(findings);
     verdict.dataset.severity = ok ? (findings[0]?.severity ?? "NONE") : "ERROR";
-    this.#root.querySelector(".size").textContent = `${kilobytes(htmlBytes)} of ${kilobytes(MAX_BYTES)}`;
-    this.#root.querySelector(".findings").replaceChildren(...findings.map((finding) => this.#item(finding)));
-    this.#root.querySelector(".no-findings").hidden = findings.length > 0;
+    find(this.#root, ".size").textContent = `${kilobytes(htmlBytes)} of ${kilobytes(MAX_BYTES)}`;
+    find(this.#root, ".findings").replaceChildren(...findings.map((finding) => this.#item(finding)));
+    find(this.#root, ".no-findings").hidden = findings.length > 0;
   }
 
+  /** @param {Finding} finding */
   #item(finding) {
-    const item = document.createElement("li");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.dataset.severity = finding.severity;
-    button.append(
-      textSpan("severity", SEVERITIES[finding.severity]),
-      textSpan("message", finding.message),
-      textSpan("location", location(finding)),
+    const { severity, message, hint } = finding;
+    const button = element(
+      "button",
+      { type: "button", "data-severity": severity },
+      textSpan("severity", SEVERITIES[severity]),
+      textSpan("message", message),
+      textSpan("location", locationText(finding)),
+      hint ? textSpan("hint", hint) : null,
     );
-    if (finding.hint) button.append(textSpan("hint", finding.hint));
     button.addEventListener("click", () => this.#onSelect(finding));
-    item.append(button);
-    return item;
+    return element("li", {}, button);
   }
 }
 
-function textSpan(name, text) {
-  const span = document.createElement("span");
-  span.className = name;
-  span.textContent = `${text} `;
-  return span;
-}
-
-function location({ part, line }) {
-  const several = part === "HTML" || part === "TEXT";
-  return several && line ? `${PARTS[part]}, line ${line}` : PARTS[part];
-}
-
-function summary(findings) {
-  const counted = Object.entries({ ERROR: "error", WARNING: "warning", INFO: "note" }).flatMap(([severity, word]) => {
+/**
+ * Return the number of findings of each severity as a text, for example "1 error, 2 warnings".
+ * @param {Finding[]} findings
+ * @returns {string}
+ */
+export function summarise(findings) {
+  const counts = Object.entries({ ERROR: "error", WARNING: "warning", INFO: "note" }).flatMap(([severity, word]) => {
     const count = findings.filter((finding) => finding.severity === severity).length;
     return count ? [`${count} ${word}${count > 1 ? "s" : ""}`] : [];
   });
-  return counted.join(", ") || "Ready to send";
+  return counts.join(", ") || "Ready to send";
 }
 
+/**
+ * Return the part of the template that a finding is in; in the HTML and the text, with its line.
+ * @param {Pick<Finding, "part" | "line">} finding
+ * @returns {string}
+ */
+export function locationText({ part, line }) {
+  const hasLines = part === "HTML" || part === "TEXT";
+  return hasLines && line ? `${PARTS[part]}, line ${line}` : PARTS[part];
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ */
+function textSpan(name, text) {
+  return element("span", { class: name }, `${text} `);
+}
+
+/** @param {number} bytes */
 function kilobytes(bytes) {
   return `${(bytes / 1000).toLocaleString("en-GB", { maximumFractionDigits: 1 })} KB`;
 }

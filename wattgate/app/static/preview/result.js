@@ -1,42 +1,57 @@
-/** What comes of a template, but for the mail itself: its line in a list, its text, and who gets it. */
+/** The rendered template except the mail itself: its row in an inbox, its text, and the cultures that it covers. */
+
+import { element, find, findAll } from "../shared/dom.js";
+
+/** @import { RenderedTemplate } from "./templates.js" */
 
 export class Result {
+  /** @type {HTMLElement} */
   #root;
 
+  /** @param {HTMLElement} root */
   constructor(root) {
     this.#root = root;
   }
 
-  set view(name) {
-    for (const panel of this.#root.querySelectorAll(".result-panel")) panel.hidden = panel.dataset.view !== name;
+  /**
+   * Show one panel: the mail, its text or the cultures.
+   * @param {string} name
+   */
+  setView(name) {
+    for (const panel of findAll(this.#root, ".result-panel")) panel.hidden = panel.dataset.view !== name;
   }
 
+  /**
+   * Show a rendered template.
+   * @param {RenderedTemplate} rendered
+   */
   show({ subject, preheader, text, textMade, culturesTried, chosen, coverage }) {
     this.#setText("[data-testid=rendered-subject]", subject || "(no subject)");
     this.#setText("[data-testid=rendered-preheader]", preheader ?? "");
-    this.#setText(".text-origin", textMade ? "Made from the HTML" : "The template’s own text");
-    this.#setText(".plain pre", text ?? "It cannot be rendered.");
+    this.#setText(".text-origin", textMade ? "Generated from the HTML" : "The template’s own text");
+    this.#setText(".plain pre", text ?? "The text cannot be rendered.");
     this.#setList(".cultures-tried", culturesTried);
-    this.#setText(
-      ".selected-template",
-      chosen ? `This reader gets “${chosen.name}” in ${chosen.cultureCode}.` : "No saved template is in use for this reader.",
-    );
-    this.#setList(
-      ".coverage",
-      coverage.map(({ cultureCode, template }) => `${cultureCode}: ${template.name}${template.active ? "" : " (not in use)"}`),
-    );
-  }
-
-  #setText(selector, text) {
-    this.#root.querySelector(selector).textContent = text;
-  }
-
-  #setList(selector, texts) {
-    const items = texts.map((text) => {
-      const item = document.createElement("li");
-      item.textContent = text;
-      return item;
+    const selected = chosen && `This reader gets “${chosen.name}” in ${chosen.cultureCode}.`;
+    this.#setText(".selected-template", selected ?? "No active template matches this reader.");
+    const covered = coverage.map(({ cultureCode, template }) => {
+      return `${cultureCode}: ${template.name}${template.active ? "" : " (inactive)"}`;
     });
-    this.#root.querySelector(selector).replaceChildren(...items);
+    this.#setList(".coverage", covered);
+  }
+
+  /**
+   * @param {string} selector
+   * @param {string} text
+   */
+  #setText(selector, text) {
+    find(this.#root, selector).textContent = text;
+  }
+
+  /**
+   * @param {string} selector
+   * @param {string[]} texts
+   */
+  #setList(selector, texts) {
+    find(this.#root, selector).replaceChildren(...texts.map((text) => element("li", {}, text)));
   }
 }

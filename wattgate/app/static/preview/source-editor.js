@@ -1,17 +1,26 @@
-/** A text area for source, with the numbers of its lines beside it and marks where the report says something. */
+/** A text area for source code, with line numbers and marks on the lines of findings. */
+
+import { element, find, findAs } from "../shared/dom.js";
+
+/** @import { Finding } from "./templates.js" */
 
 export class SourceEditor {
+  /** @type {HTMLTextAreaElement} */
   #area;
+  /** @type {HTMLElement} */
   #gutter;
-  #marks = new Map();
+  /** @type {Map<number, string>} */
+  #severities = new Map();
 
+  /** @param {HTMLElement} root */
   constructor(root) {
-    this.#area = root.querySelector("textarea");
-    this.#gutter = root.querySelector(".gutter");
+    this.#area = findAs(root, "textarea", HTMLTextAreaElement);
+    this.#gutter = find(root, ".gutter");
     this.#area.addEventListener("input", () => this.#renderGutter());
     this.#area.addEventListener("scroll", () => (this.#gutter.scrollTop = this.#area.scrollTop));
   }
 
+  /** The source code. */
   get value() {
     return this.#area.value;
   }
@@ -21,35 +30,38 @@ export class SourceEditor {
     this.#renderGutter();
   }
 
-  /** `severities` by line; of several on a line, the first stays. */
+  /**
+   * Mark the lines of findings. If a line has several, the first one counts.
+   * @param {Finding[]} findings
+   */
   markLines(findings) {
-    this.#marks = new Map();
+    this.#severities = new Map();
     for (const { line, severity } of findings) {
-      if (line && !this.#marks.has(line)) this.#marks.set(line, severity);
+      if (line && !this.#severities.has(line)) this.#severities.set(line, severity);
     }
     this.#renderGutter();
   }
 
-  /** Select a line, counted from 1, and bring it into view. */
+  /**
+   * Select a line and scroll it into view.
+   * @param {number} line  Counted from 1. Behind the end, the last line is selected.
+   */
   goTo(line) {
     const lines = this.value.split("\n");
-    const at = Math.min(line, lines.length) - 1;
-    const start = lines.slice(0, at).reduce((sum, line) => sum + line.length + 1, 0);
+    const index = Math.min(line, lines.length) - 1;
+    const start = lines.slice(0, index).reduce((sum, text) => sum + text.length + 1, 0);
     this.#area.focus();
-    this.#area.setSelectionRange(start, start + lines[at].length);
+    this.#area.setSelectionRange(start, start + lines[index].length);
     const height = this.#area.scrollHeight / Math.max(lines.length, 1);
-    this.#area.scrollTop = Math.max(0, at * height - this.#area.clientHeight / 3);
+    this.#area.scrollTop = Math.max(0, index * height - this.#area.clientHeight / 3);
     this.#area.scrollLeft = 0;
   }
 
   #renderGutter() {
     const count = this.#area.value.split("\n").length;
     const rows = Array.from({ length: count }, (_, index) => {
-      const row = document.createElement("span");
-      row.textContent = index + 1;
-      const severity = this.#marks.get(index + 1);
-      if (severity) row.dataset.severity = severity;
-      return row;
+      const line = index + 1;
+      return element("span", { "data-severity": this.#severities.get(line) ?? null }, String(line));
     });
     this.#gutter.replaceChildren(...rows);
     this.#gutter.scrollTop = this.#area.scrollTop;

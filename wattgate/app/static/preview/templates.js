@@ -1,10 +1,85 @@
-/** What the page asks of the gateway: templates and their versions, past alerts, and how a template would look. */
+/** Requests of the template editor: templates and their versions, past alerts, previews and test mails. */
 
 import { call } from "../shared/gateway.js";
 
+/**
+ * What a version of a template says. A text of null means that it is generated from the HTML.
+ * @typedef {{ subject: string, preheader: string, htmlTemplate: string, text: string | null }} TemplateContent
+ */
+
+/**
+ * What belongs to all versions of a template.
+ * @typedef {{ name: string, alertTypeId: string, channelType: string, cultureCode: string }} TemplateAttributes
+ */
+
+/** @typedef {TemplateContent & { version: number, createdAt: string, publishedAt: string | null }} TemplateVersion */
+
+/**
+ * @typedef {TemplateAttributes & {
+ *   templateId: string,
+ *   active: boolean,
+ *   published: { version: number },
+ *   versions: TemplateVersion[],
+ * }} Template
+ */
+
+/** @typedef {{ alertTypeId: string, name: string, systemAlertTypeId: string }} AlertType */
+/** @typedef {{ alertId: string, systemAlertTypeId: string, createdAt: string }} PastAlert */
+/** @typedef {{ templates: Template[], alertTypes: AlertType[], alerts: PastAlert[] }} LoadedTemplates */
+
+/**
+ * What to render: a template's content, and the sample data or the past alert whose data it gets.
+ * @typedef {object} PreviewInput
+ * @property {string | null} alertTypeId
+ * @property {string} channelType
+ * @property {string | null} cultureCode
+ * @property {string} html
+ * @property {string} subject
+ * @property {string} preheader
+ * @property {string | null} text
+ * @property {object} [data]
+ * @property {string} [alertId]
+ */
+
+/**
+ * @typedef {object} Finding
+ * @property {"ERROR" | "WARNING" | "INFO"} severity
+ * @property {string} code
+ * @property {"SUBJECT" | "PREHEADER" | "HTML" | "TEXT"} part
+ * @property {number | null} line
+ * @property {number | null} column
+ * @property {string} message
+ * @property {string | null} hint
+ */
+
+/** @typedef {{ ok: boolean, htmlBytes: number, textBytes: number, findings: Finding[] }} TemplateReport */
+
+/**
+ * A rendered template. Parts that cannot be rendered are null.
+ * @typedef {object} RenderedTemplate
+ * @property {string | null} subject
+ * @property {string | null} preheader
+ * @property {string | null} html
+ * @property {string | null} text
+ * @property {boolean} textMade
+ * @property {object} data
+ * @property {string} dataFrom
+ * @property {string[]} culturesTried
+ * @property {{ name: string, cultureCode: string } | null} chosen
+ * @property {{ cultureCode: string, template: { name: string, active: boolean } }[]} coverage
+ * @property {TemplateReport} report
+ */
+
+/** @typedef {{ state: string, reason: string | null, testMail: { address: string } }} TestMailStatus */
+
+/** Past alerts that are offered as sample data. */
 const MAX_ALERTS = 20;
 
-/** The application's templates and alert types, and its newest hundred alerts at most. */
+/**
+ * Return the application's templates and alert types, and the newest of its first hundred alerts.
+ * @param {string} token
+ * @returns {Promise<LoadedTemplates>}
+ */
 export async function loadTemplates(token) {
   const { templates, alertTypes, alertConnection } = await call(
     `query Templates {
@@ -19,10 +94,18 @@ export async function loadTemplates(token) {
     {},
     token,
   );
-  const alerts = alertConnection.edges.map((edge) => edge.node).reverse().slice(0, MAX_ALERTS);
+  /** @type {{ node: PastAlert }[]} */
+  const edges = alertConnection.edges;
+  const alerts = edges.map(({ node }) => node).reverse().slice(0, MAX_ALERTS);
   return { templates, alertTypes, alerts };
 }
 
+/**
+ * Render a template without saving it.
+ * @param {string} token
+ * @param {PreviewInput} input
+ * @returns {Promise<RenderedTemplate>}
+ */
 export async function previewTemplate(token, input) {
   const data = await call(
     `query Preview($input: TemplateToPreview!) {
@@ -39,7 +122,12 @@ export async function previewTemplate(token, input) {
   return data.previewTemplate;
 }
 
-/** Add a template, whose first version is published at once; its id. */
+/**
+ * Add a template and return its id. Its first version is published immediately.
+ * @param {string} token
+ * @param {TemplateAttributes & TemplateContent} input
+ * @returns {Promise<string>}
+ */
 export async function addTemplate(token, input) {
   const data = await call(
     "mutation Add($input: NewTemplate!) { addTemplate(input: $input) { templateId } }",
@@ -49,7 +137,13 @@ export async function addTemplate(token, input) {
   return data.addTemplate.templateId;
 }
 
-/** Add a version of a template, which nobody gets until it is published; its number. */
+/**
+ * Add a version to a template and return its number. It is not sent until it is published.
+ * @param {string} token
+ * @param {string} templateId
+ * @param {TemplateContent} input
+ * @returns {Promise<number>}
+ */
 export async function addVersion(token, templateId, input) {
   const data = await call(
     `mutation Save($templateId: ID!, $input: NewTemplateVersion!) {
@@ -61,8 +155,14 @@ export async function addVersion(token, templateId, input) {
   return data.addTemplateVersion.version;
 }
 
-export function publishVersion(token, templateId, version) {
-  return call(
+/**
+ * Make a version the one that is sent.
+ * @param {string} token
+ * @param {string} templateId
+ * @param {number} version
+ */
+export async function publishVersion(token, templateId, version) {
+  await call(
     `mutation Publish($templateId: ID!, $version: Int!) {
       publishTemplate(templateId: $templateId, version: $version) { templateId }
     }`,
@@ -71,15 +171,26 @@ export function publishVersion(token, templateId, version) {
   );
 }
 
-export function rollBackTemplate(token, templateId) {
-  return call(
+/**
+ * Publish the version that was published before the current one.
+ * @param {string} token
+ * @param {string} templateId
+ */
+export async function rollBackTemplate(token, templateId) {
+  await call(
     "mutation RollBack($templateId: ID!) { rollBackTemplate(templateId: $templateId) { templateId } }",
     { templateId },
     token,
   );
 }
 
-/** Send what a preview shows to an address, as a mail that says that it is a test. */
+/**
+ * Send the preview as a mail that is marked as a test. Return the id of the test mail.
+ * @param {string} token
+ * @param {string} address
+ * @param {PreviewInput} input
+ * @returns {Promise<string>}
+ */
 export async function sendTestMail(token, address, input) {
   const data = await call(
     `mutation SendTest($address: String!, $input: TemplateToPreview!) {
@@ -88,10 +199,15 @@ export async function sendTestMail(token, address, input) {
     { address, input },
     token,
   );
-  return data.sendTestMail;
+  return data.sendTestMail.testMail.testMailId;
 }
 
-/** How far a test mail is. */
+/**
+ * Return the state of the delivery of a test mail.
+ * @param {string} token
+ * @param {string} testMailId
+ * @returns {Promise<TestMailStatus>}
+ */
 export async function testMailStatus(token, testMailId) {
   const data = await call(
     "query TestMail($id: ID!) { testMail(testMailId: $id) { state reason testMail { address } } }",

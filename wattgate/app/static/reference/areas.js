@@ -1,5 +1,11 @@
-/** The areas of the interface by their tags, in the order and under the themes in which the page shows them. */
+/** The areas of the interface by tag, in the groups and in the order in which the page shows them. */
 
+/** @import { Operation } from "./openapi.js" */
+
+/** @typedef {{ tag: string, name: string, operations: Operation[] }} AreaOperations */
+/** @typedef {{ name: string, areas: AreaOperations[] }} AreaGroupOperations */
+
+/** @type {Record<string, Record<string, string>>} */
 const GROUPS = {
   "Homes and readings": {
     virtualentity: "Homes",
@@ -16,7 +22,7 @@ const GROUPS = {
     eligibility: "Eligibility",
   },
   People: {
-    auth: "Logging in",
+    auth: "Log-in",
     register: "Registration",
     user: "Users",
     account: "Accounts",
@@ -32,7 +38,7 @@ const GROUPS = {
     notification: "Notifications",
     prompt: "Prompts",
     prompttype: "Prompt types",
-    promptuser: "Prompts of users",
+    promptuser: "User prompts",
     webhook: "Webhooks",
   },
   "Content and terms": {
@@ -41,30 +47,40 @@ const GROUPS = {
     faq: "Questions and answers",
     supportdetails: "Support details",
     termsconditions: "Terms and conditions",
-    termsconditionsuser: "Answers to terms",
+    termsconditionsuser: "Responses to terms",
   },
   Flexibility: { dfs: "Demand flexibility" },
 };
+/** The group of tags that have no group above. */
 const OTHER_GROUP = "More";
 
-/** Operations by theme and area: `[{ name, areas: [{ tag, name, operations }] }]`; unknown tags come last. */
+/**
+ * Return the operations by group and area. Areas without operations are left out; unknown tags come last.
+ * @param {Operation[]} operations
+ * @returns {AreaGroupOperations[]}
+ */
 export function groupOperations(operations) {
+  /** @type {Map<string, Operation[]>} */
   const byTag = new Map();
-  for (const operation of operations) {
-    if (!byTag.has(operation.area)) byTag.set(operation.area, []);
-    byTag.get(operation.area).push(operation);
-  }
-  const known = Object.entries(GROUPS).map(([group, names]) => ({ name: group, areas: areasOf(names, byTag) }));
+  for (const operation of operations) byTag.set(operation.area, [...(byTag.get(operation.area) ?? []), operation]);
+  const known = Object.entries(GROUPS).map(([name, names]) => ({ name, areas: areasOf(names, byTag) }));
   const unknown = Object.fromEntries([...byTag.keys()].filter((tag) => !isKnown(tag)).map((tag) => [tag, tag]));
   return [...known, { name: OTHER_GROUP, areas: areasOf(unknown, byTag) }].filter(({ areas }) => areas.length > 0);
 }
 
+/**
+ * @param {Record<string, string>} names  By tag.
+ * @param {Map<string, Operation[]>} byTag
+ * @returns {AreaOperations[]}
+ */
 function areasOf(names, byTag) {
-  return Object.entries(names)
-    .filter(([tag]) => byTag.has(tag))
-    .map(([tag, name]) => ({ tag, name, operations: byTag.get(tag) }));
+  return Object.entries(names).flatMap(([tag, name]) => {
+    const operations = byTag.get(tag);
+    return operations ? [{ tag, name, operations }] : [];
+  });
 }
 
+/** @param {string} tag */
 function isKnown(tag) {
   return Object.values(GROUPS).some((names) => tag in names);
 }

@@ -2,9 +2,19 @@
 
 import { element } from "../shared/dom.js";
 
+/** @import { Child } from "../shared/dom.js" */
+
+/** Milliseconds for which the button shows what it has done. */
 const FEEDBACK_DURATION = 2000;
 const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
+/**
+ * Create a block of code.
+ * @param {string} title
+ * @param {string} text  What the button copies.
+ * @param {Child} shown  The same text, possibly with markup.
+ * @returns {HTMLElement}
+ */
 export function codeBlock(title, text, shown = text) {
   const listing = element("pre", { tabindex: "0", "aria-label": title }, element("code", {}, shown));
   const button = element("button", { class: "copy", type: "button", "aria-live": "polite" }, "Copy");
@@ -16,26 +26,39 @@ export function codeBlock(title, text, shown = text) {
   return element("div", { class: "code-block" }, bar, listing);
 }
 
+/**
+ * Create a block of code of a JSON value.
+ * @param {string} title
+ * @param {unknown} value
+ * @returns {HTMLElement}
+ */
 export function jsonBlock(title, value) {
   const text = JSON.stringify(value, null, 2);
   return codeBlock(title, text, highlight(text));
 }
 
+/** @param {string} text */
 async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return false; // there is no clipboard for pages that came over plain HTTP
+    return false; // browsers offer no clipboard to pages that were loaded over plain HTTP
   }
 }
 
+/** @param {HTMLElement} listing */
 function selectText(listing) {
-  getSelection().selectAllChildren(listing);
+  getSelection()?.selectAllChildren(listing);
   return "Selected";
 }
 
+/**
+ * @param {string} json
+ * @returns {Child[]}
+ */
 function highlight(json) {
+  /** @type {Child[]} */
   const parts = [];
   let end = 0;
   for (const match of json.matchAll(TOKENS)) {

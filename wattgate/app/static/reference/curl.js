@@ -1,9 +1,18 @@
-/** An operation as a command for a shell, in which what only its user can know is a variable. */
+/** An operation as a shell command, with shell variables for what only its user knows. */
 
 import { sampleValue } from "./schema.js";
 
+/** @import { Content, Operation, Parameter, Reference, SchemaNode, SecurityScheme } from "./openapi.js" */
+
+/** Characters of a JSON body that is written on one line. */
 const MAX_LINE_LENGTH = 70;
 
+/**
+ * Return the curl command of an operation.
+ * @param {Operation} operation
+ * @param {Pick<Reference, "baseUrl" | "schemes" | "resolve">} reference
+ * @returns {string}
+ */
 export function curlCommand({ method, path, parameters, body, credentials, responses }, reference) {
   const binary = responses.every(({ contents }) => contents.length && contents.every(({ schema }) => isBinary(schema)));
   const query = queryParameters(parameters, reference);
@@ -13,17 +22,25 @@ export function curlCommand({ method, path, parameters, body, credentials, respo
     ...query.map((pair) => `--data-urlencode ${quote(pair)}`),
     ...authenticationOptions(credentials, reference.schemes),
     ...(body ? [`-H "Content-Type: ${body.media}"`, `-d ${quote(json(exampleBody(body, reference)))}`] : []),
-    ...(binary ? ["--output answer.bin"] : []),
+    ...(binary ? ["--output response.bin"] : []),
   ].join(" \\\n  ");
 }
 
+/**
+ * @param {Parameter[]} parameters
+ * @param {Pick<Reference, "resolve">} reference
+ */
 function queryParameters(parameters, reference) {
   return parameters
-    .filter((one) => one.in === "query" && (one.required || one.example !== undefined))
-    .map((one) => `${one.name}=${one.example ?? sampleValue(one.schema, reference, { name: one.name })}`);
+    .filter((parameter) => parameter.in === "query" && (parameter.required || parameter.example !== undefined))
+    .map(({ name, example, schema }) => `${name}=${example ?? sampleValue(schema, reference, { name })}`);
 }
 
-/** The options by which a call authenticates: a header rather than HTTP's own scheme, where there is a choice. */
+/**
+ * Return the options that authenticate the request. If there is a choice, a header comes before HTTP authentication.
+ * @param {string[]} credentials
+ * @param {Record<string, SecurityScheme>} schemes
+ */
 function authenticationOptions(credentials, schemes) {
   const offered = credentials.map((name) => schemes[name]);
   const header = offered.find((scheme) => scheme?.type === "apiKey");
@@ -31,19 +48,30 @@ function authenticationOptions(credentials, schemes) {
   return offered.some((scheme) => scheme?.scheme === "basic") ? ['-u "$username:$password"'] : [];
 }
 
+/**
+ * @param {Content} body
+ * @param {Pick<Reference, "resolve">} reference
+ */
 function exampleBody({ schema, example }, reference) {
   return example ?? sampleValue(schema, reference, { requiredOnly: true });
 }
 
+/** @param {unknown} value */
 function json(value) {
   const line = JSON.stringify(value);
   return line.length <= MAX_LINE_LENGTH ? line : JSON.stringify(value, null, 2).replaceAll("\n", "\n  ");
 }
 
+/** @param {string} text */
 function quote(text) {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/**
+ * Return whether a schema is of binary content.
+ * @param {SchemaNode | undefined} schema
+ * @returns {boolean}
+ */
 export function isBinary(schema) {
   return Boolean(schema?.contentMediaType);
 }

@@ -1,37 +1,57 @@
-/** The filter box: which operations have all of its words. */
+/** The filter field: its words select the operations that have all of them. */
+
+/**
+ * @typedef {object} FilterHandlers
+ * @property {(words: string[]) => void} onChange  Called with the words in lower case.
+ * @property {() => void} onEnter  Called when the user presses Enter, to go to the first match.
+ */
 
 export class Filter {
-  #box;
-  #onChange;
+  /** @type {HTMLInputElement} */
+  #input;
+  /** @type {FilterHandlers} */
+  #handlers;
 
-  /** `onChange` is called with the words, in lower case; `onEnter` when the reader wants to go to what is found. */
-  constructor(box, { onChange, onEnter }) {
-    this.#box = box;
-    this.#onChange = onChange;
-    box.addEventListener("input", () => this.#changed());
-    box.addEventListener("keydown", (event) => {
+  /**
+   * @param {HTMLInputElement} input
+   * @param {FilterHandlers} handlers
+   */
+  constructor(input, handlers) {
+    this.#input = input;
+    this.#handlers = handlers;
+    input.addEventListener("input", () => this.#changed());
+    input.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.clear();
-      if (event.key === "Enter") onEnter();
+      if (event.key === "Enter") handlers.onEnter();
     });
-    document.addEventListener("keydown", (event) => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-      event.preventDefault();
-      box.focus();
-      box.select();
-    });
+    document.addEventListener("keydown", (event) => this.#onShortcut(event));
   }
 
+  /** Remove all words. */
   clear() {
-    this.#box.value = "";
+    this.#input.value = "";
     this.#changed();
   }
 
+  /** Move the focus to the field. */
   focus() {
-    this.#box.focus();
+    this.#input.focus();
   }
 
   #changed() {
-    this.#onChange(this.#box.value.toLowerCase().split(/\s+/).filter(Boolean));
+    this.#handlers.onChange(this.#input.value.toLowerCase().split(/\s+/).filter(Boolean));
+  }
+
+  /**
+   * Move the focus to the field when the user presses "/" outside a field.
+   * @param {KeyboardEvent} event
+   */
+  #onShortcut(event) {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { target } = event;
+    if (target instanceof Element && target.closest("input, textarea, select, [contenteditable]")) return;
+    event.preventDefault();
+    this.#input.focus();
+    this.#input.select();
   }
 }

@@ -1,15 +1,23 @@
-/** The top of the page: what the interface is, where it is, how to authenticate and how errors look. */
+/** The top of the page: the interface, its base URL, how to authenticate, and the format of errors. */
 
+import { element, find, prose } from "../shared/dom.js";
 import { codeBlock } from "./code-block.js";
-import { element, prose } from "../shared/dom.js";
 import { schemeLabel } from "./operation-card.js";
 import { schemaTree } from "./tree.js";
 
+/** @import { Reference, SecurityScheme } from "./openapi.js" */
+
+/**
+ * Fill the introduction.
+ * @param {HTMLElement} root
+ * @param {Reference} reference
+ */
 export function showIntroduction(root, reference) {
-  const part = (name) => root.querySelector(`.${name}`);
+  /** @param {string} name */
+  const part = (name) => find(root, `.${name}`);
   part("version").textContent = reference.info.version;
   part("description").replaceChildren(...prose(reference.info.description ?? ""));
-  part("base").querySelector("code").textContent = reference.baseUrl;
+  find(part("base"), "code").textContent = reference.baseUrl;
   part("base").hidden = false;
   part("schemes").replaceChildren(
     ...Object.entries(reference.schemes).map(([name, scheme]) => schemeCard(name, scheme, reference)),
@@ -18,12 +26,17 @@ export function showIntroduction(root, reference) {
   else part("error-section").hidden = true;
 }
 
+/**
+ * @param {string} name
+ * @param {SecurityScheme} scheme
+ * @param {Reference} reference
+ */
 function schemeCard(name, scheme, { operations }) {
   const login = operations.find(({ method, path }) => `${scheme.description} `.includes(`${method} ${path}.`));
   return element(
     "div",
     { class: "scheme" },
-    element("h3", {}, capitalised(schemeLabel(scheme, name))),
+    element("h3", {}, capitalise(schemeLabel(scheme, name))),
     element(
       "p",
       {},
@@ -34,10 +47,13 @@ function schemeCard(name, scheme, { operations }) {
   );
 }
 
+/** @param {SecurityScheme} scheme */
 function headerOf({ type, name, scheme }) {
-  return type === "apiKey" ? `${name}: <${name}>` : `Authorization: ${capitalised(scheme)} base64(username:password)`;
+  if (type === "apiKey") return `${name}: <${name}>`;
+  return `Authorization: ${capitalise(scheme ?? "")} base64(username:password)`;
 }
 
-function capitalised(text) {
-  return text[0].toUpperCase() + text.slice(1);
+/** @param {string} text */
+function capitalise(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,52 +1,75 @@
-/** Shows the log-in form or the page behind it, whichever is due. */
+/** Shows the log-in form while there is no session, and the page while there is one. */
 
+import { find, findAs } from "./dom.js";
 import { logOut } from "./gateway.js";
 import { LoginForm } from "./login-form.js";
 import { Session } from "./session.js";
 
-const FORM = ".login-view";
+/**
+ * A page that needs a session. `start` runs with each new session, `stop` after it has ended.
+ * @typedef {{ start(session: Session): void, stop(): void }} Page
+ */
 
 export class AuthenticatedView {
-  #form;
+  /** @type {HTMLElement} */
   #view;
+  /** @type {LoginForm} */
+  #form;
+  /** @type {Page | null} */
   #page = null;
+  /** @type {Session | null} */
   #session;
 
-  /** `view` is what is behind the form; its log-in is kept under `key`, if not under that of all pages. */
+  /**
+   * @param {HTMLElement} view  Hidden while the log-in form is shown.
+   * @param {string} [key]  The key under which the browser stores the session, if pages do not share theirs.
+   */
   constructor(view, key) {
     this.#view = view;
-    this.#form = new LoginForm(document.querySelector(".login-form"), (login) => this.#enter(Session.create(login, key)));
+    const form = findAs(document, ".login-form", HTMLFormElement);
+    this.#form = new LoginForm(form, (login) => this.#enter(Session.create(login, key)));
     this.#session = Session.resume(key);
-    document.querySelector(".logout").addEventListener("click", () => {
-      // Whether or not the gateway can be told, the browser forgets the token.
-      logOut(this.#session.token).catch(() => {});
-      this.end();
-    });
+    find(document, ".logout").addEventListener("click", () => this.#logOut());
   }
 
-  /** Begin: `page` is started with each session, and stopped after it. */
+  /**
+   * Start the page with the stored session, or show the log-in form.
+   * @param {Page} page
+   */
   start(page) {
     this.#page = page;
     if (this.#session) this.#enter(this.#session);
     else this.end();
   }
 
+  /**
+   * Stop the page, discard the session and show the log-in form.
+   * @param {string} [message]  Why the session ended.
+   */
   end(message) {
-    this.#page.stop();
+    this.#page?.stop();
     this.#session?.discard();
     this.#session = null;
     this.#showForm(true);
     this.#form.show(message);
   }
 
+  #logOut() {
+    // The browser discards the token even if the gateway cannot be reached.
+    if (this.#session) logOut(this.#session.token).catch(() => {});
+    this.end();
+  }
+
+  /** @param {Session} session */
   #enter(session) {
     this.#session = session;
     this.#showForm(false);
-    this.#page.start(session);
+    this.#page?.start(session);
   }
 
+  /** @param {boolean} visible */
   #showForm(visible) {
     this.#view.hidden = visible;
-    document.querySelector(FORM).hidden = !visible;
+    find(document, ".login-view").hidden = !visible;
   }
 }

@@ -1,42 +1,97 @@
 /**
- * The time as the gateway tells it. A wall display's own clock may be minutes out, and with it the age of a reading
- * would be wrong.
+ * The gateway's time. The clock of a wall display may be minutes wrong, which would make the ages of readings wrong.
  */
 
-/** The Date header counts whole seconds and may be cached for one: less than this is no error of the clock. */
+/** The Date header has whole seconds and may be cached for one second: a smaller difference is not a clock error. */
 const HEADER_TOLERANCE = 3000;
+/** A larger change, in milliseconds, between the wall clock and the steady clock means sleep or a clock adjustment. */
 const JUMP_THRESHOLD = 5000;
 
-let anchor = anchorAt(Date.now());
-let wallOffset = Date.now() - performance.now();
+/**
+ * Estimates the gateway's time from two clocks of the device: a steady one and a wall clock.
+ *
+ * The steady clock may stop while the device sleeps, and the wall clock may be set. Both only measure how much time has
+ * passed since the gateway's time was last known.
+ */
+export class GatewayClock {
+  /** @type {() => number} */
+  #steady;
+  /** @type {() => number} */
+  #wall;
+  /** @type {{ gateway: number, steady: number, wall: number }} */
+  #anchor;
+  /** @type {number} */
+  #wallOffset;
 
-/** Milliseconds since 1970. What cannot be told apart counts as later: an old reading must not pass for a new one. */
+  /**
+   * @param {() => number} steady  Milliseconds since an arbitrary instant; never goes back.
+   * @param {() => number} wall  Milliseconds since 1970, by the device.
+   */
+  constructor(steady = () => performance.now(), wall = () => Date.now()) {
+    this.#steady = steady;
+    this.#wall = wall;
+    this.#anchor = this.#anchorAt(wall());
+    this.#wallOffset = wall() - steady();
+  }
+
+  /**
+   * Return the time in milliseconds since 1970. If the two clocks disagree, the later time counts: an old reading must
+   * not be shown as new.
+   * @returns {number}
+   */
+  now() {
+    const { gateway, steady, wall } = this.#anchor;
+    return gateway + Math.max(this.#steady() - steady, this.#wall() - wall);
+  }
+
+  /**
+   * Set the time from a response to a request that was just sent.
+   * @param {number} instant
+   */
+  setTime(instant) {
+    this.#anchor = this.#anchorAt(instant);
+  }
+
+  /**
+   * Set the time if the given instant is later. A message that the gateway sends by itself may have been delayed.
+   * @param {number} instant
+   */
+  advanceTo(instant) {
+    if (instant > this.now()) this.setTime(instant);
+  }
+
+  /**
+   * Set the time from a Date header, unless it differs by less than the precision of that header.
+   * @param {string | null} date
+   */
+  setFromDateHeader(date) {
+    const instant = Date.parse(date ?? "");
+    if (Math.abs(instant - this.now()) > HEADER_TOLERANCE) this.setTime(instant);
+  }
+
+  /**
+   * Return whether the device has slept, or its clock was set, since the last call.
+   * @returns {boolean}
+   */
+  detectJump() {
+    const previous = this.#wallOffset;
+    this.#wallOffset = this.#wall() - this.#steady();
+    return Math.abs(this.#wallOffset - previous) > JUMP_THRESHOLD;
+  }
+
+  /** @param {number} gateway */
+  #anchorAt(gateway) {
+    return { gateway, steady: this.#steady(), wall: this.#wall() };
+  }
+}
+
+/** The clock of this page. */
+export const clock = new GatewayClock();
+
+/**
+ * Return the time of this page's clock, in milliseconds since 1970.
+ * @returns {number}
+ */
 export function now() {
-  return anchor.gateway + Math.max(performance.now() - anchor.steady, Date.now() - anchor.wall);
-}
-
-/** Set the clock by what the gateway has answered to a question just asked. */
-export function setTime(instant) {
-  anchor = anchorAt(instant);
-}
-
-/** Learn that it is at least so late: what the gateway says unasked may have been on its way for a while. */
-export function advanceTo(instant) {
-  if (instant > now()) setTime(instant);
-}
-
-export function setFromDateHeader(date) {
-  const instant = Date.parse(date);
-  if (Math.abs(instant - now()) > HEADER_TOLERANCE) setTime(instant);
-}
-
-/** Whether the device has slept, or its clock was set, since this was asked last. */
-export function detectJump() {
-  const previous = wallOffset;
-  wallOffset = Date.now() - performance.now();
-  return Math.abs(wallOffset - previous) > JUMP_THRESHOLD;
-}
-
-function anchorAt(gateway) {
-  return { gateway, steady: performance.now(), wall: Date.now() };
+  return clock.now();
 }

@@ -1,26 +1,93 @@
-/** Calls to the gateway's GraphQL endpoint over HTTP. */
+/** Requests to the gateway's GraphQL endpoint over HTTP. */
 
-import { setFromDateHeader } from "./clock.js";
+import { clock } from "./clock.js";
 
 const ENDPOINT = "/graphql";
 const TIMEOUT = 15_000;
 
+/**
+ * A token and the time at which it expires, in seconds since 1970.
+ * @typedef {{ token: string, exp: number }} Login
+ */
+
+/**
+ * @typedef {object} Home
+ * @property {string} veId
+ * @property {string} name
+ * @property {string | null} city
+ * @property {string | null} timeZone
+ * @property {{ resourceId: string, classifier: string | null }[]} resources
+ */
+
+/**
+ * @typedef {object} ReadingBucket
+ * @property {string} start
+ * @property {string} end
+ * @property {number | null} value
+ * @property {string} quality
+ * @property {number} estimated
+ */
+
+/**
+ * Costs of a bucket, as decimals in pence. `energy` is null where nothing is priced.
+ * @typedef {{ energy: string | null, standingCharge: string | null, unpriced: string | null }} CostBucket
+ */
+
+/**
+ * Readings and costs of one resource, in buckets of the same length.
+ * @typedef {object} Series
+ * @property {{ unit: string, collectedTo: string | null, buckets: ReadingBucket[] }} readings
+ * @property {{ buckets: CostBucket[] } | null} costs
+ */
+
+/**
+ * The ids of a home's resources by energy: electricity, gas or exported.
+ * @typedef {Record<string, string>} ResourceIds
+ */
+
+/**
+ * A range of time in milliseconds since 1970, the length of its buckets (ISO 8601) and their time zone.
+ * @typedef {{ start: number, end: number, period: string, zone: string }} HistoryRange
+ */
+
+/** An error that the gateway returned, or a request that failed. */
 export class GatewayError extends Error {
+  /**
+   * @param {string} message
+   * @param {string} [code]  An error code of the gateway, or UNREACHABLE.
+   */
   constructor(message, code) {
     super(message);
     this.name = "GatewayError";
     this.code = code;
   }
 
+  /** Whether the credentials are missing, wrong or expired. */
   get unauthenticated() {
     return this.code === "UNAUTHENTICATED";
   }
 
+  /** Whether no response arrived. */
   get unreachable() {
     return this.code === "UNREACHABLE";
   }
 }
 
+/**
+ * Return a thrown value as a GatewayError.
+ * @param {unknown} thrown
+ * @returns {GatewayError}
+ */
+export function toGatewayError(thrown) {
+  if (thrown instanceof GatewayError) return thrown;
+  return new GatewayError(thrown instanceof Error ? thrown.message : String(thrown));
+}
+
+/**
+ * Log in to an account.
+ * @param {{ applicationId: string, username: string, password: string }} credentials
+ * @returns {Promise<Login>}
+ */
 export async function logIn({ applicationId, username, password }) {
   const data = await call(
     `mutation LogIn($applicationId: ID!, $username: String!, $password: String!) {
@@ -31,14 +98,28 @@ export async function logIn({ applicationId, username, password }) {
   return data.authenticate;
 }
 
+/**
+ * Get a new token for the account of a valid one.
+ * @param {string} token
+ * @returns {Promise<Login>}
+ */
 export async function renew(token) {
   return (await call("mutation Renew { newToken { token exp } }", {}, token)).newToken;
 }
 
+/**
+ * Revoke a token.
+ * @param {string} token
+ */
 export async function logOut(token) {
   await call("mutation LogOut { deleteToken { valid } }", {}, token);
 }
 
+/**
+ * Return the homes of an account.
+ * @param {string} token
+ * @returns {Promise<Home[]>}
+ */
 export async function listHomes(token) {
   const data = await call(
     `query Homes {
@@ -58,8 +139,11 @@ const SERIES = `fragment Series on Resource {
 }`;
 
 /**
- * What a home's energies came to and cost in a range. `resources` are ids by names such as electricity; the body has
- * the same names.
+ * Return the readings and costs of a home in a range, by energy, in one request.
+ * @param {string} token
+ * @param {ResourceIds} resources
+ * @param {HistoryRange} range
+ * @returns {Promise<Record<string, Series>>}
  */
 export function readHistory(token, resources, { start, end, period, zone }) {
   const names = Object.keys(resources);
@@ -73,21 +157,35 @@ export function readHistory(token, resources, { start, end, period, zone }) {
   );
 }
 
+/**
+ * Send a GraphQL operation and return its data. Throw a GatewayError for an error, in a part of the data too.
+ * @param {string} query
+ * @param {Record<string, unknown>} variables
+ * @param {string} [token]
+ * @returns {Promise<any>}  The members that the document selects.
+ */
 export async function call(query, variables, token) {
+  /** @type {Record<string, string>} */
   const headers = { "Content-Type": "application/json", ...(token && { token }) };
   const { status, body } = await post(headers, JSON.stringify({ query, variables }));
   const [error] = body.errors ?? [];
   if (error) throw new GatewayError(error.message, error.extensions?.code);
-  if (status === 401) throw new GatewayError("The log-in is no longer good", "UNAUTHENTICATED");
-  if (!body.data) throw new GatewayError(`The gateway answered with status ${status}`);
+  if (status === 401) throw new GatewayError("The session has expired", "UNAUTHENTICATED");
+  if (!body.data) throw new GatewayError(`The gateway responded with status ${status}`);
   return body.data;
 }
 
+/**
+ * @param {Record<string, string>} headers
+ * @param {string} payload
+ * @returns {Promise<{ status: number, body: any }>}
+ */
 async function post(headers, payload) {
   try {
-    const response = await fetch(ENDPOINT, { method: "POST", headers, body: payload, signal: AbortSignal.timeout(TIMEOUT) });
-    setFromDateHeader(response.headers.get("Date"));
-    // A proxy in front of the gateway may body with a page of its own.
+    const signal = AbortSignal.timeout(TIMEOUT);
+    const response = await fetch(ENDPOINT, { method: "POST", headers, body: payload, signal });
+    clock.setFromDateHeader(response.headers.get("Date"));
+    // A proxy in front of the gateway may respond with an HTML page.
     const body = await response.json().catch(() => ({}));
     return { status: response.status, body };
   } catch {

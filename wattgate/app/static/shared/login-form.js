@@ -1,16 +1,26 @@
-/** The log-in form. The password goes to the gateway and nowhere else. */
+/** The log-in form. It sends the password to the gateway and keeps no copy. */
 
-import { logIn } from "./gateway.js";
+import { find, findAs } from "./dom.js";
+import { logIn, toGatewayError } from "./gateway.js";
+
+/** @import { GatewayError, Login } from "./gateway.js" */
 
 export class LoginForm {
+  /** @type {HTMLFormElement} */
   #form;
+  /** @type {HTMLElement} */
   #error;
+  /** @type {HTMLButtonElement} */
   #button;
 
+  /**
+   * @param {HTMLFormElement} form
+   * @param {(login: Login) => void} onLogin  Called after each successful log-in.
+   */
   constructor(form, onLogin) {
     this.#form = form;
-    this.#error = form.querySelector(".error");
-    this.#button = form.querySelector("button");
+    this.#error = find(form, ".error");
+    this.#button = findAs(form, "button", HTMLButtonElement);
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       const login = await this.#submit();
@@ -18,36 +28,51 @@ export class LoginForm {
     });
   }
 
+  /**
+   * Move the focus to the form and show a message, for example why the session ended.
+   * @param {string} message
+   */
   show(message = "") {
     this.#showError(message);
-    this.#form.elements.username.focus();
+    this.#input("username").focus();
   }
 
   async #submit() {
     this.#showError("");
     this.#button.disabled = true;
     try {
-      const { username, password, applicationId } = Object.fromEntries(new FormData(this.#form));
-      const login = await logIn({ username: username.trim(), password, applicationId: applicationId.trim() });
-      this.#form.elements.password.value = "";
+      const login = await logIn({
+        username: this.#input("username").value.trim(),
+        password: this.#input("password").value,
+        applicationId: this.#input("applicationId").value.trim(),
+      });
+      this.#input("password").value = "";
       return login;
-    } catch (error) {
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
       this.#showError(explain(error));
-      if (error.unauthenticated) this.#form.elements.password.select();
+      if (error.unauthenticated) this.#input("password").select();
       return null;
     } finally {
       this.#button.disabled = false;
     }
   }
 
+  /** @param {string} message */
   #showError(message) {
     this.#error.textContent = message;
     this.#error.hidden = !message;
   }
+
+  /** @param {string} name */
+  #input(name) {
+    return findAs(this.#form, `[name=${name}]`, HTMLInputElement);
+  }
 }
 
+/** @param {GatewayError} error */
 function explain(error) {
   if (error.unauthenticated) return "The username or the password is wrong.";
   if (error.unreachable) return "The gateway cannot be reached. Check the connection and try again.";
-  return `The log-in did not work: ${error.message}.`;
+  return `The log-in failed: ${error.message}.`;
 }

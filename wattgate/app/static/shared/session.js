@@ -1,49 +1,77 @@
-/** The log-in as the browser keeps it between visits: a token and its times. Never a password. */
+/** The session that the browser keeps between visits: a token and its times. The password is never stored. */
 
 import { now } from "./clock.js";
 import { renew } from "./gateway.js";
 
-const KEY = "wattgate.session";
-/** A token that is refused as soon as it was made may not be mended by another one: they are made no faster. */
+/** @import { Login } from "./gateway.js" */
+
+/**
+ * A token, and the times in milliseconds since 1970 at which it was received and at which it expires.
+ * @typedef {{ token: string, since: number, expires: number }} StoredSession
+ */
+
+const DEFAULT_KEY = "wattgate.session";
+/** If the gateway rejects a new token at once, another token may not help: wait this many milliseconds in between. */
 const MIN_RENEWAL_AGE = 5_000;
 
 export class Session {
+  /** @type {StoredSession} */
   #stored;
+  /** @type {string} */
   #key;
   #discarded = false;
+  /** @type {Promise<void> | null} */
   #renewing = null;
 
+  /**
+   * @param {StoredSession} stored
+   * @param {string} key
+   */
   constructor(stored, key) {
     this.#stored = stored;
     this.#key = key;
   }
 
-  /** The session of the last visit, or null when there is none that can still be good. Pages may keep one each. */
-  static resume(key = KEY) {
+  /**
+   * Return the session of the last visit, or null if there is none or it has expired.
+   * @param {string} [key]  The key in localStorage. Pages may have separate sessions.
+   * @returns {Session | null}
+   */
+  static resume(key = DEFAULT_KEY) {
     const stored = read(key);
     return stored?.token && stored.expires > now() ? new Session(stored, key) : null;
   }
 
-  static create({ token, exp }, key = KEY) {
-    const session = new Session(null, key);
-    session.#store({ token, exp });
+  /**
+   * Create and store a session.
+   * @param {Login} login
+   * @param {string} [key]
+   * @returns {Session}
+   */
+  static create(login, key = DEFAULT_KEY) {
+    const session = new Session(storable(login), key);
+    session.#write();
     return session;
   }
 
+  /** The current token. */
   get token() {
     return this.#stored.token;
   }
 
-  /** Milliseconds until half of the token's life is over: a display on a wall has nobody to log it in again. */
+  /**
+   * Milliseconds until half of the token's lifetime is over. The page renews its token then, because nobody may be
+   * there to log in a wall display again.
+   */
   get millisecondsUntilRenewal() {
     const { since, expires } = this.#stored;
     return Math.max(0, (since + expires) / 2 - now());
   }
 
-  /** Get a further token, unless another tab has got one already. */
+  /** Get a new token, unless another tab has already stored one. */
   async renew() {
     const newest = read(this.#key);
-    if (newest?.expires > this.#stored.expires) {
+    if (newest && newest.expires > this.#stored.expires) {
       this.#stored = newest;
       return;
     }
@@ -52,6 +80,7 @@ export class Session {
     await this.#renewOnce();
   }
 
+  /** Remove the session from the browser. */
   discard() {
     this.#discarded = true;
     localStorage.removeItem(this.#key);
@@ -59,22 +88,39 @@ export class Session {
 
   #renewOnce() {
     this.#renewing ??= renew(this.token)
-      .then((renewed) => this.#store(renewed))
+      .then((login) => this.#replace(login))
       .finally(() => (this.#renewing = null));
     return this.#renewing;
   }
 
-  #store({ token, exp }) {
-    // A renewal that is answered after the log-out must not bring the session back.
+  /** @param {Login} login */
+  #replace(login) {
+    // The response to a renewal may arrive after the log-out. It must not restore the session.
     if (this.#discarded) return;
-    this.#stored = { token, since: now(), expires: exp * 1000 };
+    this.#stored = storable(login);
+    this.#write();
+  }
+
+  #write() {
     localStorage.setItem(this.#key, JSON.stringify(this.#stored));
   }
 }
 
+/**
+ * @param {Login} login
+ * @returns {StoredSession}
+ */
+function storable({ token, exp }) {
+  return { token, since: now(), expires: exp * 1000 };
+}
+
+/**
+ * @param {string} key
+ * @returns {StoredSession | null}
+ */
 function read(key) {
   try {
-    return JSON.parse(localStorage.getItem(key));
+    return JSON.parse(localStorage.getItem(key) ?? "null");
   } catch {
     return null;
   }

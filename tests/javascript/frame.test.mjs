@@ -1,0 +1,81 @@
+/** What a frame still says when time passes. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { currentPower, freshnessAt, levelBounds } from "../../wattgate/app/static/display/frame.js";
+
+const AT = Date.UTC(2026, 0, 15, 12);
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** A frame with a reading at AT. */
+function frame({ state = "LIVE", asOf = AT, every = 10, cause = null, power = 500 } = {}) {
+  const time = asOf === null ? null : new Date(asOf).toISOString();
+  return {
+    power: power === null ? null : { net: power, unit: "W", at: new Date(AT).toISOString() },
+    ambient: null,
+    freshness: { state, asOf: time, expectedEverySeconds: every, cause },
+  };
+}
+
+describe("freshness", () => {
+  for (const [age, expected] of [
+    [0, "LIVE"],
+    [30 * SECOND - 1, "LIVE"],
+    [30 * SECOND, "DELAYED"],
+    [2 * MINUTE, "STALE"],
+    [15 * MINUTE, "OFFLINE"],
+  ]) {
+    test(`after ${age} ms of readings every 10 s it is ${expected}`, () => {
+      assert.equal(freshnessAt(frame(), AT + age, true).state, expected);
+    });
+  }
+
+  test("limits grow with the expected interval", () => {
+    const halfHours = frame({ every: 1800 });
+    assert.equal(freshnessAt(halfHours, AT + 60 * MINUTE - 1, true).state, "LIVE");
+    assert.equal(freshnessAt(halfHours, AT + 60 * MINUTE, true).state, "DELAYED");
+    assert.equal(freshnessAt(halfHours, AT + 120 * MINUTE, true).state, "STALE");
+    assert.equal(freshnessAt(halfHours, AT + 240 * MINUTE, true).state, "OFFLINE");
+  });
+
+  test("the worse of the gateway's state and the age counts", () => {
+    assert.equal(freshnessAt(frame({ state: "STALE" }), AT, true).state, "STALE");
+    assert.equal(freshnessAt(frame({ state: "DELAYED" }), AT + 15 * MINUTE, true).state, "OFFLINE");
+  });
+
+  test("the cause is the connection while that is lost", () => {
+    assert.equal(freshnessAt(frame({ cause: "METER" }), AT, true).cause, "METER");
+    assert.equal(freshnessAt(frame({ cause: "METER" }), AT, false).cause, "CONNECTION");
+  });
+
+  test("without any reading it is OFFLINE", () => {
+    assert.deepEqual(freshnessAt(frame({ asOf: null }), AT, true), { state: "OFFLINE", asOf: null, cause: null });
+  });
+});
+
+describe("current power", () => {
+  test("is that of a reading that is live or delayed", () => {
+    assert.deepEqual(currentPower(frame({ power: -250 }), AT), { net: -250, at: AT });
+    assert.deepEqual(currentPower(frame({ power: 0 }), AT + 2 * MINUTE - 1), { net: 0, at: AT });
+  });
+
+  test("is null when the reading is stale or missing", () => {
+    assert.equal(currentPower(frame(), AT + 2 * MINUTE), null);
+    assert.equal(currentPower(frame({ power: null }), AT), null);
+  });
+});
+
+describe("level bounds", () => {
+  test("are powers", () => {
+    const watts = { level: "LOW", basis: "LEARNED", lowBelow: 300, highFrom: 900, unit: "W" };
+    assert.deepEqual(levelBounds({ ...frame(), ambient: watts }), [300, 900]);
+  });
+
+  test("are null for prices and without a level", () => {
+    const pence = { level: "LOW", basis: "PRICE", lowBelow: 15, highFrom: 30, unit: "pence/kWh" };
+    assert.equal(levelBounds({ ...frame(), ambient: pence }), null);
+    assert.equal(levelBounds(frame()), null);
+  });
+});

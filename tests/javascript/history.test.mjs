@@ -1,0 +1,128 @@
+/** The columns of the history, from readings and costs. */
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { VIEWS, buildColumns, summarise } from "../../wattgate/app/static/display/history.js";
+
+const DAY = 86_400_000;
+const FIRST = Date.UTC(2026, 0, 1);
+
+const iso = (instant) => new Date(instant).toISOString();
+
+/** A series of whole days: values, and costs in pence where given. Everything is collected. */
+function series(values, { costs = null, quality = [], estimated = [], collectedTo = FIRST + 1000 * DAY } = {}) {
+  const bucket = (value, index) => ({
+    start: iso(FIRST + index * DAY),
+    end: iso(FIRST + (index + 1) * DAY),
+    value,
+    quality: quality[index] ?? "ACTUAL",
+    estimated: estimated[index] ?? 0,
+  });
+  return {
+    readings: { unit: "kWh", collectedTo: collectedTo === null ? null : iso(collectedTo), buckets: values.map(bucket) },
+    costs: costs && { buckets: costs },
+  };
+}
+
+const cost = (energy, standingCharge = "0", unpriced = "0") => ({ energy, standingCharge, unpriced });
+const marksOf = (columns) => columns.map(({ marks }) => [...marks]);
+const LATER = FIRST + 100 * DAY;
+
+describe("columns of an energy", () => {
+  test("are the newest buckets, as many as the view shows", () => {
+    const columns = buildColumns("gas", { gas: series([1, 2, 3, 4, 5, 6, 7, 8, 9]) }, "days", LATER);
+    assert.equal(columns.length, VIEWS.days.count);
+    assert.deepEqual(columns.map(({ value }) => value), [2, 3, 4, 5, 6, 7, 8, 9]);
+    assert.deepEqual(columns.at(-1)?.parts, [["gas", 9]]);
+    assert.equal(columns[0].start, FIRST + DAY);
+  });
+
+  test("have no parts where the value is missing", () => {
+    const columns = buildColumns("gas", { gas: series([null, 0], { quality: ["MISSING", "PARTIAL"] }) }, "days", LATER);
+    assert.deepEqual(columns.map(({ parts }) => parts), [[], [["gas", 0]]]);
+    assert.deepEqual(marksOf(columns), [["missing"], ["gaps"]]);
+  });
+
+  test("are running until they end, and late until they are collected or two days old", () => {
+    const quality = ["ACTUAL", "PARTIAL", "PARTIAL", "PARTIAL"];
+    const read = series([1, 1, 1, 1], { collectedTo: FIRST + DAY, quality });
+    const columns = buildColumns("gas", { gas: read }, "days", FIRST + 4 * DAY - 1);
+    assert.deepEqual(marksOf(columns), [[], ["late"], ["late"], ["running"]]);
+    const laterColumns = buildColumns("gas", { gas: read }, "days", FIRST + 4 * DAY);
+    assert.deepEqual(marksOf(laterColumns), [[], ["gaps"], ["late"], ["late"]]);
+  });
+
+  test("that were never collected are late too", () => {
+    const columns = buildColumns("gas", { gas: series([1], { collectedTo: null }) }, "days", FIRST + DAY);
+    assert.deepEqual(marksOf(columns), [["late"]]);
+  });
+
+  test("are estimated if any of their readings is", () => {
+    const columns = buildColumns("gas", { gas: series([1, 1], { estimated: [0, 3] }) }, "days", LATER);
+    assert.deepEqual(marksOf(columns), [[], ["estimated"]]);
+  });
+});
+
+describe("columns of the cost", () => {
+  const home = (electricity, gas, options = {}) => ({
+    electricity: series([1], { costs: [electricity], ...options }),
+    gas: series([1], { costs: [gas], ...options }),
+    exported: series([5], { costs: [cost("999")] }),
+  });
+
+  test("add up the energies and the standing charges in pounds, without the export", () => {
+    const [column] = buildColumns("cost", home(cost("120.5", "53"), cost("79.5", "27")), "days", LATER);
+    assert.deepEqual(column.parts, [["electricity", 1.205], ["gas", 0.795], ["standing", 0.8]]);
+    assert.equal(Number(column.value?.toFixed(9)), 2.8);
+    assert.equal(column.unit, "GBP");
+  });
+
+  test("have no standing charge in the view of hours", () => {
+    const [column] = buildColumns("cost", home(cost("100", "53"), cost("50", "27")), "hours", LATER);
+    assert.deepEqual(column.parts, [["electricity", 1], ["gas", 0.5]]);
+  });
+
+  test("have no value where no energy is priced, not even for the standing charge", () => {
+    const [column] = buildColumns("cost", home(cost(null, "53"), cost(null, "27", "2")), "days", LATER);
+    assert.equal(column.value, null);
+    assert.deepEqual([...column.marks], ["unpriced", "missing"]);
+  });
+
+  test("have gaps where only one energy is missing", () => {
+    const partial = {
+      electricity: series([1], { costs: [cost("100")] }),
+      gas: series([null], { costs: [cost(null)], quality: ["MISSING"] }),
+    };
+    const [column] = buildColumns("cost", partial, "days", LATER);
+    assert.equal(column.value, 1);
+    assert.deepEqual([...column.marks], ["gaps"]);
+  });
+
+  test("match readings and costs from the end", () => {
+    const read = { electricity: series([1, 2, 3], { costs: [cost("200"), cost("300")] }) };
+    const columns = buildColumns("cost", read, "days", LATER);
+    assert.deepEqual(columns.map(({ value }) => value), [null, 2, 3]);
+  });
+
+  test("without any costs are missing", () => {
+    const columns = buildColumns("cost", { electricity: series([1]) }, "days", LATER);
+    assert.deepEqual(marksOf(columns), [["missing"]]);
+  });
+});
+
+describe("summary", () => {
+  const column = (value, ...marks) => ({ start: 0, end: 0, parts: [], value, marks: new Set(marks), unit: "kWh" });
+
+  test("the mean is of complete columns only", () => {
+    const complete = [column(2), column(4, "estimated")];
+    const incomplete = [column(10, "late"), column(1, "running"), column(null, "missing")];
+    assert.deepEqual(summarise([...complete, ...incomplete]), { total: 17, mean: 3 });
+  });
+
+  test("is null without known columns", () => {
+    assert.deepEqual(summarise([]), { total: null, mean: null });
+    assert.deepEqual(summarise([column(null, "missing")]), { total: null, mean: null });
+    assert.deepEqual(summarise([column(1, "running")]), { total: 1, mean: null });
+  });
+});

@@ -1,0 +1,71 @@
+"""The browser pages' modules: unit tests by `node --test`, types by tsc, lint by eslint, and the generated table."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import PIPE, STDOUT
+
+import pytest
+
+from tests.support import close_codes, node
+from wattgate.realtime.connections.protocol import CloseCode
+from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[node.Node]:
+    """Node with tsc and eslint; without it the test is skipped, unless WATTGATE_TEST_NODE=required."""
+    try:
+        with node.node(ROOT) as made:
+            yield made
+    except node.NoNode as missing:
+        if os.environ.get("WATTGATE_TEST_NODE") == "required":
+            pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
+        pytest.skip(str(missing))
+
+
+async def run(tools: node.Node, *arguments: str | Path) -> str:
+    """Run Node in the root of the project and return what it prints. Fail if it fails."""
+    process = await asyncio.create_subprocess_exec(tools.executable, *arguments, cwd=ROOT, stdout=PIPE, stderr=STDOUT)
+    printed, _ = await process.communicate()
+    assert process.returncode == 0, printed.decode()
+    return printed.decode()
+
+
+async def test_the_unit_tests_of_the_pages_pass(tools: node.Node) -> None:
+    files = sorted((ROOT / "tests" / "javascript").glob("*.test.mjs"))
+    assert files
+    printed = await run(tools, "--test", "--test-reporter=tap", *files)
+    assert "\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n" in printed
+
+
+async def test_types_are_right(tools: node.Node) -> None:
+    await run(tools, tools.packages / "typescript" / "bin" / "tsc", "--project", "tsconfig.json")
+
+
+async def test_tsc_finds_a_wrong_type(tools: node.Node, tmp_path: Path) -> None:
+    page = ROOT / "wattgate" / "app" / "static" / "display" / "format.js"
+    (tmp_path / "wrong.js").write_text(f'import {{ formatAge }} from "{page}";\nformatAge("old");\n')
+    (tmp_path / "tsconfig.json").write_text(f'{{"extends": "{ROOT / "tsconfig.json"}", "include": ["wrong.js"]}}')
+    with pytest.raises(AssertionError, match="TS2345"):
+        await run(tools, tools.packages / "typescript" / "bin" / "tsc", "--project", tmp_path / "tsconfig.json")
+
+
+async def test_lint_finds_nothing(tools: node.Node) -> None:
+    await run(
+        tools, tools.packages / "eslint" / "bin" / "eslint.js", "--config", tools.folder / "eslint.config.mjs", "."
+    )
+
+
+def test_the_table_of_close_codes_is_up_to_date() -> None:
+    assert close_codes.FILE.read_text() == close_codes.javascript(), "run `make generate`"
+
+
+def test_each_close_code_has_an_action_and_only_waiting_has_a_delay() -> None:
+    assert set(RECONNECTIONS) == set(CloseCode)
+    for reconnection in RECONNECTIONS.values():
+        waits = reconnection.minimum_seconds + reconnection.spread_seconds > 0
+        assert waits == (reconnection.action is ReconnectAction.WAIT)

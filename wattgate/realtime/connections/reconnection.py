@@ -1,0 +1,53 @@
+"""What a client does after each close code of the WebSocket protocol.
+
+The table of the browser pages, static/shared/close-codes.js, is generated from this one by `make generate`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from wattgate.realtime.connections.protocol import CloseCode
+
+
+class ReconnectAction(Enum):
+    """The first step of a client after its connection was closed."""
+
+    STOP = "stop"
+    """Do not reconnect: the client has a fault, which another attempt would repeat."""
+
+    RENEW_TOKEN = "renewToken"
+    """Get a new token, then reconnect."""
+
+    BACK_OFF = "backOff"
+    """Reconnect after a delay that doubles with each failure in a row."""
+
+    WAIT = "wait"
+    """Reconnect after the minimum delay and a random part of the spread."""
+
+
+@dataclass(frozen=True)
+class Reconnection:
+    """An action, and its delay in seconds where the action is WAIT."""
+
+    action: ReconnectAction
+    minimum_seconds: float = 0
+    spread_seconds: float = 0
+
+
+RECONNECTIONS: Mapping[CloseCode, Reconnection] = MappingProxyType(
+    {
+        CloseCode.BAD_REQUEST: Reconnection(ReconnectAction.STOP),
+        CloseCode.UNAUTHORIZED: Reconnection(ReconnectAction.STOP),
+        CloseCode.FORBIDDEN: Reconnection(ReconnectAction.RENEW_TOKEN),
+        CloseCode.SUBPROTOCOL_NOT_ACCEPTABLE: Reconnection(ReconnectAction.STOP),
+        CloseCode.CONNECTION_INITIALISATION_TIMEOUT: Reconnection(ReconnectAction.BACK_OFF),
+        CloseCode.SUBSCRIBER_ALREADY_EXISTS: Reconnection(ReconnectAction.STOP),
+        CloseCode.TOO_MANY_INITIALISATION_REQUESTS: Reconnection(ReconnectAction.STOP),
+        CloseCode.GOING_AWAY: Reconnection(ReconnectAction.WAIT, spread_seconds=5),
+        CloseCode.TOO_SLOW: Reconnection(ReconnectAction.WAIT, spread_seconds=2),
+        CloseCode.DISPLACED: Reconnection(ReconnectAction.WAIT, minimum_seconds=30, spread_seconds=30),
+        CloseCode.TOO_MANY_MESSAGES: Reconnection(ReconnectAction.WAIT, minimum_seconds=30, spread_seconds=30),
+    }
+)
