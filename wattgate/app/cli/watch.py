@@ -20,6 +20,7 @@ from websockets.typing import Subprotocol
 from wattgate.app.cli.gateway_context import err, run_async
 from wattgate.clock import utc_now
 from wattgate.realtime.backoff import Backoff
+from wattgate.realtime.connections.reconnection import RECONNECTIONS, ReconnectAction
 
 PROTOCOL = Subprotocol("graphql-transport-ws")
 SUBSCRIPTION = """subscription ($resourceIds: [ID!]!, $since: String) {
@@ -31,13 +32,6 @@ ACKNOWLEDGE_SECONDS = 15.0
 
 MAX_SILENCE_SECONDS = 35.0
 """After how many seconds without a message the link is taken for lost; a gateway pings every 20."""
-
-DISPLACED_PAUSE_SECONDS = 30.0
-"""How many seconds to stay away after newer connections of the account took the place of this one."""
-
-FORBIDDEN_CODE, DISPLACED_CODE = 4403, 4509
-FATAL_CODES = {4400, 4401, 4406, 4409, 4429}
-"""Close codes that say that this client and the gateway do not understand each other."""
 
 
 class FatalError(Exception):
@@ -111,13 +105,15 @@ class Watcher:
         if closed.rcvd is None:
             return 0.0, "the connection was cut"
         code, reason = closed.rcvd.code, closed.rcvd.reason
-        if code == FORBIDDEN_CODE:
-            raise FatalError("the gateway does not accept these credentials, or accepts them no longer")
-        if code in FATAL_CODES:
-            raise FatalError(f"the gateway does not understand this client ({code}{reason and ' ' + reason})")
-        if code == DISPLACED_CODE:
-            return DISPLACED_PAUSE_SECONDS, "displaced by newer connections of the account"
-        return 0.0, f"the gateway has closed the connection ({code}{reason and ' ' + reason})"
+        detail = f"{code}{reason and ' ' + reason}"
+        reconnection = RECONNECTIONS.get(code)
+        if reconnection is None:
+            return 0.0, f"the gateway closed the connection ({detail})"
+        if reconnection.action is ReconnectAction.RENEW_TOKEN:
+            raise FatalError("the gateway does not accept these credentials, or no longer accepts them")
+        if reconnection.action is ReconnectAction.STOP:
+            raise FatalError(f"the gateway does not understand this client ({detail})")
+        return reconnection.minimum_seconds, f"the gateway closed the connection ({detail})"
 
     async def _run_connection(self) -> NoReturn:
         """One connection, until it ends by an exception."""

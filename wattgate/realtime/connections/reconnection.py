@@ -36,7 +36,7 @@ class Reconnection:
     spread_seconds: float = 0
 
 
-RECONNECTIONS: Mapping[CloseCode, Reconnection] = MappingProxyType(
+RECONNECTIONS: Mapping[int, Reconnection] = MappingProxyType(
     {
         CloseCode.BAD_REQUEST: Reconnection(ReconnectAction.STOP),
         CloseCode.UNAUTHORIZED: Reconnection(ReconnectAction.STOP),
