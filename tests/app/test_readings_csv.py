@@ -15,7 +15,7 @@ import pytest
 from tests.support.house import House, Tenant, tenant_on
 from tests.support.servers import Databases
 from wattgate.app.cli.imports.readings import import_csv
-from wattgate.graphql.transport import bulk
+from wattgate.graphql.transport import bulk_recorder
 
 ROOT = Path(__file__).parents[2]
 LONDON = ZoneInfo("Europe/London")
@@ -148,7 +148,7 @@ async def test_of_one_stamp_with_different_values_in_a_file_the_first_is_kept(se
 async def test_of_one_stamp_in_different_batches_of_a_file_the_later_value_replaces_the_first(
     served: House, resource_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "BATCH_SIZE", 2)
+    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 2)
     lines = ["2026-02-01T00:00:00Z,1", "2026-02-01T00:30:00Z,1", "2026-02-01T00:00:00Z,2"]
     told = await load(served.one, resource_id, "\n".join(["at,value", *lines]))
     assert (told.recorded, told.refused) == (3, {})

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.house import House
 from tests.support.tables import check_rollups
-from wattgate.graphql.transport import bulk
+from wattgate.graphql.transport import bulk_recorder
 from wattgate.rest_compat.bulk_intake import NDJSON
 
 DAY = datetime(2026, 4, 1, tzinfo=UTC)
@@ -77,7 +77,7 @@ async def test_twenty_writers_into_the_same_day_of_the_same_resources(served: Ho
 
 
 async def test_a_stream_and_single_calls_at_the_same_time(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "BATCH_SIZE", 400)  # so that there are batches between which the others come
+    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 400)  # so that there are batches between which the others come
     resource_ids = [await served.one.add_resource() for _ in range(2)]
     count, contested = 4000, range(0, 4000, 50)
     instants = [(DAY + timedelta(seconds=20 * n)).isoformat() for n in range(count)]

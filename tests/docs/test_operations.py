@@ -18,8 +18,8 @@ from wattgate.enums import TRACE_ID
 from wattgate.metrics import METRICS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.bus import MIN_RETAINED_ENTRIES
-from wattgate.realtime.bus.commands import MAX_CONNECTIONS, stream_key
 from wattgate.realtime.bus.redis import RedisBus
+from wattgate.realtime.bus.redis_client import MAX_CONNECTIONS, stream_key
 from wattgate.realtime.server_address import ServerAddress
 
 DOCS = Path(__file__).parents[2] / "docs"

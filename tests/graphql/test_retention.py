@@ -22,8 +22,8 @@ from wattgate.app.workers.maintenance import maintain_once
 from wattgate.clock import to_ms
 from wattgate.db.engine import Database
 from wattgate.db.readings import partitions, recording
+from wattgate.db.readings.reading_store import ReadingStore
 from wattgate.db.readings.recording import ReadingColumns, ReadingRow
-from wattgate.db.readings.series import ReadingStore
 from wattgate.graphql.resolvers import retention
 from wattgate.principal import Principal, Role
 from wattgate.rest_compat.bulk_intake import NDJSON

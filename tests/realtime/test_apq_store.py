@@ -14,8 +14,8 @@ from wattgate.realtime.apq_store import (
     digest_of,
     is_digest,
 )
-from wattgate.realtime.bus.commands import RedisClient
-from wattgate.realtime.bus.optional_commands import BestEffortRedis
+from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.redis_client import RedisClient
 from wattgate.realtime.server_address import ServerAddress
 
 

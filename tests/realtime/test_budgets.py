@@ -26,8 +26,8 @@ from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.cost.estimate import cost_of_call
 from wattgate.metrics import RATE_LIMIT_REJECTIONS
 from wattgate.principal import Principal, Role
-from wattgate.realtime.bus.commands import RedisClient
-from wattgate.realtime.bus.optional_commands import BestEffortRedis
+from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
+from wattgate.realtime.bus.redis_client import RedisClient
 from wattgate.realtime.rate_limit.budgets import (
     FULL_BUCKET,
     UNLIMITED_BUDGETS,

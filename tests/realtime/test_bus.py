@@ -16,9 +16,16 @@ from wattgate.errors import Unavailable
 from wattgate.realtime import events as all_events
 from wattgate.realtime.bus import MIN_RETAINED_ENTRIES, MIN_RETAINED_SECONDS, TOPIC_LEASE_SECONDS, Bus
 from wattgate.realtime.bus.codec import LOCAL_ONLY_TYPES, MAX_LOGGED_KINDS, PAYLOAD_TYPES, EventDecoder, encode_event
-from wattgate.realtime.bus.commands import BATCH_SIZE, RedisClient, open_calls, publish_calls, shard_prefix, stream_key
 from wattgate.realtime.bus.memory import MAX_ENTRIES, MAX_UNWATCHED_TOPICS, MemoryBus
 from wattgate.realtime.bus.redis import RedisBus
+from wattgate.realtime.bus.redis_client import (
+    BATCH_SIZE,
+    RedisClient,
+    open_calls,
+    publish_calls,
+    shard_prefix,
+    stream_key,
+)
 from wattgate.realtime.events import (
     AlertSent,
     AlertsRead,

@@ -21,7 +21,7 @@ from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.resolvers.meter_messages import record_intake_heartbeat, record_meter_messages
 from wattgate.realtime import topics
 from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
-from wattgate.realtime.subscriptions.freshness import DeviceStatesSnapshot, ResourceFreshnessSnapshot
+from wattgate.realtime.subscriptions.freshness_snapshots import DeviceStatesSnapshot, ResourceFreshnessSnapshot
 
 LIVE, DELAYED, STALE, OFFLINE = FreshnessState
 

@@ -21,7 +21,7 @@ from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate.app.server.factory import build_gateway, create_app
 from wattgate.app.settings import Settings
-from wattgate.realtime.bus.commands import stream_key
+from wattgate.realtime.bus.redis_client import stream_key
 from wattgate.realtime.topics import readings
 
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"

@@ -18,9 +18,9 @@ from websockets.typing import Subprotocol
 from tests.support.house import House
 from wattgate.errors import Unavailable
 from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.realtime.event_queue import EventQueue
 from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.subscriptions.event_queue import EventQueue
 
 SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
 SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"

@@ -13,11 +13,11 @@ from tests.support.redis_server import RedisServer, redis_server
 from tests.support.watching import Watcher, reading, since, values, watching
 from wattgate.errors import Unavailable
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.bus import TOPIC_LEASE_SECONDS, outgoing
+from wattgate.realtime.bus import TOPIC_LEASE_SECONDS, event_publisher
 from wattgate.realtime.bus import redis as redis_bus
-from wattgate.realtime.bus.commands import RESET_STREAM_SCRIPT, RedisClient, ScriptCall, open_calls, stream_key
-from wattgate.realtime.bus.outgoing import EventPublisher
+from wattgate.realtime.bus.event_publisher import EventPublisher
 from wattgate.realtime.bus.redis import MAX_PENDING_ENTRIES, RedisBus
+from wattgate.realtime.bus.redis_client import RESET_STREAM_SCRIPT, RedisClient, ScriptCall, open_calls, stream_key
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.server_address import ServerAddress
 
@@ -169,7 +169,7 @@ async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back
         await redis.kill()
         begun = asyncio.get_running_loop().time()
         await publisher.bus.publish([reading("hit", 2)])
-        assert asyncio.get_running_loop().time() - begun < outgoing.PUBLISH_TIMEOUT_SECONDS + 0.5
+        assert asyncio.get_running_loop().time() - begun < event_publisher.PUBLISH_TIMEOUT_SECONDS + 0.5
         begun = asyncio.get_running_loop().time()
         for n in range(100):  # while it is known to be away, nobody waits
             await publisher.bus.publish([reading("hit", n)])
@@ -285,7 +285,7 @@ async def test_whoever_is_cancelled_while_redis_is_asked_leaves_at_once(redis: R
 async def test_when_too_many_topics_have_lost_events_every_stream_begins_anew(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outgoing, "MAX_PENDING_RESETS", 10)
+    monkeypatch.setattr(event_publisher, "MAX_PENDING_RESETS", 10)
     async with gateway(redis) as display:
         opened = await display.bus.open_topics(TOPICS)
         await redis.kill()

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from wattgate.app.cli.imports.readings import import_csv
 from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
-from wattgate.graphql.transport import bulk
+from wattgate.graphql.transport import bulk_recorder
 from wattgate.principal import Principal, Role
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -27,7 +27,7 @@ def collect(place: int) -> None:
 
 async def main(url: str, application_id: str, resource_id: str, *counts: str) -> None:
     """Import files of so many lines, and print the peaks."""
-    bulk.BATCH_SIZE = 1_000
+    bulk_recorder.BATCH_SIZE = 1_000
     gateway = build_gateway(Settings(_env_file=None, database_url=url))
     peaks = []
     for count in map(int, counts):

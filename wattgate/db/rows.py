@@ -28,8 +28,8 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
-from wattgate.db.readings.series import ReadingStore
-from wattgate.db.readings.tariff_prices import TariffPriceStore
+from wattgate.db.readings.reading_store import ReadingStore
+from wattgate.db.readings.tariff_price_store import TariffPriceStore
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import NotFound
 

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Protocol
 
 from wattgate.db.ttl_cache import TtlCache
-from wattgate.realtime.bus.commands import ScriptCall
-from wattgate.realtime.bus.optional_commands import BestEffortRedis, RedisUnavailable
+from wattgate.realtime.bus.best_effort_redis import BestEffortRedis, RedisUnavailable
+from wattgate.realtime.bus.redis_client import ScriptCall
 
 MAX_TEXTS = 1_000
 """How many texts a process keeps."""

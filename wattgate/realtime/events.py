@@ -8,7 +8,7 @@ import msgspec
 
 from wattgate.energy.network_state import NetworkState
 from wattgate.enums import CatchUpState, DeliveryKind, ReadingQuality
-from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.operation_request import OperationRequest
 
 
 class Event(msgspec.Struct, frozen=True):

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from wattgate.metrics import WATCHED_TOPICS
-from wattgate.realtime.batches import RequestBatcher
 from wattgate.realtime.bus import Bus
+from wattgate.realtime.event_queue import EventQueue
 from wattgate.realtime.events import Event
-from wattgate.realtime.subscriptions.event_queue import EventQueue
+from wattgate.realtime.request_batcher import RequestBatcher
 
 
 class Listener(Protocol):

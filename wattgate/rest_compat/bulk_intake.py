@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from wattgate.clock import to_ms
 from wattgate.errors import MAX_LISTED_PROBLEMS, Problem
 from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.transport.bulk import (
+from wattgate.graphql.transport.bulk_recorder import (
     BulkRecorder,
     InvalidLine,
     RunOperation,

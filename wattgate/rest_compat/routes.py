@@ -20,7 +20,7 @@ from wattgate.graphql.core.runner import Runner, check_permission
 from wattgate.graphql.cost.estimate import cost_of_call
 from wattgate.graphql.execution.argument_binder import ArgumentBinder
 from wattgate.graphql.execution.schema import Schema
-from wattgate.graphql.transport.bulk import RunOperation
+from wattgate.graphql.transport.bulk_recorder import RunOperation
 from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.rate_limit.budgets import (
     UNLIMITED_BUDGETS,

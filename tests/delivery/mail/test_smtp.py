@@ -27,8 +27,8 @@ from wattgate.delivery.channels.smtp import (
     SmtpServer,
     rejection_outcome,
 )
-from wattgate.delivery.links import SignedLinks
 from wattgate.delivery.mail_addresses import parse_mailbox
+from wattgate.delivery.signed_links import SignedLinks
 
 LINKS = SignedLinks("https://energy.example/", b"k" * 32)
 SENDER = SenderProfile(parse_mailbox("Energy <alerts@energy.example>"), LINKS)

@@ -13,7 +13,7 @@ from tests.support.live import NEVER, READINGS, LiveHouse, Settled, live_house
 from tests.support.redis_server import redis_server
 from tests.support.socket import socket
 from wattgate.clock import to_ms
-from wattgate.realtime.connections.connection_limits import SLOT_LEASE_SECONDS, ConnectionSlot
+from wattgate.realtime.connections.connection_slots import SLOT_LEASE_SECONDS, ConnectionSlot
 from wattgate.realtime.connections.limits import ConnectionLimits
 
 

@@ -11,9 +11,9 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame
 from websockets.streams import StreamReader
 
-from wattgate.realtime.batches import RequestBatcher
 from wattgate.realtime.connections import frames
 from wattgate.realtime.connections.direct_wire import DirectWire
+from wattgate.realtime.request_batcher import RequestBatcher
 from wattgate.realtime.timer_wheel import SLOT_SECONDS, TimerWheel
 
 RELIED_ON = {

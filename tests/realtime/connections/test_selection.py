@@ -15,8 +15,8 @@ from wattgate.enums import ReadingQuality
 from wattgate.graphql.execution.document_limits import DocumentLimits, limit_error, parse_document
 from wattgate.graphql.transport.selection import build_selection
 from wattgate.graphql.transport.subscriptions import PreparedSubscription, SubscriptionKey, SubscriptionService
-from wattgate.realtime.connections.protocol import OperationRequest
 from wattgate.realtime.events import ReadingRecorded
+from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import RequiresAsync
 
 LIMITS = DocumentLimits()

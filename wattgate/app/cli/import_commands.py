@@ -17,7 +17,7 @@ from wattgate.app.cli.imports.readings import import_csv
 from wattgate.app.cli.imports.tariffs import import_tariffs
 from wattgate.app.settings import Settings
 from wattgate.graphql.core.runner import Runner
-from wattgate.graphql.transport.bulk import BulkReport, ReportRefusal
+from wattgate.graphql.transport.bulk_recorder import BulkReport, ReportRefusal
 from wattgate.principal import Principal, Role
 
 MAX_SHOWN_REFUSALS = 20

@@ -27,9 +27,9 @@ from wattgate.app.observability.http_metrics import start_metrics_server
 from wattgate.app.server.factory import Gateway, create_app
 from wattgate.app.server.launcher import launch
 from wattgate.app.server.serving import bind_sockets, serve
+from wattgate.app.server.worker_process import run_worker
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.app.workers.delivery_handlers import create_smtp_channel
-from wattgate.app.workers.worker_process import run_worker
 from wattgate.clock import utc_now
 from wattgate.db.migrate import is_current, upgrade
 from wattgate.delivery.channels.smtp import SmtpChannel

@@ -6,11 +6,11 @@ from wattgate.app.settings import Settings
 from wattgate.clock import Clock
 from wattgate.realtime.apq_store import ApqStore, LocalApqStore, RedisApqStore
 from wattgate.realtime.bus import Bus
+from wattgate.realtime.bus.best_effort_redis import BestEffortRedis
 from wattgate.realtime.bus.memory import MemoryBus
-from wattgate.realtime.bus.optional_commands import BestEffortRedis
 from wattgate.realtime.bus.redis import RedisBus
-from wattgate.realtime.connections.connection_limits import ConnectionSlots, LocalConnectionSlots
-from wattgate.realtime.connections.redis_connection_limits import RedisConnectionSlots
+from wattgate.realtime.connections.connection_slots import ConnectionSlots, LocalConnectionSlots
+from wattgate.realtime.connections.redis_connection_slots import RedisConnectionSlots
 from wattgate.realtime.rate_limit.budgets import BucketStore, LocalBucketStore
 from wattgate.realtime.rate_limit.redis_budgets import RedisBucketStore
 from wattgate.realtime.rate_limit.scopes import Allowance, BudgetLimits

@@ -60,7 +60,7 @@ from wattgate.realtime.bus import Bus
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry
 from wattgate.realtime.connections.event_streams import EventStreamRegistry
 from wattgate.realtime.connections.limits import ConnectionLimits
-from wattgate.realtime.connections.live import RealtimeRuntime
+from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.rate_limit.budgets import Budgets
 from wattgate.rest_compat.bulk_intake import BODY_READERS

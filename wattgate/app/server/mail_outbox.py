@@ -1,4 +1,4 @@
-"""The outbox of the demonstration: mails are kept in the database instead of sent, and a page shows them."""
+"""The page that shows the mails which `workers/mail_outbox_channel.py` stored instead of sending them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,8 +11,7 @@ from starlette.routing import BaseRoute, Route
 from wattgate.app.server.pages import PAGE_HEADERS, page_route
 from wattgate.clock import format_iso
 from wattgate.db.models import KeptMail
-from wattgate.delivery.channels.channel import OutboundMessage, Outcome, PermanentFailure, Sent
-from wattgate.delivery.channels.mail import SenderProfile, build_and_encode_mail, parse_mail
+from wattgate.delivery.channels.mail import parse_mail
 from wattgate.errors import NotFound
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import mail
@@ -26,31 +25,6 @@ MAIL_HTML_HEADERS = {
     ),
 }
 """What a mail's HTML may do in a browser: have styles and pictures. No script runs."""
-
-
-class OutboxChannel:
-    """Keeps mails instead of sending them."""
-
-    def __init__(self, runner: Runner, letterhead: SenderProfile) -> None:
-        self._runner = runner
-        self._letterhead = letterhead
-
-    async def send(self, outgoing: OutboundMessage) -> Outcome:
-        """Keep a mail as it would have been sent."""
-        made = build_and_encode_mail(outgoing, self._letterhead)
-        if isinstance(made, PermanentFailure):
-            return made
-        letter, written = made
-        kept = {
-            "delivery_id": outgoing.delivery_id,
-            "recipient": letter.recipient.address,
-            "subject": letter.subject,
-            "content": written,
-        }
-        await self._runner.run(
-            mail.store_kept_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), kept
-        )
-        return Sent("kept in the outbox")
 
 
 def outbox_routes(runner: Runner) -> list[BaseRoute]:

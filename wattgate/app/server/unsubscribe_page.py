@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from wattgate.app.server.pages import PAGE_HEADERS, STATIC_DIRECTORY
-from wattgate.delivery.links import UNSUBSCRIBE_PATH, SignedLinks
+from wattgate.delivery.signed_links import UNSUBSCRIBE_PATH, SignedLinks
 from wattgate.errors import NotFound
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import mail

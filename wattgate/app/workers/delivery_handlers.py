@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from ssl import create_default_context
 
-from wattgate.app.server.mail_outbox import OutboxChannel
 from wattgate.app.settings import Settings
 from wattgate.app.workers.deliveries import DeliveryHandler
+from wattgate.app.workers.mail_outbox_channel import OutboxChannel
 from wattgate.clock import Clock, utc_now
 from wattgate.delivery.channels.channel import DeliveryChannel
 from wattgate.delivery.channels.mail import SenderProfile
@@ -15,8 +15,8 @@ from wattgate.delivery.channels.web_push import Vapid
 from wattgate.delivery.channels.webhook import WebhookChannel
 from wattgate.delivery.http.egress import ALLOW_ALL
 from wattgate.delivery.http.outbound_http import OutboundHttpClient
-from wattgate.delivery.links import SignedLinks
 from wattgate.delivery.mail_addresses import parse_mailbox
+from wattgate.delivery.signed_links import SignedLinks
 from wattgate.enums import DeliveryKind
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import mail, webhooks

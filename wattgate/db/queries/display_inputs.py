@@ -11,15 +11,15 @@ from zoneinfo import ZoneInfo
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
 from wattgate.db.readings.aggregates import Aggregates
-from wattgate.db.readings.series import StoredReading as Reading
+from wattgate.db.readings.reading_store import StoredReading as Reading
 from wattgate.energy import buckets, timeline
 from wattgate.energy.buckets import DAY_MS, HALF_HOUR_MS, BucketGrid
 from wattgate.energy.display.ambient import LEARNING_DAYS, mean_by_time_of_day
 from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import DisplayPreferences, HomeCalendar
+from wattgate.energy.display.live_power import MAX_HOLD_MS, PowerIntegral, PowerSource, can_estimate_energy, to_watts
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
-from wattgate.energy.display.power import MAX_HOLD_MS, PowerIntegral, PowerSource, can_estimate_energy, to_watts
-from wattgate.energy.display.rates import RateSchedule
+from wattgate.energy.display.rate_schedule import RateSchedule
 from wattgate.energy.pricing import EnergySample, PricedPart, add_vat, price_samples
 from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import AmbientBasis, Period, TariffKind

@@ -8,7 +8,7 @@ import msgspec
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, ResourceType
 from wattgate.db.queries.consent import find_consent_errors, replace_withheld
-from wattgate.db.readings.series import StoredReading
+from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import resource_number, series_key
 from wattgate.db.rows import Rows
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields

@@ -11,8 +11,8 @@ from email.policy import Policy
 from urllib.parse import urlsplit
 
 from wattgate.delivery.channels.channel import OutboundMessage, PermanentFailure
-from wattgate.delivery.links import SignedLinks
 from wattgate.delivery.mail_addresses import Mailbox, NotMailable, check_line, parse_mailbox
+from wattgate.delivery.signed_links import SignedLinks
 
 MAX_LINK_LENGTH = 900
 """Characters of the link that unsubscribes: it stands on one line, and no line may have more than 998."""

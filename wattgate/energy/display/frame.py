@@ -12,9 +12,9 @@ from wattgate.energy.display import ambient
 from wattgate.energy.display.ambient import DisplayAmbient
 from wattgate.energy.display.energy_total import EnergyTotal
 from wattgate.energy.display.home import Home
+from wattgate.energy.display.live_power import DisplayPower, total_power
 from wattgate.energy.display.meter import Meter, MeterKind, PeriodCount, TimeSpan
-from wattgate.energy.display.power import DisplayPower, total_power
-from wattgate.energy.display.rates import DisplayTariff
+from wattgate.energy.display.rate_schedule import DisplayTariff
 from wattgate.energy.freshness import Freshness
 from wattgate.energy.pricing import round_half_up
 from wattgate.enums import AmbientBasis, FreshnessState

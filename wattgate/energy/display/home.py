@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 from wattgate.clock import from_ms
 from wattgate.energy.buckets import HALF_HOUR_MS
 from wattgate.energy.display.ambient import power_within_budget
+from wattgate.energy.display.live_power import PowerSource, can_estimate_energy
 from wattgate.energy.display.meter import Meter, MeterKind, TimeSpan
-from wattgate.energy.display.power import PowerSource, can_estimate_energy
 from wattgate.energy.freshness import LIVE_INTERVAL_MS, Freshness, FreshnessSnapshot, Heartbeat, build_freshness
 from wattgate.enums import AmbientBasis, FreshnessCause
 

@@ -6,8 +6,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from wattgate.energy.display.energy_total import EnergyTotal, estimated_parts
-from wattgate.energy.display.power import PowerIntegral, integral_to_energy
-from wattgate.energy.display.rates import RateSchedule
+from wattgate.energy.display.live_power import PowerIntegral, integral_to_energy
+from wattgate.energy.display.rate_schedule import RateSchedule
 from wattgate.energy.timeline import BlockRates
 
 

@@ -15,7 +15,7 @@ from wattgate.graphql.execution.documents import InvalidRequest
 from wattgate.graphql.execution.trusted_documents import TrustedDocumentStore
 from wattgate.principal import Principal
 from wattgate.realtime.apq_store import ApqStore, digest_of, is_digest
-from wattgate.realtime.connections.protocol import PERSISTED_QUERY, OperationRequest
+from wattgate.realtime.operation_request import PERSISTED_QUERY, OperationRequest
 
 APQ_VERSION = 1
 """The version of Apollo's protocol."""

@@ -22,7 +22,7 @@ from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.persisted_documents import PersistedDocuments
 from wattgate.graphql.execution.schema import Schema
 from wattgate.principal import Principal
-from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import UNLIMITED_BUDGETS, Balance, Budgets, rate_limited_error
 from wattgate.request_context import log_access_error
 

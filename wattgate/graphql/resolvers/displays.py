@@ -11,8 +11,8 @@ from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.types import displays as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
-from wattgate.realtime.subscriptions.display import DisplaySnapshot
-from wattgate.realtime.subscriptions.freshness import topics_of_resources
+from wattgate.realtime.subscriptions.display_snapshot import DisplaySnapshot
+from wattgate.realtime.subscriptions.freshness_snapshots import topics_of_resources
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 

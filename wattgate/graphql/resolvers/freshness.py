@@ -8,7 +8,7 @@ from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers.live_readings import require_readable_resources
 from wattgate.graphql.types import freshness as types
 from wattgate.principal import Permission
-from wattgate.realtime.subscriptions.freshness import (
+from wattgate.realtime.subscriptions.freshness_snapshots import (
     DeviceStatesSnapshot,
     ResourceFreshnessSnapshot,
     topics_of_devices,

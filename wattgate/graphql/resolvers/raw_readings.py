@@ -8,7 +8,7 @@ import strawberry
 from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries.consent import find_consent_errors
-from wattgate.db.readings.series import StoredReading
+from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.wire_column import WireColumn
 from wattgate.energy import meter_points

@@ -22,7 +22,7 @@ from wattgate.graphql.execution.pipeline import BudgetExhausted, GraphQLPipeline
 from wattgate.graphql.execution.schema import normalize_errors
 from wattgate.graphql.transport.accept import GRAPHQL_RESPONSE, JSON, accepts_html, negotiate_media_type
 from wattgate.principal import Authenticate
-from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.rate_limit.budgets import Balance, rate_limit_headers
 from wattgate.request_context import log_access_error
 

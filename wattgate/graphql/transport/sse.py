@@ -11,9 +11,9 @@ from wattgate.graphql.transport.subscriptions import SubscriptionService
 from wattgate.principal import Authenticate, Principal
 from wattgate.realtime.connections.event_stream import EventStream
 from wattgate.realtime.connections.event_streams import EventStreamRegistry
-from wattgate.realtime.connections.live import RealtimeRuntime
-from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import OperationRejected, PreparedOperation
+from wattgate.realtime.operation_request import OperationRequest
 
 TOKEN_HEADER = "x-graphql-event-stream-token"
 LAST_EVENT_ID = "last-event-id"

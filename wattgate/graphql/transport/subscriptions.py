@@ -25,8 +25,8 @@ from wattgate.graphql.execution.pipeline import BudgetExhausted, GraphQLPipeline
 from wattgate.graphql.execution.schema import Schema, normalize_errors
 from wattgate.graphql.transport.selection import build_immediate, build_selection, find_root_field
 from wattgate.principal import AccessScope, Authenticate, Principal
-from wattgate.realtime.connections.protocol import OperationRequest
 from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
+from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import Subscription
 from wattgate.request_context import CURRENT_PRINCIPAL
 

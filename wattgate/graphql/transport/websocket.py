@@ -7,9 +7,9 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from wattgate.realtime.connections.direct_wire import ASGI_EXTENSION, DirectWire
-from wattgate.realtime.connections.live import RealtimeRuntime
 from wattgate.realtime.connections.portable_wire import PortableWire
 from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, SUBPROTOCOL, CloseCode
+from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.session import Session
 
 log = logging.getLogger(__name__)

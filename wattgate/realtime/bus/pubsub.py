@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 import hiredis
 
-from wattgate.realtime.bus.commands import BATCH_SIZE
+from wattgate.realtime.bus.redis_client import BATCH_SIZE
 from wattgate.realtime.server_address import ServerAddress
 
 CONNECT_TIMEOUT_SECONDS = 2.0

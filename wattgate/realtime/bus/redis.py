@@ -14,7 +14,9 @@ from wattgate.metrics import PUB_SUB_LAG_SECONDS
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import TOPIC_LEASE_SECONDS, DeliverCallback, ResyncCallback, is_position, parse_position
 from wattgate.realtime.bus.codec import LOCAL_ONLY_TYPES, EventDecoder, encode_event
-from wattgate.realtime.bus.commands import (
+from wattgate.realtime.bus.event_publisher import EventPublisher
+from wattgate.realtime.bus.pubsub import PubSub
+from wattgate.realtime.bus.redis_client import (
     BATCH_SIZE,
     MIN_REDIS_VERSION,
     RedisClient,
@@ -23,8 +25,6 @@ from wattgate.realtime.bus.commands import (
     reset_calls,
     stream_key,
 )
-from wattgate.realtime.bus.outgoing import EventPublisher
-from wattgate.realtime.bus.pubsub import PubSub
 from wattgate.realtime.events import Event
 from wattgate.realtime.server_address import ServerAddress
 

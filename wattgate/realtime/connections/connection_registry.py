@@ -18,7 +18,7 @@ from wattgate.principal import Principal
 from wattgate.realtime import topics
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.connections.connection_limits import SLOT_LEASE_SECONDS, ConnectionSlot, ConnectionSlots
+from wattgate.realtime.connections.connection_slots import SLOT_LEASE_SECONDS, ConnectionSlot, ConnectionSlots
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.protocol import CloseCode
 from wattgate.realtime.connections.service import OperationService

@@ -10,12 +10,13 @@ from wattgate.enums import TRACE_ID
 from wattgate.errors import GatewayError, Unauthenticated
 from wattgate.principal import Principal
 from wattgate.realtime.connections.close_log import log_close
-from wattgate.realtime.connections.connection_limits import ConnectionSlot
-from wattgate.realtime.connections.live import RealtimeRuntime
+from wattgate.realtime.connections.connection_slots import ConnectionSlot
 from wattgate.realtime.connections.operations import Operations
-from wattgate.realtime.connections.protocol import CloseCode, OperationRequest
+from wattgate.realtime.connections.protocol import CloseCode
+from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.send_backlog import ConflatingBuffer
 from wattgate.realtime.connections.service import PreparedOperation
+from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.group import Group
 from wattgate.realtime.subscriptions.subscription import Message, encode_errors
 

@@ -15,11 +15,11 @@ from wattgate.principal import Principal, Role
 from wattgate.realtime import topics
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.connections.event_stream import EventStream
-from wattgate.realtime.connections.live import RealtimeRuntime
-from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import PreparedOperation
 from wattgate.realtime.events import Event, StreamOperation
 from wattgate.realtime.hub import Hub
+from wattgate.realtime.operation_request import OperationRequest
 
 MAX_RESERVATIONS = 10_000
 """How many reservations wait for their streams; the oldest gives way."""

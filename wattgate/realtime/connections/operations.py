@@ -9,9 +9,9 @@ from wattgate.enums import TRACE_ID
 from wattgate.errors import GatewayError, Internal, RateLimited
 from wattgate.metrics import COMMAND_SECONDS, OPEN_SUBSCRIPTIONS
 from wattgate.principal import Principal
-from wattgate.realtime.connections.live import RealtimeRuntime
-from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
+from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.group import Group
 from wattgate.realtime.subscriptions.subscription import Subscriber, Subscription, encode_errors
 from wattgate.request_context import new_trace_id, parse_traceparent

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from wattgate.principal import Principal
-from wattgate.realtime.connections.protocol import OperationRequest
+from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import Subscription
 
 

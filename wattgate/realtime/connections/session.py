@@ -14,8 +14,7 @@ from wattgate.metrics import COMMAND_SECONDS, PING_PONG_SECONDS
 from wattgate.principal import Principal, Role
 from wattgate.realtime.connections import protocol
 from wattgate.realtime.connections.close_log import log_close
-from wattgate.realtime.connections.connection_limits import ConnectionSlot
-from wattgate.realtime.connections.live import RealtimeRuntime
+from wattgate.realtime.connections.connection_slots import ConnectionSlot
 from wattgate.realtime.connections.operations import Operations
 from wattgate.realtime.connections.protocol import (
     TABLE,
@@ -28,6 +27,7 @@ from wattgate.realtime.connections.protocol import (
     Ping,
     Subscribe,
 )
+from wattgate.realtime.connections.runtime import RealtimeRuntime
 from wattgate.realtime.connections.send_backlog import ConflatingBuffer
 from wattgate.realtime.subscriptions.group import Group
 from wattgate.realtime.subscriptions.subscription import Message, encode_errors

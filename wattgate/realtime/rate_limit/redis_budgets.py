@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from wattgate.clock import Clock
-from wattgate.realtime.batches import RequestBatcher
-from wattgate.realtime.bus.commands import ScriptCall
-from wattgate.realtime.bus.optional_commands import BestEffortRedis, RedisUnavailable
+from wattgate.realtime.bus.best_effort_redis import BestEffortRedis, RedisUnavailable
+from wattgate.realtime.bus.redis_client import ScriptCall
 from wattgate.realtime.rate_limit.budgets import ROUNDING_TOLERANCE, Balance, LocalBucketStore, build_balance
 from wattgate.realtime.rate_limit.scopes import RateLimitScope
+from wattgate.realtime.request_batcher import RequestBatcher
 
 # KEYS: the buckets of those who pay. ARGV: the time in seconds, or nothing for Redis's own; the cost; then for each key
 # what it holds and what flows in per second. Each bucket is charged, or none. A key lives until its bucket is full.

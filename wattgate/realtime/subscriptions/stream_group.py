@@ -10,9 +10,9 @@ from wattgate.clock import from_ms
 from wattgate.errors import Unavailable
 from wattgate.metrics import RECOVERIES
 from wattgate.realtime.bus import is_position, parse_position
+from wattgate.realtime.event_queue import EventQueue
 from wattgate.realtime.events import Event, MeterPointConsentRevoked
 from wattgate.realtime.hub import Hub
-from wattgate.realtime.subscriptions.event_queue import EventQueue
 from wattgate.realtime.subscriptions.group import Group, consent_revoked_error
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
 

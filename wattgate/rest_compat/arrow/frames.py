@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from wattgate.graphql.transport.bulk import UnreadableInput
+from wattgate.graphql.transport.bulk_recorder import UnreadableInput
 
 MAX_METADATA_BYTES = 2**20
 MAX_BODY_BYTES = 32 * 2**20

@@ -14,7 +14,7 @@ from wattgate.energy.arrays import IntArray
 from wattgate.energy.storage_fields import parse_fields
 from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch
 from wattgate.graphql.resolvers.raw_readings import RawReadings
-from wattgate.graphql.transport.bulk import BATCH_SIZE, InvalidLine, UnreadableInput, parse_quality
+from wattgate.graphql.transport.bulk_recorder import BATCH_SIZE, InvalidLine, UnreadableInput, parse_quality
 from wattgate.rest_compat.arrow.frames import END_OF_STREAM, read_record_batches
 from wattgate.rest_compat.legacy_request import RerunOperation, RestResult
 

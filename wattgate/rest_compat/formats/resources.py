@@ -6,7 +6,7 @@ from typing import Any
 from wattgate.clock import to_ms
 from wattgate.errors import GatewayError
 from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.transport.bulk import UnreadableInput
+from wattgate.graphql.transport.bulk_recorder import UnreadableInput
 from wattgate.rest_compat.arrow import readings as arrow
 from wattgate.rest_compat.bulk_intake import BODY_READERS
 from wattgate.rest_compat.formats import readings as legacy

@@ -20,7 +20,7 @@ from wattgate.energy import meter_points
 from wattgate.enums import ReadingQuality
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.network_registry import store_registry_records
-from wattgate.graphql.transport.bulk import BulkReport, InvalidLine, ReportRefusal, decode_line
+from wattgate.graphql.transport.bulk_recorder import BulkReport, InvalidLine, ReportRefusal, decode_line
 from wattgate.principal import Principal, Role
 
 BATCH_RECORDS = 5_000

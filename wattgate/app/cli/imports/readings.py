@@ -17,7 +17,7 @@ from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.bulk_recording import SeriesKey
-from wattgate.graphql.transport.bulk import (
+from wattgate.graphql.transport.bulk_recorder import (
     BulkRecorder,
     BulkReport,
     InvalidLine,

@@ -27,7 +27,7 @@ from wattgate.graphql.execution.argument_binder import ArgumentBinder, RawArgume
 from wattgate.graphql.execution.schema import Schema, build_schema
 from wattgate.graphql.resolvers.resources import resource
 from wattgate.graphql.resolvers.tariffs import MAX_PRICES, set_tariff, set_tariff_prices
-from wattgate.graphql.transport.bulk import BulkReport, InvalidLine, ReportRefusal
+from wattgate.graphql.transport.bulk_recorder import BulkReport, InvalidLine, ReportRefusal
 from wattgate.graphql.types.resources import Resource
 from wattgate.graphql.types.tariffs import NewTariff, NewTariffPrice
 from wattgate.principal import Principal

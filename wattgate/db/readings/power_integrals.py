@@ -9,7 +9,7 @@ from wattgate.db.reader import DatabaseSession, dialect_name, fetch
 from wattgate.db.readings.aggregates import SeriesKey
 from wattgate.db.rowset import Rowset, cached_text
 from wattgate.energy.buckets import HALF_HOUR_MS
-from wattgate.energy.display.power import MAX_HOLD_MS, PowerIntegral
+from wattgate.energy.display.live_power import MAX_HOLD_MS, PowerIntegral
 
 _SERIES_SINCE = Rowset("since", {"number": "bigint", "field": "int", "at": "bigint"})
 _SELECT_INTEGRALS = f"""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from redis.exceptions import RedisError
 
 from wattgate.clock import Clock, to_ms
-from wattgate.realtime.bus.commands import RedisClient, ScriptCall
-from wattgate.realtime.connections.connection_limits import SLOT_LEASE_SECONDS, ConnectionSlot
+from wattgate.realtime.bus.redis_client import RedisClient, ScriptCall
+from wattgate.realtime.connections.connection_slots import SLOT_LEASE_SECONDS, ConnectionSlot
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from wattgate.realtime.bus.commands import RedisClient, ScriptCall
+from wattgate.realtime.bus.redis_client import RedisClient, ScriptCall
 
 log = logging.getLogger(__name__)
 

@@ -12,13 +12,14 @@ from sqlmodel import col
 
 from wattgate.db.models import Reading
 from wattgate.db.reader import DatabaseSession, dialect_name, fetch
-from wattgate.db.readings import aggregates, held_power, partitions, recording
+from wattgate.db.readings import aggregates, partitions, recording
 from wattgate.db.readings.aggregates import Aggregates, SeriesKey
+from wattgate.db.readings.power_integrals import fetch_power_integrals
 from wattgate.db.readings.recording import ReadingColumns
 from wattgate.db.readings.rollups import DAY_SOURCE, HOUR_SOURCE
 from wattgate.db.rowset import Rowset, cached_text
 from wattgate.energy.buckets import DAY_MS, BucketGrid
-from wattgate.energy.display.power import PowerIntegral
+from wattgate.energy.display.live_power import PowerIntegral
 from wattgate.energy.freshness import Receipt
 
 
@@ -197,7 +198,7 @@ class ReadingStore:
         self, since: Sequence[tuple[int, int, int]], until: int
     ) -> dict[SeriesKey, list[PowerIntegral]]:
         """What series of power (resource number, field, since when) held in each half hour up to an instant."""
-        return await held_power.fetch_power_integrals(self._session, since, until)
+        return await fetch_power_integrals(self._session, since, until)
 
     async def list_received(
         self, series: Sequence[SeriesKey], since: int, *, limit: int

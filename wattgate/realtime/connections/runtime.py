@@ -3,8 +3,8 @@
 from typing import Self
 
 from wattgate.realtime.bus import Bus
-from wattgate.realtime.connections.connection_limits import ConnectionSlots
 from wattgate.realtime.connections.connection_registry import ConnectionRegistry
+from wattgate.realtime.connections.connection_slots import ConnectionSlots
 from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.connections.service import OperationService
 from wattgate.realtime.hub import Hub

@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from wattgate.metrics import EVENTS_LOST
 from wattgate.realtime.backoff import Backoff
-from wattgate.realtime.bus.commands import RedisClient, publish_calls, reset_calls, stream_key
+from wattgate.realtime.bus.redis_client import RedisClient, publish_calls, reset_calls, stream_key
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from wattgate.db.queries import displays as queries
 from wattgate.db.rows import Rows
 from wattgate.energy.display import frame
 from wattgate.energy.display.frame import Display, render_frame
-from wattgate.energy.display.power import to_watts
+from wattgate.energy.display.live_power import to_watts
 from wattgate.errors import GatewayError
 from wattgate.realtime.events import AlertsRead, DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
 
