@@ -9,7 +9,6 @@ from sqlmodel import col
 from wattgate.db.models import Template, TemplateVersion
 from wattgate.db.rows import Rows
 from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, culture_fallbacks
-from wattgate.delivery.templates.rendering import TemplateSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,3 @@ async def published(rows: Rows, templates: Sequence[Template]) -> list[TemplateV
         next(version for version in some if version.version == template.version)
         for template, some in zip(templates, await versions(rows, templates), strict=True)
     ]
-
-
-def to_source(version: TemplateVersion) -> TemplateSource:
-    """What a version says, to be rendered."""
-    return TemplateSource(version.html_template, version.subject, version.preheader, version.text)
