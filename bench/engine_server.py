@@ -192,7 +192,7 @@ class Nothing(Database):
         super().__init__("sqlite:///nothing.sqlite3")  # nobody connects
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Any]:
+    async def reader(self) -> AsyncIterator[Any]:
         yield None
 
 
