@@ -38,9 +38,9 @@ class CompiledStatement:
         if not self.result_processors:
             return driver_rows
         rows = [list(row) for row in driver_rows]
-        for place, process in self.result_processors:
+        for position, process in self.result_processors:
             for row in rows:
-                row[place] = process(row[place])
+                row[position] = process(row[position])
         return rows
 
 
@@ -49,12 +49,14 @@ def compile_statement(statement: ClauseElement, dialect: Dialect) -> CompiledSta
     compiled: Any = statement.compile(dialect=dialect)
     names = tuple(compiled.positiontup)
     types = [column.type for column in statement.selected_columns] if isinstance(statement, Select) else []
-    given = {name: compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names}
-    told = [type_.dialect_impl(dialect).result_processor(dialect, None) for type_ in types]
+    bind_processors = {name: compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names}
+    result_processors = [type_.dialect_impl(dialect).result_processor(dialect, None) for type_ in types]
     return CompiledStatement(
         sql=compiled.string,
         parameter_names=names,
         constants={name: value for name, value in compiled.params.items() if not compiled.binds[name].required},
-        bind_processors={name: process for name, process in given.items() if process is not None},
-        result_processors=tuple((place, process) for place, process in enumerate(told) if process is not None),
+        bind_processors={name: process for name, process in bind_processors.items() if process is not None},
+        result_processors=tuple(
+            (position, process) for position, process in enumerate(result_processors) if process is not None
+        ),
     )

@@ -94,14 +94,14 @@ class Database:
             else self.autocommit_engine.execution_options(isolation_level="READ COMMITTED")
         )
         self._reader_engine = self.autocommit_engine.execution_options(**{WITHOUT_TRANSACTION_OPTION: True})
-        sync = self.autocommit_engine.sync_engine
+        sync_engine = self.autocommit_engine.sync_engine
         if self.is_sqlite:
-            event.listen(sync, "connect", _prepare_sqlite)
-            event.listen(sync, "begin", _begin_sqlite)
-            event.listen(sync, "handle_error", _interrupt_sqlite)
+            event.listen(sync_engine, "connect", _prepare_sqlite)
+            event.listen(sync_engine, "begin", _begin_sqlite)
+            event.listen(sync_engine, "handle_error", _interrupt_sqlite)
         else:
-            event.listen(sync, "checkin", _record_checkin)
-            event.listen(sync, "checkout", partial(_ping_connection, sync.dialect))
+            event.listen(sync_engine, "checkin", _record_checkin)
+            event.listen(sync_engine, "checkout", partial(_ping_connection, sync_engine.dialect))
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
@@ -127,11 +127,11 @@ class Database:
                 async with self._reader_engine.connect() as connection:
                     yield SqliteReader(connection, self._tracer)
             else:
-                held = await self._acquire_connection()
+                pool_connection = await self._acquire_connection()
                 try:
-                    yield PostgresqlReader(self.autocommit_engine, held, self._tracer)
+                    yield PostgresqlReader(self.autocommit_engine, pool_connection, self._tracer)
                 finally:
-                    held.close()
+                    pool_connection.close()
 
     async def _acquire_connection(self) -> PoolProxiedConnection:
         """A connection of the pool, without SQLAlchemy's own around it, which would tell why there is none."""

@@ -97,8 +97,8 @@ class RegistryMeterNetwork:
         self._session = session
 
     async def meter_point(self, mpxn: str) -> MeterPoint | None:
-        found = await self._find(NetworkMeterPoint, MeterPoint, col(NetworkMeterPoint.mpxn) == mpxn)
-        return found[0] if found else None
+        meter_points = await self._find(NetworkMeterPoint, MeterPoint, col(NetworkMeterPoint.mpxn) == mpxn)
+        return meter_points[0] if meter_points else None
 
     async def devices_at(self, mpxn: str) -> list[MeterNetworkDevice]:
         return await self._find(
@@ -106,54 +106,56 @@ class RegistryMeterNetwork:
         )
 
     async def device(self, eui: str) -> MeterNetworkDevice | None:
-        found = await self._find(NetworkDevice, MeterNetworkDevice, col(NetworkDevice.eui) == eui)
-        return found[0] if found else None
+        devices = await self._find(NetworkDevice, MeterNetworkDevice, col(NetworkDevice.eui) == eui)
+        return devices[0] if devices else None
 
     async def readings(
         self, mpxn: str, classifier: str, after: datetime | None, *, limit: int
     ) -> list[MeterNetworkReading]:
-        known = NetworkReading
+        model = NetworkReading
         statement = (
-            select(col(known.at), col(known.value), col(known.quality))
-            .where(col(known.mpxn) == mpxn, col(known.classifier) == classifier)
-            .order_by(col(known.at))
+            select(col(model.at), col(model.value), col(model.quality))
+            .where(col(model.mpxn) == mpxn, col(model.classifier) == classifier)
+            .order_by(col(model.at))
             .limit(limit)
         )
         if after is not None:
-            statement = statement.where(col(known.at) > after)
+            statement = statement.where(col(model.at) > after)
         return [MeterNetworkReading(*row) for row in await self._session.execute(statement)]
 
     async def register(self, mpxn: str, classifier: str) -> RegisterReading | None:
-        known = NetworkRegister
-        found = await self._find(known, RegisterReading, col(known.mpxn) == mpxn, col(known.classifier) == classifier)
-        return found[0] if found else None
+        model = NetworkRegister
+        registers = await self._find(
+            model, RegisterReading, col(model.mpxn) == mpxn, col(model.classifier) == classifier
+        )
+        return registers[0] if registers else None
 
     async def store(self, records: Collection[SQLModel]) -> int:
         """Put records of the registry into it, or replace those of the same key; how many they are.
 
         A later record of the same key wins over an earlier one.
         """
-        kinds = {type(record) for record in records}
-        for kind in kinds:
-            keys = [column.name for column in kind.__table__.primary_key]  # type: ignore[attr-defined]
+        models = {type(record) for record in records}
+        for model in models:
+            keys = [column.name for column in model.__table__.primary_key]  # type: ignore[attr-defined]
             rows = {
                 tuple(getattr(record, key) for key in keys): record.model_dump()
                 for record in records
-                if type(record) is kind
+                if type(record) is model
             }
             connection = await self._session.connection()
-            await connection.execute(self._upsert(kind, keys), list(rows.values()))
+            await connection.execute(self._upsert(model, keys), list(rows.values()))
         return len(records)
 
-    def _upsert(self, kind: type[SQLModel], keys: Sequence[str]) -> Executable:
+    def _upsert(self, model: type[SQLModel], keys: Sequence[str]) -> Executable:
         dialect = dialect_name(self._session)
-        statement = (sqlite if dialect == "sqlite" else postgresql).insert(kind)
-        replaced = {name: statement.excluded[name] for name in kind.model_fields if name not in keys}
+        statement = (sqlite if dialect == "sqlite" else postgresql).insert(model)
+        replaced = {name: statement.excluded[name] for name in model.model_fields if name not in keys}
         upsert: Executable = statement.on_conflict_do_update(index_elements=keys, set_=replaced)
         return upsert
 
     async def _find(self, table: type[M], struct: type[S], *where: Any, order_by: Any = None) -> list[S]:
         """The rows of a table as values with the columns that a struct names."""
         columns = [getattr(table, name) for name in struct.__struct_fields__]
-        found = await self._session.execute(select(*columns).where(*where).order_by(order_by))
-        return [struct(*row) for row in found]
+        result = await self._session.execute(select(*columns).where(*where).order_by(order_by))
+        return [struct(*row) for row in result]

@@ -48,16 +48,20 @@ class DatabaseReader(ABC):
         self, statement: Executable, parameters: Mapping[str, Any], options: Mapping[str, Any]
     ) -> ResultRows:
         """The rows of a statement that is made once, and executed again and again."""
-        known = _compile(statement, self.dialect, bool(options.get("scoped")))
-        with self._tracer.statement_span(self.dialect.name, known.sql):
-            return known.convert_rows(await self._fetch_from_driver(known.sql, known.bind_arguments(parameters)))
+        compiled = _compile(statement, self.dialect, bool(options.get("scoped")))
+        with self._tracer.statement_span(self.dialect.name, compiled.sql):
+            return compiled.convert_rows(
+                await self._fetch_from_driver(compiled.sql, compiled.bind_arguments(parameters))
+            )
 
     async def get(self, model: Any, key: str, *, execution_options: Mapping[str, Any] = EMPTY_MAPPING) -> Any:
         """The row of a model with this primary key, or None."""
         table = model.__table__
-        (identifier,) = table.primary_key
-        found = await self.execute(select(*table.columns).where(identifier == key), execution_options=execution_options)
-        return found.one_or_none()
+        (key_column,) = table.primary_key
+        result = await self.execute(
+            select(*table.columns).where(key_column == key), execution_options=execution_options
+        )
+        return result.one_or_none()
 
     @abstractmethod
     async def connection(self) -> AsyncConnection:

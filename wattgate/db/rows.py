@@ -142,20 +142,20 @@ class Rows:
         """Every row that the caller may see and that meets the conditions; in no order unless one is asked."""
         columns = model_columns(model)
         statement = select(*columns).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
-        found = await self._session.execute(statement, execution_options=SCOPED_OPTION)
-        make = _row_class(model)
-        return cast(list[M], [make(*row) for row in found])
+        result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
+        row_class = _row_class(model)
+        return cast(list[M], [row_class(*row) for row in result])
 
     async def first(self, model: type[M], *where: Condition, order_by: Sequence[Any] = ()) -> M | None:
         """One row that meets the conditions, or None."""
-        found = await self.all(model, *where, order_by=order_by, limit=1)
-        return found[0] if found else None
+        rows = await self.all(model, *where, order_by=order_by, limit=1)
+        return rows[0] if rows else None
 
     async def page(self, model: type[M], limit: int, *, after: tuple[datetime, str] | None) -> list[M]:
         """The visible rows that were made after a place (when, and identifier), oldest first."""
-        made, key = model_columns(model)["created_at"], self.key_column(model)
-        where = [] if after is None else [or_(made > after[0], and_(made == after[0], key > after[1]))]
-        return await self.all(model, *where, order_by=[made, key], limit=limit)
+        created_at, key = model_columns(model)["created_at"], self.key_column(model)
+        where = [] if after is None else [or_(created_at > after[0], and_(created_at == after[0], key > after[1]))]
+        return await self.all(model, *where, order_by=[created_at, key], limit=limit)
 
     async def get(self, model: type[M], key: str) -> M:
         """The row with this identifier. NotFound for another application's or user's as for none."""
@@ -166,27 +166,27 @@ class Rows:
 
     async def get_many(self, model: type[M], keys: Iterable[str]) -> dict[str, M]:
         """The visible rows among these identifiers, by identifier."""
-        wanted, found = list(set(keys)), list[M]()
-        for start in range(0, len(wanted), MAX_KEYS_PER_STATEMENT):
-            found += await self.find(_key_lookup(model), wanted[start : start + MAX_KEYS_PER_STATEMENT])
-        return {getattr(row, model.key): row for row in found}
+        unique_keys, rows = list(set(keys)), list[M]()
+        for start in range(0, len(unique_keys), MAX_KEYS_PER_STATEMENT):
+            rows += await self.find(_key_lookup(model), unique_keys[start : start + MAX_KEYS_PER_STATEMENT])
+        return {getattr(row, model.key): row for row in rows}
 
     async def require_many(self, model: type[M], keys: Sequence[str]) -> list[M]:
         """The rows with these identifiers, each once and in their order. NotFound where one is not visible."""
-        found = await self.get_many(model, keys)
+        rows = await self.get_many(model, keys)
         for key in keys:
-            if key not in found:
+            if key not in rows:
                 raise NotFound(f"no {_display_name(model)} with id {key}")
-        return [found[key] for key in dict.fromkeys(keys)]
+        return [rows[key] for key in dict.fromkeys(keys)]
 
     async def edit(self, model: type[M], key: str) -> M:
         """The record with this identifier, to be changed; until then nobody else changes it. NotFound as `get`."""
         statement = select(model).where(*self._scoped_conditions(model, [self.key_column(model) == key]))
         statement = statement.with_for_update(key_share=True)
-        found = (await self._write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
-        if found is None:
+        record = (await self._write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
+        if record is None:
             raise NotFound(f"no {_display_name(model)} with id {key}")
-        return found
+        return record
 
     async def add(self, record: M) -> M:
         """Put a new record into the application; what the database assigns is set on return."""
@@ -215,15 +215,15 @@ class Rows:
         a transaction that writes is alone.
         """
         key = self.key_column(model)
-        free = select(key).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
-        found = await self._write_session.execute(
-            free.with_for_update(skip_locked=True), execution_options=SCOPED_OPTION
+        candidates = select(key).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
+        result = await self._write_session.execute(
+            candidates.with_for_update(skip_locked=True), execution_options=SCOPED_OPTION
         )
-        claimed = list(found.scalars())
-        if not claimed:
+        claimed_keys = list(result.scalars())
+        if not claimed_keys:
             return []
-        await self.update(model, key.in_(claimed), **values)
-        return await self.all(model, key.in_(claimed), order_by=order_by)
+        await self.update(model, key.in_(claimed_keys), **values)
+        return await self.all(model, key.in_(claimed_keys), order_by=order_by)
 
     async def delete(self, model: type[M], *where: Condition) -> int:
         """Delete the visible records that meet the conditions; how many they were."""
@@ -246,36 +246,36 @@ class Rows:
         """How many visible records meet the conditions."""
         statement = select(func.count()).select_from(_model_table(model))
         statement = statement.where(*self._scoped_conditions(model, where))
-        found = await self._session.execute(statement, execution_options=SCOPED_OPTION)
-        return found.scalar_one()
+        result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
+        return result.scalar_one()
 
     async def count_by(self, model: type[M], group_by: str, *where: Condition) -> dict[Any, int]:
         """How many visible records meet the conditions, by the value of a column; without those of which none does."""
         column = model_columns(model)[group_by]
         statement = select(column, func.count()).where(*self._scoped_conditions(model, where)).group_by(column)
-        found = await self._session.execute(statement, execution_options=SCOPED_OPTION)
-        return dict(iter(found))
+        result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
+        return dict(iter(result))
 
     async def find(self, lookup: Lookup[M], values: Collection[str], **parameters: Any) -> list[M]:
         """The visible rows that a look-up finds for some values of its column, and its parameters."""
-        make = _row_class(lookup.model)
-        return cast(list[M], [make(*row) for row in await self._fetch_lookup(lookup, values, parameters)])
+        row_class = _row_class(lookup.model)
+        return cast(list[M], [row_class(*row) for row in await self._fetch_lookup(lookup, values, parameters)])
 
     async def find_linked(self, lookup: Lookup[M], values: Collection[str]) -> list[tuple[str, M]]:
         """The visible rows that are linked to some values of the look-up's column, each with such a value."""
-        make = _row_class(lookup.model)
-        found = await self._fetch_lookup(lookup, values, {})
-        return cast(list[tuple[str, M]], [(value, make(*row)) for value, *row in found])
+        row_class = _row_class(lookup.model)
+        result = await self._fetch_lookup(lookup, values, {})
+        return cast(list[tuple[str, M]], [(value, row_class(*row)) for value, *row in result])
 
     async def _fetch_lookup(
         self, lookup: Lookup[M], values: Collection[str], parameters: Mapping[str, Any]
     ) -> Sequence[Sequence[Any]]:
-        owned = self.user_id is not None and lookup.model.owner is not None
-        given = {**parameters, "application": self.application_id, "among": list(values)}
-        if owned:
-            given["owner"] = self.user_id
-        statement = _lookup_statement(lookup, dialect_name(self._session), owned)
-        return await fetch(self._session, statement, given, execution_options=SCOPED_OPTION)
+        is_owned = self.user_id is not None and lookup.model.owner is not None
+        bind_values = {**parameters, "application": self.application_id, "among": list(values)}
+        if is_owned:
+            bind_values["owner"] = self.user_id
+        statement = _lookup_statement(lookup, dialect_name(self._session), is_owned)
+        return await fetch(self._session, statement, bind_values, execution_options=SCOPED_OPTION)
 
     @staticmethod
     def key_column(model: type[Tenanted]) -> Any:
@@ -307,21 +307,21 @@ def _lookup_statement(lookup: Lookup[Any], dialect: str, is_owned: bool) -> Sele
     """
     columns = model_columns(lookup.model)
     scope = [columns["application_id"] == bindparam("application")]
-    told = list(columns)
+    selected = list(columns)
     if lookup.via is None:
-        asked = columns[lookup.column]
+        lookup_column = columns[lookup.column]
     else:
-        links = model_columns(lookup.via)
-        scope += [links[name] == columns[name] for name in ("application_id", lookup.model.key)]
-        asked = links[lookup.column]
-        told.insert(0, asked)
+        link_columns = model_columns(lookup.via)
+        scope += [link_columns[name] == columns[name] for name in ("application_id", lookup.model.key)]
+        lookup_column = link_columns[lookup.column]
+        selected.insert(0, lookup_column)
     if is_owned:
         scope.append(columns[str(lookup.model.owner)] == bindparam("owner"))
     if dialect == "postgresql":
-        among: Any = select(func.unnest(bindparam("among", type_=ARRAY(String))))
+        values: Any = select(func.unnest(bindparam("among", type_=ARRAY(String))))
     else:
-        among = select(func.json_each(bindparam("among", type_=JSON)).table_valued("value").c.value)
-    return select(*told).where(*scope, asked.in_(among), *lookup.where).order_by(*lookup.order_by)
+        values = select(func.json_each(bindparam("among", type_=JSON)).table_valued("value").c.value)
+    return select(*selected).where(*scope, lookup_column.in_(values), *lookup.where).order_by(*lookup.order_by)
 
 
 def _display_name(model: type[Tenanted]) -> str:

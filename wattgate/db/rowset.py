@@ -19,7 +19,7 @@ class Rowset:
     def sql(self, dialect: str) -> str:
         """What stands for the relation in FROM."""
         if dialect == "sqlite":
-            columns = ", ".join(f"value ->> {place} AS {name}" for place, name in enumerate(self.columns))
+            columns = ", ".join(f"value ->> {position} AS {name}" for position, name in enumerate(self.columns))
             # with a limit SQLite makes the rows once, instead of reading the JSON wherever a column is used
             return f"(SELECT {columns} FROM json_each(:{self.name}) LIMIT -1)"
         arrays = ", ".join(f"CAST(:{self.name}_{name} AS {type_}[])" for name, type_ in self.columns.items())

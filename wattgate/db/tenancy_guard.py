@@ -33,7 +33,7 @@ def require_tenant_scope(statement: Executable, options: Mapping[str, Any]) -> N
     if options.get("scoped"):
         return
     nodes = visitors.iterate(cast(ClauseElement, statement))
-    touched = TENANT_TABLES.intersection(node for node in nodes if isinstance(node, Table))
-    if touched:
-        names = ", ".join(sorted(table.name for table in touched))
+    tenant_tables = TENANT_TABLES.intersection(node for node in nodes if isinstance(node, Table))
+    if tenant_tables:
+        names = ", ".join(sorted(table.name for table in tenant_tables))
         raise UnscopedStatementError(f"statement on {names} without an application; use Rows")

@@ -37,14 +37,14 @@ class TtlCache(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """What was found; None where that was too long ago, or never."""
-        found = self._entries.pop(key, None)
-        if found is None:
+        entry = self._entries.pop(key, None)
+        if entry is None:
             return None
-        value, until = found
-        if self._time() >= until:
+        value, expires_at = entry
+        if self._time() >= expires_at:
             self.weight -= self._weigh(value)
             return None
-        self._entries[key] = found
+        self._entries[key] = entry
         return value
 
     def put(self, key: K, value: V) -> None:
@@ -60,6 +60,6 @@ class TtlCache(Generic[K, V]):
 
     def discard(self, key: K) -> None:
         """Forget a value."""
-        found = self._entries.pop(key, None)
-        if found is not None:
-            self.weight -= self._weigh(found[0])
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self.weight -= self._weigh(entry[0])

@@ -68,11 +68,11 @@ class CredentialLookup:
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
         """The principal of a token that is neither expired nor deleted and whose account is active."""
         async with self._database.reader() as session:
-            given = {"digest": hash_secret(token), "now": now}
-            found = await fetch(session, _TOKEN_STATEMENT, given, execution_options=SCOPED_OPTION)
-        if not found:
+            parameters = {"digest": hash_secret(token), "now": now}
+            rows = await fetch(session, _TOKEN_STATEMENT, parameters, execution_options=SCOPED_OPTION)
+        if not rows:
             return None
-        application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = found[0]
+        application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = rows[0]
         return Principal(
             role=Role.ADMINISTRATOR if administrator else Role.ACCOUNT,
             scheme=AuthScheme.TOKEN,
@@ -122,8 +122,9 @@ class CredentialLookup:
             if account is not None:
                 await self._update_account(account.account_id, failed_login_values(now))
             return None
-        if again := await self._find_account(application_id, username):  # others may have guessed in the meantime
-            enforce_login_backoff(again.failures, again.failed_at, now)
+        # other requests may have failed in the meantime
+        if current_account := await self._find_account(application_id, username):
+            enforce_login_backoff(current_account.failures, current_account.failed_at, now)
         if account.failures:
             await self._update_account(account.account_id, successful_login_values())
         return Principal(
@@ -166,51 +167,51 @@ class CredentialLookup:
 
         What was found within a minute is not looked up again.
         """
-        found = self._anonymous_cache.get(application_id)
-        if found is not None:
-            return found
+        principal = self._anonymous_cache.get(application_id)
+        if principal is not None:
+            return principal
         trusted_only = await self._fetch_one(
             select(col(Application.trusted_only)).where(col(Application.application_id) == application_id)
         )
         if trusted_only is None:
             return None
-        found = Principal(Role.ANONYMOUS, application_id=application_id, trusted_only=trusted_only[0])
-        self._anonymous_cache.put(application_id, found)
-        return found
+        principal = Principal(Role.ANONYMOUS, application_id=application_id, trusted_only=trusted_only[0])
+        self._anonymous_cache.put(application_id, principal)
+        return principal
 
     async def has_user(self, application_id: str, user_id: str) -> bool:
         """Whether the user exists in the application and is active."""
-        found = await self._fetch_one(
+        user = await self._fetch_one(
             select(col(User.user_id)).where(
                 col(User.application_id) == application_id,
                 col(User.user_id) == user_id,
                 col(User.active).is_(True),
             )
         )
-        return found is not None
+        return user is not None
 
     async def find_revoked(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
         """Those whose token has expired or was deleted, or whose account is active no more."""
-        tokens = {one.token_id for one in principals if one.token_id is not None}
-        accounts = {one.account_id for one in principals if one.account_id is not None}
-        good_tokens = await self._filter_keys(col(Token.token_id), tokens, col(Token.expires_at) > now)
-        good_accounts = await self._filter_keys(col(Account.account_id), accounts, col(Account.active).is_(True))
+        token_ids = {principal.token_id for principal in principals if principal.token_id is not None}
+        account_ids = {principal.account_id for principal in principals if principal.account_id is not None}
+        valid_token_ids = await self._filter_keys(col(Token.token_id), token_ids, col(Token.expires_at) > now)
+        valid_account_ids = await self._filter_keys(col(Account.account_id), account_ids, col(Account.active).is_(True))
         return {
-            one
-            for one in principals
-            if (one.token_id is not None and one.token_id not in good_tokens)
-            or (one.account_id is not None and one.account_id not in good_accounts)
+            principal
+            for principal in principals
+            if (principal.token_id is not None and principal.token_id not in valid_token_ids)
+            or (principal.account_id is not None and principal.account_id not in valid_account_ids)
         }
 
     async def _filter_keys(self, key: Any, candidates: Collection[str], condition: Any) -> set[str]:
         """Those of these keys whose rows meet a condition."""
-        keys, found = sorted(candidates), set[str]()
+        sorted_keys, matching_keys = sorted(candidates), set[str]()
         async with self._database.reader() as session:
-            for start in range(0, len(keys), MAX_KEYS_PER_STATEMENT):
-                some = key.in_(keys[start : start + MAX_KEYS_PER_STATEMENT])
-                told = await session.execute(select(key).where(some, condition), execution_options=SCOPED_OPTION)
-                found.update(told.scalars())
-        return found
+            for start in range(0, len(sorted_keys), MAX_KEYS_PER_STATEMENT):
+                in_batch = key.in_(sorted_keys[start : start + MAX_KEYS_PER_STATEMENT])
+                result = await session.execute(select(key).where(in_batch, condition), execution_options=SCOPED_OPTION)
+                matching_keys.update(result.scalars())
+        return matching_keys
 
     async def _fetch_one(self, statement: Any) -> Row[Any] | None:
         async with self._database.reader() as session:

@@ -28,15 +28,15 @@ async def hash_password(password: str) -> str:
     return await asyncio.get_running_loop().run_in_executor(_threads, _hasher.hash, password)
 
 
-async def password_matches(stored: str | None, password: str) -> bool:
+async def password_matches(stored_hash: str | None, password: str) -> bool:
     """Whether the password is the one stored. Takes as long for an account that does not exist (None)."""
     loop = asyncio.get_running_loop()
-    same = await loop.run_in_executor(_threads, _verify, stored or DECOY_HASH, password)
-    return same and stored is not None
+    matches = await loop.run_in_executor(_threads, _verify, stored_hash or DECOY_HASH, password)
+    return matches and stored_hash is not None
 
 
-def _verify(stored: str, password: str) -> bool:
+def _verify(stored_hash: str, password: str) -> bool:
     try:
-        return _hasher.verify(stored, password)
+        return _hasher.verify(stored_hash, password)
     except (VerificationError, InvalidHashError):
         return False

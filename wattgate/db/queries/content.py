@@ -12,16 +12,20 @@ DEFAULT_CULTURE = "default"
 
 async def in_language(rows: Rows, contents: Sequence[Content], *, culture_code: str) -> list[LanguageContent | None]:
     """Each content object in the culture that comes nearest to the one asked for, or None."""
-    wanted = culture_chain(culture_code)
-    found = await rows.all(
+    cultures = culture_chain(culture_code)
+    translations = await rows.all(
         LanguageContent,
         col(LanguageContent.content_id).in_({content.content_id for content in contents}),
         col(LanguageContent.active).is_(True),
         order_by=[LanguageContent.created_at],
     )
     nearest: dict[str, LanguageContent] = {}
-    for culture in reversed(wanted):  # a nearer culture replaces a farther one
-        nearest |= {one.content_id: one for one in found if one.culture_code.lower() == culture}
+    for culture in reversed(cultures):  # a nearer culture replaces a farther one
+        nearest |= {
+            translation.content_id: translation
+            for translation in translations
+            if translation.culture_code.lower() == culture
+        }
     return [nearest.get(content.content_id) for content in contents]
 
 

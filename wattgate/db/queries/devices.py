@@ -41,8 +41,8 @@ class DeviceStatus(msgspec.Struct, gc=False):
 
 async def types(rows: Rows, devices: Sequence[Device]) -> list[DeviceType]:
     """The type of each device."""
-    found = await rows.get_many(DeviceType, (device.device_type_id for device in devices))
-    return [found[device.device_type_id] for device in devices]
+    types_by_id = await rows.get_many(DeviceType, (device.device_type_id for device in devices))
+    return [types_by_id[device.device_type_id] for device in devices]
 
 
 async def protocols(rows: Rows, devices: Sequence[Device]) -> list[DeviceProtocol]:
@@ -54,10 +54,14 @@ async def protocols(rows: Rows, devices: Sequence[Device]) -> list[DeviceProtoco
 async def resources(rows: Rows, devices: Sequence[Device]) -> list[list[Resource]]:
     """The active resources that the sensors of each device feed, by name."""
     sensors = await _load_sensors(rows, devices)
-    known = await _load_resources(rows, sensors.values())
+    resources_by_id = await _load_resources(rows, sensors.values())
     return [
         sorted(
-            (known[one.resource_id] for one in sensors[device.device_id] if one.resource_id in known),
+            (
+                resources_by_id[sensor.resource_id]
+                for sensor in sensors[device.device_id]
+                if sensor.resource_id in resources_by_id
+            ),
             key=lambda resource: (resource.name, resource.resource_id),
         )
         for device in devices
@@ -66,19 +70,19 @@ async def resources(rows: Rows, devices: Sequence[Device]) -> list[list[Resource
 
 async def devices_of_resources(rows: Rows, resources: Sequence[Resource]) -> list[Device | None]:
     """The active device that feeds each resource, or None; the oldest where there are several."""
-    wanted = {resource.resource_id for resource in resources}
-    sensors = await rows.all(DeviceSensor, col(DeviceSensor.resource_id).in_(wanted))
+    resource_ids = {resource.resource_id for resource in resources}
+    sensors = await rows.all(DeviceSensor, col(DeviceSensor.resource_id).in_(resource_ids))
     devices = await rows.all(
         Device,
         col(Device.device_id).in_({sensor.device_id for sensor in sensors}),
         col(Device.active).is_(True),
         order_by=[Device.created_at, Device.device_id],
     )
-    feeds = defaultdict(set)
+    devices_by_resource = defaultdict(set)
     for sensor in sensors:
-        feeds[sensor.resource_id].add(sensor.device_id)
+        devices_by_resource[sensor.resource_id].add(sensor.device_id)
     return [
-        next((device for device in devices if device.device_id in feeds[resource.resource_id]), None)
+        next((device for device in devices if device.device_id in devices_by_resource[resource.resource_id]), None)
         for resource in resources
     ]
 
@@ -86,29 +90,33 @@ async def devices_of_resources(rows: Rows, resources: Sequence[Resource]) -> lis
 async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
     """Whether each device sends packets, by the newest of its sensors' readings and of what it says of itself."""
     sensors = await _load_sensors(rows, devices)
-    known = await _load_resources(rows, sensors.values())
-    fields = {resource_id: parse_fields(resource.storage) for resource_id, resource in known.items()}
-    wanted = [series_key(known[resource_id], one) for resource_id, some in fields.items() for one in some]
-    latest = await rows.readings.latest(wanted)
+    resources_by_id = await _load_resources(rows, sensors.values())
+    fields_by_id = {resource_id: parse_fields(resource.storage) for resource_id, resource in resources_by_id.items()}
+    keys = [
+        series_key(resources_by_id[resource_id], field)
+        for resource_id, fields in fields_by_id.items()
+        for field in fields
+    ]
+    latest = await rows.readings.latest(keys)
 
     def status(device: Device) -> DeviceStatus:
-        seen = [
+        packets = [
             (stored.at, _expected_interval_ms(field))
             for sensor in sensors[device.device_id]
-            for field in fields.get(sensor.resource_id or "", ())
-            if (stored := latest.get(series_key(known[sensor.resource_id or ""], field)))
+            for field in fields_by_id.get(sensor.resource_id or "", ())
+            if (stored := latest.get(series_key(resources_by_id[sensor.resource_id or ""], field)))
         ]
         if device.heard_at is not None:
-            seen.append((to_ms(device.heard_at), LIVE_INTERVAL_MS))
-        at = max((at for at, _ in seen), default=None)
-        cadence = min((cadence for _, cadence in seen), default=None)
+            packets.append((to_ms(device.heard_at), LIVE_INTERVAL_MS))
+        last_at = max((at for at, _ in packets), default=None)
+        interval_ms = min((interval_ms for _, interval_ms in packets), default=None)
         return DeviceStatus(
-            found=at is not None,
+            found=last_at is not None,
             device_id=device.device_id,
             hardware_id=device.hardware_id,
-            last_packet_at=None if at is None else from_ms(at),
-            expected_every=cadence and cadence // 1000,
-            status=device_activity(at, cadence, to_ms(rows.now)),
+            last_packet_at=None if last_at is None else from_ms(last_at),
+            expected_every=interval_ms and interval_ms // 1000,
+            status=device_activity(last_at, interval_ms, to_ms(rows.now)),
         )
 
     return [status(device) for device in devices]
@@ -128,14 +136,14 @@ def device_activity(last_ms: int | None, interval_ms: int | None, now_ms: int) -
 
 async def catch_ups(rows: Rows, resources: Sequence[Resource]) -> list[list[CatchUp]]:
     """The retrievals of readings of each resource from the meter network, newest first."""
-    found = await rows.all(
+    catch_ups = await rows.all(
         CatchUp,
         col(CatchUp.resource_id).in_({resource.resource_id for resource in resources}),
         order_by=[col(CatchUp.created_at).desc()],
     )
     by_resource = defaultdict(list)
-    for one in found:
-        by_resource[one.resource_id].append(one)
+    for catch_up in catch_ups:
+        by_resource[catch_up.resource_id].append(catch_up)
     return [by_resource[resource.resource_id] for resource in resources]
 
 
@@ -145,19 +153,19 @@ def _expected_interval_ms(field: ReadingField) -> int:
 
 async def _load_sensors(rows: Rows, devices: Sequence[Device]) -> dict[str, list[DeviceSensor]]:
     """The sensors of each device, which the caller has from `Rows`, by device id."""
-    found = await rows.all(
+    sensors = await rows.all(
         DeviceSensor,
         col(DeviceSensor.device_id).in_({device.device_id for device in devices}),
         order_by=[DeviceSensor.protocol_id],
     )
     by_device: dict[str, list[DeviceSensor]] = defaultdict(list)
-    for sensor in found:
+    for sensor in sensors:
         by_device[sensor.device_id].append(sensor)
     return by_device
 
 
 async def _load_resources(rows: Rows, sensors: Iterable[list[DeviceSensor]]) -> dict[str, Resource]:
     """The active ones among the resources of these sensors that the caller may see."""
-    wanted = {one.resource_id for some in sensors for one in some if one.resource_id}
-    found = await rows.all(Resource, col(Resource.resource_id).in_(wanted), col(Resource.active).is_(True))
-    return {resource.resource_id: resource for resource in found}
+    resource_ids = {sensor.resource_id for device_sensors in sensors for sensor in device_sensors if sensor.resource_id}
+    resources = await rows.all(Resource, col(Resource.resource_id).in_(resource_ids), col(Resource.active).is_(True))
+    return {resource.resource_id: resource for resource in resources}

@@ -52,7 +52,7 @@ class StoredEnergy:
     def samples(self) -> list[EnergySample]:
         """In order, what each half hour counted; first what came before the grid."""
         scale = 10 ** (timeline.ENERGY_DECIMALS - self.field.decimals)
-        found = (
+        samples = (
             [EnergySample(self.counted_since, self.energy_before_grid * scale, False)]
             if self.energy_before_grid
             else []
@@ -60,7 +60,9 @@ class StoredEnergy:
         columns = zip(
             self.grid.edges, self.aggregates.count, self.aggregates.sum, self.aggregates.estimated, strict=False
         )
-        return found + [EnergySample(at, total * scale, guessed > 0) for at, count, total, guessed in columns if count]
+        return samples + [
+            EnergySample(at, total * scale, estimated > 0) for at, count, total, estimated in columns if count
+        ]
 
     @property
     def stored_to(self) -> int:
@@ -79,10 +81,10 @@ class StoredEnergy:
         if self.field.interval_ms is None:
             return max(start, min(self.stored_to, now))
         edges = self.grid.edges
-        for place in range(bisect_left(edges, start), self.grid.count):
-            expected = self.field.expected_samples(edges[place], edges[place + 1]) or 0
-            if edges[place + 1] > now or self.aggregates.count[place] < expected:
-                return edges[place]
+        for position in range(bisect_left(edges, start), self.grid.count):
+            expected = self.field.expected_samples(edges[position], edges[position + 1]) or 0
+            if edges[position + 1] > now or self.aggregates.count[position] < expected:
+                return edges[position]
         return now
 
 
@@ -105,12 +107,12 @@ def build_rate_schedule(
     """What energy costs from an instant on, as far ahead as it is known; None where no tariff is."""
     if not tariffs:
         return None
-    dynamic = any(tariff.kind is TariffKind.DYNAMIC for tariff in tariffs)
-    stop = home_calendar.tomorrow.end if dynamic else home_calendar.day.start + RATES_AHEAD_MS
+    has_prices = any(tariff.kind is TariffKind.DYNAMIC for tariff in tariffs)
+    stop = home_calendar.tomorrow.end if has_prices else home_calendar.day.start + RATES_AHEAD_MS
     spans = timeline.rate_spans(tariffs, prices, start, stop)
-    later = next((to_ms(tariff.valid_from) for tariff in tariffs if to_ms(tariff.valid_from) >= stop), None)
-    if later is not None:
-        spans.append(timeline.rate_spans(tariffs, prices, later, later + 1)[-1])
+    next_start = next((to_ms(tariff.valid_from) for tariff in tariffs if to_ms(tariff.valid_from) >= stop), None)
+    if next_start is not None:
+        spans.append(timeline.rate_spans(tariffs, prices, next_start, next_start + 1)[-1])
     return RateSchedule(tuple(tariffs), tuple(_drop_empty_spans(spans)), unit)
 
 
@@ -119,18 +121,20 @@ def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans:
     samples = stored.samples()
     start = min(spans.day.start, spans.month.start)
     if rate_schedule is None:
-        pieces = [PricedPart(*sample, None, 0) for sample in samples if sample.at >= start]
+        parts = [PricedPart(*sample, None, 0) for sample in samples if sample.at >= start]
     else:
-        pieces = list(price_samples(samples, rate_schedule.spans, start))
-    counts = []
+        parts = list(price_samples(samples, rate_schedule.spans, start))
+    period_counts = []
     for span in (spans.day, spans.month):
-        inside = pieces[bisect_left(pieces, span.start, key=_sample_start) :]
-        counts.append(PeriodCount(span, EnergyTotal().add_parts(inside), stored.complete_to(span.start, now)))
+        period_parts = parts[bisect_left(parts, span.start, key=_sample_start) :]
+        period_counts.append(
+            PeriodCount(span, EnergyTotal().add_parts(period_parts), stored.complete_to(span.start, now))
+        )
     return Meter(
         kind=stored.kind,
         unit=stored.field.unit,
         rates=None if rate_schedule is None else _schedule_from(rate_schedule, min(spans.day.start, stored.stored_to)),
-        counts=tuple(counts),
+        counts=tuple(period_counts),
         stored_to=stored.stored_to,
         block_usage=_block_usage(samples, None if rate_schedule is None else rate_schedule.rule_at(stored.stored_to)),
     )
@@ -145,10 +149,15 @@ def build_live_power(
     now: int,
 ) -> LivePower:
     """The source of power that a field is, and what it held in the half hours but the newest one."""
-    each = to_watts(1, field.unit) / 10**field.decimals
-    found = {
-        one.at: PowerIntegral(one.at, round(one.positive * each), round(one.negative * each), one.known_ms)
-        for one in integrals
+    watts_per_unit = to_watts(1, field.unit) / 10**field.decimals
+    integral_by_slot = {
+        integral.at: PowerIntegral(
+            integral.at,
+            round(integral.positive * watts_per_unit),
+            round(integral.negative * watts_per_unit),
+            integral.known_ms,
+        )
+        for integral in integrals
     }
     slot = newest.at - newest.at % HALF_HOUR_MS
     source = PowerSource(
@@ -157,10 +166,10 @@ def build_live_power(
         exports=kind is MeterKind.EXPORTED,
         at=newest.at,
         watts=to_watts(field.from_stored(newest.value), field.unit),
-        integral=found.pop(slot, PowerIntegral(slot, 0, 0, 0)),
+        integral=integral_by_slot.pop(slot, PowerIntegral(slot, 0, 0, 0)),
         integrated_to=max(newest.at, min(now, newest.at + MAX_HOLD_MS)),
     )
-    return source, list(found.values())
+    return source, list(integral_by_slot.values())
 
 
 def add_estimates(meter: Meter, energy: StoredEnergy, sources: Mapping[str, LivePower], now: int) -> Meter:
@@ -168,51 +177,51 @@ def add_estimates(meter: Meter, energy: StoredEnergy, sources: Mapping[str, Live
 
     Power of its own resource tells it; of what goes out also the power below zero of the one that tells what comes in.
     """
-    inward = [place for place, (source, _) in enumerate(sources.values()) if not source.exports]
+    import_positions = [position for position, (source, _) in enumerate(sources.values()) if not source.exports]
     if energy.resource_id in sources:
-        place, reverse = list(sources).index(energy.resource_id), False
-    elif meter.kind is MeterKind.EXPORTED and len(inward) == 1 and len(sources) == 1:
-        place, reverse = inward[0], True
+        position, counts_negative_power = list(sources).index(energy.resource_id), False
+    elif meter.kind is MeterKind.EXPORTED and len(import_positions) == 1 and len(sources) == 1:
+        position, counts_negative_power = import_positions[0], True
     else:
         return meter
     if not energy.can_be_estimated:
         return meter
-    meter = replace(meter, source_index=place, counts_negative_power=reverse)
-    _, halves = list(sources.values())[place]
-    for held in halves:
-        if can_estimate_energy(held, now):
-            meter = meter.with_estimate(held, held.at + HALF_HOUR_MS)
+    meter = replace(meter, source_index=position, counts_negative_power=counts_negative_power)
+    _, past_integrals = list(sources.values())[position]
+    for integral in past_integrals:
+        if can_estimate_energy(integral, now):
+            meter = meter.with_estimate(integral, integral.at + HALF_HOUR_MS)
     return meter
 
 
 def standing_charges(rate_schedule: RateSchedule, days: HomeCalendar) -> list[tuple[int, Decimal]]:
     """The charge with VAT of each day of a home's calendar up to tomorrow, by its midnight."""
-    begun = timeline.standing_charge_days(
+    charges = timeline.standing_charge_days(
         rate_schedule.tariffs, min(days.month.start, days.day.start), days.tomorrow.end
     )
-    return [(at, add_vat(tariff, tariff.standing_charge)) for at, tariff in begun]
+    return [(at, add_vat(tariff, tariff.standing_charge)) for at, tariff in charges]
 
 
 def usual_power(electricity: Sequence[StoredEnergy], today: int, zone: ZoneInfo) -> list[float | None]:
     """The mean power (W) that came in at each half hour of the wall clock, over the days before today."""
     days: dict[date, list[float | None]] = {}
     edges = electricity[0].grid.edges if electricity else [today]
-    for place in range(bisect_left(edges, _learning_start(today, zone)), bisect_left(edges, today)):
-        local = from_ms(edges[place]).astimezone(zone)
-        known = [_mean_watts(one, place) for one in electricity]
-        times = days.setdefault(local.date(), [None] * (DAY_MS // HALF_HOUR_MS))
-        times[local.hour * 2 + local.minute // 30] = None if None in known else sum(filter(None, known))
+    for position in range(bisect_left(edges, _learning_start(today, zone)), bisect_left(edges, today)):
+        local = from_ms(edges[position]).astimezone(zone)
+        watts = [_mean_watts(stored, position) for stored in electricity]
+        watts_by_slot = days.setdefault(local.date(), [None] * (DAY_MS // HALF_HOUR_MS))
+        watts_by_slot[local.hour * 2 + local.minute // 30] = None if None in watts else sum(filter(None, watts))
     return mean_by_time_of_day(list(days.values())) if days else [None] * (DAY_MS // HALF_HOUR_MS)
 
 
 def parse_preferences(attributes: Mapping[str, Any]) -> DisplayPreferences:
     """What a home's attributes say that its owner wishes; what cannot be understood is passed over."""
-    said = attributes.get(PREFERENCES_ATTRIBUTE)
-    if not isinstance(said, Mapping):
+    preferences = attributes.get(PREFERENCES_ATTRIBUTE)
+    if not isinstance(preferences, Mapping):
         return DisplayPreferences()
-    basis = said.get("ambientBasis")
-    known = AmbientBasis(basis) if basis in [one.value for one in AmbientBasis] else None
-    return DisplayPreferences(known, _parse_pence(said.get("dailyBudget")))
+    basis = preferences.get("ambientBasis")
+    ambient_basis = AmbientBasis(basis) if basis in [member.value for member in AmbientBasis] else None
+    return DisplayPreferences(ambient_basis, _parse_pence(preferences.get("dailyBudget")))
 
 
 def _learning_start(today: int, zone: ZoneInfo) -> int:
@@ -250,9 +259,9 @@ def _drop_empty_spans(spans: Sequence[timeline.RateSpan]) -> list[timeline.RateS
 
 def _schedule_from(rate_schedule: RateSchedule, start: int) -> RateSchedule:
     """What holds from an instant on: what came before it is not kept."""
-    place = max(bisect_right(rate_schedule.spans, start, key=lambda span: span.start) - 1, 0)
-    first = max(bisect_right(rate_schedule.tariffs, start, key=lambda tariff: to_ms(tariff.valid_from)) - 1, 0)
-    return RateSchedule(rate_schedule.tariffs[first:], rate_schedule.spans[place:], rate_schedule.unit)
+    first_span = max(bisect_right(rate_schedule.spans, start, key=lambda span: span.start) - 1, 0)
+    first_tariff = max(bisect_right(rate_schedule.tariffs, start, key=lambda tariff: to_ms(tariff.valid_from)) - 1, 0)
+    return RateSchedule(rate_schedule.tariffs[first_tariff:], rate_schedule.spans[first_span:], rate_schedule.unit)
 
 
 def _block_usage(samples: Sequence[EnergySample], rule: timeline.Rate | timeline.BlockRates | None) -> tuple[int, int]:

@@ -13,7 +13,7 @@ def reference_loader(
     """A loader of the record whose identifier stands in a column of each parent; None where it is not visible."""
 
     async def load(rows: Rows, parents: Sequence[Any]) -> list[Tenanted | None]:
-        found = await rows.get_many(model, {getattr(parent, column) for parent in parents})
-        return [found.get(getattr(parent, column)) for parent in parents]
+        records = await rows.get_many(model, {getattr(parent, column) for parent in parents})
+        return [records.get(getattr(parent, column)) for parent in parents]
 
     return load

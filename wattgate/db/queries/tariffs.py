@@ -42,19 +42,19 @@ def priced_resource_id(resource: Resource) -> str:
 
 async def load_timelines(rows: Rows, resource_ids: Iterable[str], until: datetime) -> dict[str, list[Tariff]]:
     """By resource id, the tariffs that stand and are valid from `until` or earlier on, in order."""
-    wanted = set(resource_ids)
-    found = await rows.find(ACTIVE_TARIFFS, wanted, until=until)
-    by_resource: dict[str, list[Tariff]] = {resource_id: [] for resource_id in wanted}
-    for tariff in found:
+    unique_ids = set(resource_ids)
+    tariffs = await rows.find(ACTIVE_TARIFFS, unique_ids, until=until)
+    by_resource: dict[str, list[Tariff]] = {resource_id: [] for resource_id in unique_ids}
+    for tariff in tariffs:
         by_resource[tariff.resource_id].append(tariff)
     return by_resource
 
 
 async def in_force(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | None]:
     """The tariff that applies to each resource now, or None."""
-    found = await load_timelines(rows, map(priced_resource_id, resources), rows.now)
+    timelines = await load_timelines(rows, map(priced_resource_id, resources), rows.now)
     return [
-        found[priced_resource_id(resource)][-1] if found[priced_resource_id(resource)] else None
+        timelines[priced_resource_id(resource)][-1] if timelines[priced_resource_id(resource)] else None
         for resource in resources
     ]
 
@@ -63,24 +63,29 @@ async def histories(
     rows: Rows, resources: Sequence[Resource], *, upcoming: bool = False, superseded: bool = False
 ) -> list[list[Tariff]]:
     """The tariffs of each resource that applied until now, newest first; with later ones and replaced ones if asked."""
-    where = [] if upcoming else [col(Tariff.valid_from) <= rows.now]
-    where += [] if superseded else [col(Tariff.superseded_at).is_(None)]
-    found = await rows.all(
+    conditions = [] if upcoming else [col(Tariff.valid_from) <= rows.now]
+    conditions += [] if superseded else [col(Tariff.superseded_at).is_(None)]
+    tariffs = await rows.all(
         Tariff,
         col(Tariff.resource_id).in_({priced_resource_id(resource) for resource in resources}),
-        *where,
+        *conditions,
         order_by=[col(Tariff.valid_from).desc(), col(Tariff.version).desc()],
     )
-    return [[one for one in found if one.resource_id == priced_resource_id(resource)] for resource in resources]
+    return [
+        [tariff for tariff in tariffs if tariff.resource_id == priced_resource_id(resource)] for resource in resources
+    ]
 
 
 async def prices(rows: Rows, tariffs: Sequence[Tariff], *, start: datetime, end: datetime) -> list[list[HalfHourPrice]]:
     """The known prices of each dynamic tariff for half hours that begin from start to before end, in order."""
-    ids = {tariff.tariff_id for tariff in tariffs}
-    found = await rows.prices.list_between(ids, to_ms(start), to_ms(end), limit=MAX_PRICES + 1)
-    if sum(map(len, found.values())) > MAX_PRICES:
+    tariff_ids = {tariff.tariff_id for tariff in tariffs}
+    prices_by_tariff = await rows.prices.list_between(tariff_ids, to_ms(start), to_ms(end), limit=MAX_PRICES + 1)
+    if sum(map(len, prices_by_tariff.values())) > MAX_PRICES:
         raise BadInput(f"that are more than {MAX_PRICES:,} prices: ask a shorter range")
     return [
-        [HalfHourPrice(from_ms(at), to_decimal(rate, RATE_DECIMALS)) for at, rate in found.get(tariff.tariff_id, ())]
+        [
+            HalfHourPrice(from_ms(at), to_decimal(rate, RATE_DECIMALS))
+            for at, rate in prices_by_tariff.get(tariff.tariff_id, ())
+        ]
         for tariff in tariffs
     ]

@@ -42,31 +42,31 @@ async def list_templates(rows: Rows, alert_type_id: str, channel: str) -> list[T
 
 def choose_from(templates: Sequence[Template], culture: str | None, default: str = DEFAULT_CULTURE) -> TemplateChoice:
     """The first template in use along the chain of cultures."""
-    tried = []
-    for one in culture_fallbacks(culture, default):
-        tried.append(one)
+    tried_cultures = []
+    for candidate_culture in culture_fallbacks(culture, default):
+        tried_cultures.append(candidate_culture)
         for template in templates:
-            if template.active and template.culture_code.lower() == one.lower():
-                return TemplateChoice(template, tuple(tried))
-    return TemplateChoice(None, tuple(tried))
+            if template.active and template.culture_code.lower() == candidate_culture.lower():
+                return TemplateChoice(template, tuple(tried_cultures))
+    return TemplateChoice(None, tuple(tried_cultures))
 
 
 async def versions(rows: Rows, templates: Sequence[Template]) -> list[list[TemplateVersion]]:
     """The versions of each template, newest first."""
-    found = await rows.all(
+    version_rows = await rows.all(
         TemplateVersion,
-        col(TemplateVersion.template_id).in_({one.template_id for one in templates}),
+        col(TemplateVersion.template_id).in_({template.template_id for template in templates}),
         order_by=[col(TemplateVersion.version).desc()],
     )
     by_template: dict[str, list[TemplateVersion]] = defaultdict(list)
-    for version in found:
+    for version in version_rows:
         by_template[version.template_id].append(version)
-    return [by_template[one.template_id] for one in templates]
+    return [by_template[template.template_id] for template in templates]
 
 
 async def published(rows: Rows, templates: Sequence[Template]) -> list[TemplateVersion]:
     """The version of each template that is sent."""
     return [
-        next(version for version in some if version.version == template.version)
-        for template, some in zip(templates, await versions(rows, templates), strict=True)
+        next(version for version in template_versions if version.version == template.version)
+        for template, template_versions in zip(templates, await versions(rows, templates), strict=True)
     ]

@@ -26,5 +26,5 @@ async def resources(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> li
 
 async def types(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[VirtualEntityType]:
     """The type of each virtual entity."""
-    found = await rows.get_many(VirtualEntityType, (entity.ve_type_id for entity in virtual_entities))
-    return [found[entity.ve_type_id] for entity in virtual_entities]
+    types_by_id = await rows.get_many(VirtualEntityType, (entity.ve_type_id for entity in virtual_entities))
+    return [types_by_id[entity.ve_type_id] for entity in virtual_entities]

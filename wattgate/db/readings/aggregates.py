@@ -61,11 +61,11 @@ class Aggregates:
             for name, amount in zip(AGGREGATE_COLUMNS, amounts, strict=True):
                 getattr(self, name)[position] = amount
             return
-        count, total, least, greatest, first_at, last_at, estimated, revision, received_at = amounts
+        count, total, minimum, maximum, first_at, last_at, estimated, revision, received_at = amounts
         self.count[position] += count
         self.sum[position] += total
-        self.min[position] = min(self.min[position], least)
-        self.max[position] = max(self.max[position], greatest)
+        self.min[position] = min(self.min[position], minimum)
+        self.max[position] = max(self.max[position], maximum)
         self.first_at[position] = min(self.first_at[position], first_at)
         self.last_at[position] = max(self.last_at[position], last_at)
         self.estimated[position] += estimated
@@ -88,12 +88,12 @@ class ReadPlan:
 
 def plan_reads(grid: BucketGrid, levels: Sequence[ReadingSource]) -> ReadPlan:
     """The fewest spans that make up the buckets of a grid, of sources from the coarsest to the finest."""
-    found, position = ReadPlan(), 0
+    plan, position = ReadPlan(), 0
     for run in grid.runs:
         for source, span in _plan_run(run, position, levels):
-            found.add(source, span)
+            plan.add(source, span)
         position += run.count
-    return found
+    return plan
 
 
 def _plan_run(
@@ -126,12 +126,12 @@ def _plan_bucket(
         yield from _plan_bucket(last, stop, position, finer)
 
 
-def _is_contiguous(one: ReadSpan, other: ReadSpan) -> bool:
+def _is_contiguous(span: ReadSpan, next_span: ReadSpan) -> bool:
     """Whether the other span goes on where the one ends, bucket after bucket of the same length."""
     return (
-        one.step == other.step
-        and one.stop == other.start
-        and other.position == one.position + (one.stop - one.start) // one.step
+        span.step == next_span.step
+        and span.stop == next_span.start
+        and next_span.position == span.position + (span.stop - span.start) // span.step
     )
 
 
@@ -186,11 +186,11 @@ async def fetch_aggregates(
     `interval_ms` is the sampling interval of all the series' fields (`storage.Field`). Where no bucket holds more than
     one sample, nothing is aggregated, which takes a third of the time.
     """
-    found = {key: Aggregates.empty(grid.count) for key in series}
+    aggregates = {key: Aggregates.empty(grid.count) for key in series}
     if interval_ms is not None and all(run.step <= interval_ms for run in grid.runs):
-        for key, (at, *others) in (await _fetch_samples(session, series, grid)).items():
-            _store_columns(found, key, _aggregate_samples(grid.positions_of(at), at, *others))
-        return found
+        for key, (at, *columns) in (await _fetch_samples(session, series, grid)).items():
+            _store_columns(aggregates, key, _aggregate_samples(grid.positions_of(at), at, *columns))
+        return aggregates
     levels = (
         (DAY_SOURCE, HOUR_SOURCE, READING_SOURCE) if has_hourly_rollup(interval_ms) else (DAY_SOURCE, READING_SOURCE)
     )
@@ -207,8 +207,8 @@ async def fetch_aggregates(
             parameters |= {"first": grid.start, "last": grid.stop}
         rows = await fetch(session, cached_text(statement), parameters)
         for number, field_index, *columns in _columns_by_series(rows) if dialect == "sqlite" else rows:
-            _store_columns(found, (number, field_index), columns)
-    return found
+            _store_columns(aggregates, (number, field_index), columns)
+    return aggregates
 
 
 async def _fetch_samples(
@@ -227,14 +227,14 @@ async def _fetch_samples(
 def _decode_column(text: bytes) -> list[int]:
     """The numbers of a column that stands in bytes."""
     column = np.frombuffer(text, BIGINT_DTYPE)
-    found: list[int] = column.tolist() if column.any() else [0] * len(column)
-    return found
+    numbers: list[int] = column.tolist() if column.any() else [0] * len(column)
+    return numbers
 
 
 def _columns_by_series(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]:
     """Rows of many buckets as one of each series, with a column of every amount: as PostgreSQL gives them."""
-    for key, some in groupby(rows, itemgetter(0, 1)):
-        yield *key, *map(list, islice(zip(*some, strict=True), 2, None))
+    for key, group in groupby(rows, itemgetter(0, 1)):
+        yield *key, *map(list, islice(zip(*group, strict=True), 2, None))
 
 
 def _store_columns(aggregates: dict[SeriesKey, Aggregates], key: SeriesKey, columns: Sequence[Any]) -> None:
@@ -242,13 +242,13 @@ def _store_columns(aggregates: dict[SeriesKey, Aggregates], key: SeriesKey, colu
     if positions == list(range(len(aggregates[key].count))) and not any(aggregates[key].count):
         aggregates[key] = Aggregates(*amounts)  # every bucket at once and in order, as it nearly always is
     else:
-        for position, *some in zip(positions, *amounts, strict=True):
-            aggregates[key].add(position, some)
+        for position, *bucket_amounts in zip(positions, *amounts, strict=True):
+            aggregates[key].add(position, bucket_amounts)
 
 
 def _aggregate_samples(
     position: list[int], at: list[int], value: list[int], quality: list[int], revision: list[int], received: list[int]
 ) -> Sequence[list[int]]:
     """What single samples amount to, in columns."""
-    estimated = [int(one != 0) for one in quality] if any(quality) else quality
+    estimated = [int(code != 0) for code in quality] if any(quality) else quality
     return position, [1] * len(at), value, [*value], [*value], at, [*at], estimated, revision, received

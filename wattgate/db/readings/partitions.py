@@ -40,10 +40,9 @@ async def ensure_partitions(connection: AsyncConnection, instants: Iterable[int]
 
 async def ensure_upcoming_partitions(connection: AsyncConnection, now: datetime) -> None:
     """Make the partitions of this month and the two that follow."""
-    this = _month_start(now)
-    await ensure_partitions(
-        connection, [to_ms(month) for month in (this, _next_month(this), _next_month(_next_month(this)))]
-    )
+    this_month = _month_start(now)
+    next_month = _next_month(this_month)
+    await ensure_partitions(connection, [to_ms(month) for month in (this_month, next_month, _next_month(next_month))])
 
 
 async def drop_empty_partitions(connection: AsyncConnection, before: datetime) -> list[str]:
@@ -52,26 +51,26 @@ async def drop_empty_partitions(connection: AsyncConnection, before: datetime) -
     Locks are taken in the order in which whoever records takes them: resources, partitions to be made, readings. With
     all resources locked nobody has seen that a month is there and is about to write to it.
     """
-    known = (await connection.execute(_SELECT_PARTITIONS)).scalars().all()
-    old = [
+    partitions = (await connection.execute(_SELECT_PARTITIONS)).scalars().all()
+    old_partitions = [
         name
-        for name in sorted(known)
+        for name in sorted(partitions)
         if name < _partition_name(_month_start(before)) and await _is_empty(connection, name)
     ]
-    if not old:
+    if not old_partitions:
         return []
     await connection.execute(text("LOCK TABLE resource IN EXCLUSIVE MODE"))
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK_KEY})
     await connection.execute(text("LOCK TABLE ONLY reading IN ACCESS EXCLUSIVE MODE"))
-    dropped = [name for name in old if await _is_empty(connection, name)]
+    dropped = [name for name in old_partitions if await _is_empty(connection, name)]
     for name in dropped:
         await connection.execute(text(f"DROP TABLE {name}"))
     return dropped
 
 
 async def _is_empty(connection: AsyncConnection, name: str) -> bool:
-    found = await connection.execute(text(f"SELECT NOT EXISTS (SELECT 1 FROM {name})"))
-    return bool(found.scalar_one())
+    result = await connection.execute(text(f"SELECT NOT EXISTS (SELECT 1 FROM {name})"))
+    return bool(result.scalar_one())
 
 
 async def _find_missing(connection: AsyncConnection, months: Iterable[str]) -> list[str]:

@@ -35,10 +35,10 @@ async def fetch_power_integrals(
     session: DatabaseSession, since: Sequence[tuple[int, int, int]], until: int
 ) -> dict[SeriesKey, list[PowerIntegral]]:
     """What series of power (resource number, field, and since when) held in each half hour up to an instant."""
-    found: dict[SeriesKey, list[PowerIntegral]] = {(number, field): [] for number, field, _ in since}
+    integrals: dict[SeriesKey, list[PowerIntegral]] = {(number, field): [] for number, field, _ in since}
     dialect = dialect_name(session)
     statement = cached_text(_SELECT_INTEGRALS.replace("{since}", _SERIES_SINCE.sql(dialect)))
     limits = {"first": min(at for _, _, at in since), "until": until}  # which partitions these are, the planner sees
-    for number, field, *held in await fetch(session, statement, _SERIES_SINCE.parameters(dialect, since) | limits):
-        found[number, field].append(PowerIntegral(*held))
-    return found
+    for number, field, *columns in await fetch(session, statement, _SERIES_SINCE.parameters(dialect, since) | limits):
+        integrals[number, field].append(PowerIntegral(*columns))
+    return integrals

@@ -166,8 +166,8 @@ class ReadingSeries:
     def completeness(self) -> float | None:
         if self.expected is None:
             return None
-        wanted = sum(self.expected)
-        return self.count / wanted if wanted else None
+        expected = sum(self.expected)
+        return self.count / expected if expected else None
 
     @property
     def quality(self) -> BucketQuality:
@@ -204,8 +204,8 @@ class ReadingSeries:
             return None
         if all(run.step % interval == 0 for run in self.grid.runs):
             return [count for run in self.grid.runs for count in [run.step // interval] * run.count]
-        before = [(start - edge) // interval for edge in self.grid.edges]
-        return [one - other for one, other in pairwise(before)]
+        samples_to_start = [(start - edge) // interval for edge in self.grid.edges]
+        return [count - next_count for count, next_count in pairwise(samples_to_start)]
 
     def bucket(self, position: int) -> ReadingBucket:
         """The bucket at a position of the grid."""
@@ -217,18 +217,18 @@ class ReadingSeries:
         if self.expected is None or interval is None:
             return None
         counts = zip(self.aggregates.count, self.expected, strict=True)
-        position = next((place for place, (count, expected) in enumerate(counts) if count < expected), None)
+        position = next((index for index, (count, expected) in enumerate(counts) if count < expected), None)
         if position is None:
             return None
         start, stop = self.grid.edges[position : position + 2]
         first = start + (self.reading_field.start_ms - start) % interval
-        begun = self.aggregates.count[position] > 0 and self.aggregates.first_at[position] == first
-        return IncompleteBucket(first, stop, interval, begun, any(self.expected[:position]))
+        has_first_sample = self.aggregates.count[position] > 0 and self.aggregates.first_at[position] == first
+        return IncompleteBucket(first, stop, interval, has_first_sample, any(self.expected[:position]))
 
     def _extreme(self, sign: int) -> ReadingBucket | None:
         """The bucket whose value is greatest, or least where the sign is -1."""
-        filled = [(sign * value, -position) for position, value in enumerate(self.values) if value is not None]
-        return self.bucket(-max(filled)[1]) if filled else None
+        candidates = [(sign * value, -position) for position, value in enumerate(self.values) if value is not None]
+        return self.bucket(-max(candidates)[1]) if candidates else None
 
 
 @dataclass(frozen=True, slots=True)

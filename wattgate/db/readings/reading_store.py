@@ -106,14 +106,14 @@ class ReadingStore:
     async def purge(self, numbers: Sequence[int], before: int, *, limit: int) -> int:
         """Delete the readings from before a midnight (UTC) of at most so many of these resources; how many had some."""
         connection = await self._session.connection()
-        found = await self._fetch(_SELECT_EXPIRED, _NUMBERS, [(number, before) for number in numbers])
-        chosen = [(number, before) for (number,) in found[:limit]]
+        rows = await self._fetch(_SELECT_EXPIRED, _NUMBERS, [(number, before) for number in numbers])
+        selected = [(number, before) for (number,) in rows[:limit]]
         if connection.dialect.name == "postgresql":  # a write under way would leave readings that no day counts
-            await recording.lock_resources(connection, [number for number, _ in chosen])
+            await recording.lock_resources(connection, [number for number, _ in selected])
         for table in ("reading", HOUR_SOURCE.table, DAY_SOURCE.table):
             statement = _DELETE_EXPIRED.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
-            await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, chosen))
-        return len(chosen)
+            await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, selected))
+        return len(selected)
 
     async def maintain_partitions(self, now: datetime, *, unused_since: datetime) -> None:
         """On PostgreSQL drop empty partitions from before an instant, and make those of the months to come."""
@@ -127,11 +127,11 @@ class ReadingStore:
 
         Series of one interval share their statements.
         """
-        found: dict[SeriesKey, Aggregates] = {}
+        amounts: dict[SeriesKey, Aggregates] = {}
         for interval_ms in set(series.values()):
-            alike = [key for key, interval in series.items() if interval == interval_ms]
-            found |= await aggregates.fetch_aggregates(self._session, alike, grid, interval_ms)
-        return found
+            keys = [key for key, interval in series.items() if interval == interval_ms]
+            amounts |= await aggregates.fetch_aggregates(self._session, keys, grid, interval_ms)
+        return amounts
 
     async def list_readings(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[StoredReading]:
         """At most so many readings of a series from start to before stop, oldest first."""
@@ -149,30 +149,30 @@ class ReadingStore:
         self, series: Mapping[SeriesKey, int], *, limit: int
     ) -> dict[SeriesKey, list[tuple[int, int]]] | None:
         """The readings (instant, value) of each series from an instant on, in order; None if more than the limit."""
-        found: dict[SeriesKey, list[tuple[int, int]]] = {key: [] for key in series}
+        samples: dict[SeriesKey, list[tuple[int, int]]] = {key: [] for key in series}
         if not series:
-            return found
-        wanted = [(*key, start) for key, start in series.items()]
+            return samples
+        spans = [(*key, start) for key, start in series.items()]
         # the oldest of all lets PostgreSQL leave out the partitions of earlier months
-        rows = await self._fetch(_SELECT_SINCE, _SERIES_SINCE, wanted, oldest=min(series.values()), limit=limit + 1)
+        rows = await self._fetch(_SELECT_SINCE, _SERIES_SINCE, spans, oldest=min(series.values()), limit=limit + 1)
         if len(rows) > limit:
             return None
         for number, field, *sample in rows:
-            found[number, field].append((sample[0], sample[1]))
-        return found
+            samples[number, field].append((sample[0], sample[1]))
+        return samples
 
     async def values_at(self, points: Iterable[tuple[int, int, int]]) -> dict[tuple[int, int, int], int]:
         """The stored values at places (resource number, field, at), by place."""
-        found = await self._fetch(_SELECT_POINTS, _POINTS, list(points))
-        return {(number, field, at): value for number, field, at, value, _ in found}
+        rows = await self._fetch(_SELECT_POINTS, _POINTS, list(points))
+        return {(number, field, at): value for number, field, at, value, _ in rows}
 
     async def first_gaps(self, spans: Sequence[tuple[int, int, int, int, int]]) -> dict[tuple[int, int, int], int]:
         """For spans (resource number, field, start, stop, step) whose first sample is there, the first that is not.
 
         The answer is by resource number, field and start.
         """
-        found = await self._fetch(_SELECT_FIRST_GAP, _GAPS, spans)
-        return {(number, field, start): at for number, field, start, at in found}
+        rows = await self._fetch(_SELECT_FIRST_GAP, _GAPS, spans)
+        return {(number, field, start): at for number, field, start, at in rows}
 
     async def latest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
         """The newest reading of each series that has one."""
@@ -204,14 +204,14 @@ class ReadingStore:
         self, series: Sequence[SeriesKey], since: int, *, limit: int
     ) -> list[tuple[SeriesKey, StoredReading]]:
         """At most so many readings of these series that were received since an instant, in the order of receipt."""
-        found = await self._fetch(
+        rows = await self._fetch(
             _SELECT_RECEIVED, _SERIES, series, since=since, oldest=since - MAX_DELAY_MS, limit=limit
         )
-        return [((number, field), StoredReading(*stored)) for number, field, *stored in found]
+        return [((number, field), StoredReading(*stored)) for number, field, *stored in rows]
 
     async def _fetch_extreme(self, sql_function: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
-        found = await self._fetch(_SELECT_EXTREME.replace("{which}", sql_function), _SERIES, series)
-        return {(number, field): StoredReading(*stored) for number, field, *stored in found}
+        result_rows = await self._fetch(_SELECT_EXTREME.replace("{which}", sql_function), _SERIES, series)
+        return {(number, field): StoredReading(*stored) for number, field, *stored in result_rows}
 
     async def _fetch(self, sql: str, rowset: Rowset, rows: Sequence[Any], **more: int) -> Sequence[Any]:
         dialect = dialect_name(self._session)

@@ -53,7 +53,7 @@ class ReadingColumns:
         """The last reading of each series."""
         ends = self.series_bounds()[1:] - 1
         columns = [getattr(self, column.name)[ends].tolist() for column in fields(self)]
-        return [ReadingRow(*one) for one in zip(*columns, strict=True)]
+        return [ReadingRow(*row) for row in zip(*columns, strict=True)]
 
 
 _COLUMNS = tuple(Reading.model_fields)
@@ -118,20 +118,20 @@ async def _copy_readings(connection: AsyncConnection, readings: ReadingColumns, 
 
     The resources are locked, so that an empty span stays empty; copying there costs half of the upsert.
     """
-    begins = readings.series_bounds()
-    starts, ends = begins[:-1], begins[1:] - 1
+    bounds = readings.series_bounds()
+    starts, ends = bounds[:-1], bounds[1:] - 1
     columns = (readings.number[starts], readings.field[starts], readings.at[starts], readings.at[ends])
     spans = list(zip(*(column.tolist() for column in columns), strict=True))
-    stored = (await connection.execute(_EXISTS_IN_SPANS, _SPANS.parameters("postgresql", spans))).scalar_one()
-    if stored:
+    has_stored = (await connection.execute(_EXISTS_IN_SPANS, _SPANS.parameters("postgresql", spans))).scalar_one()
+    if has_stored:
         await connection.execute(_CREATE_STAGING)
     raw = await connection.get_raw_connection()
     driver: Any = raw.driver_connection
-    table = "staged_reading" if stored else "reading"
+    table = "staged_reading" if has_stored else "reading"
     await driver.copy_to_table(
         table, source=io.BytesIO(_encode_copy(readings, now_ms)), columns=_COLUMNS, format="binary"
     )
-    if stored:
+    if has_stored:
         await connection.execute(_UPSERT_STAGED)
 
 

@@ -81,18 +81,18 @@ async def refresh_rollups(
 
     They are made anew of what is stored, so that a corrected reading corrects them too.
     """
-    fine = hourly.astype(bool)
-    for level, source, touched in (
-        (HOUR_SOURCE, READING_SOURCE, fine),
-        (DAY_SOURCE, HOUR_SOURCE, fine),
-        (DAY_SOURCE, READING_SOURCE, ~fine),
+    is_hourly = hourly.astype(bool)
+    for level, source, selected in (
+        (HOUR_SOURCE, READING_SOURCE, is_hourly),
+        (DAY_SOURCE, HOUR_SOURCE, is_hourly),
+        (DAY_SOURCE, READING_SOURCE, ~is_hourly),
     ):
-        if touched.any():
+        if selected.any():
             await _refresh_level(
                 connection,
                 level,
                 source,
-                _touched_spans(number[touched], field[touched], at[touched], level.interval_ms),
+                _touched_spans(number[selected], field[selected], at[selected], level.interval_ms),
             )
 
 

@@ -19,10 +19,10 @@ def series_key(resource: Resource, field: ReadingField) -> SeriesKey:
 
 def require_field(resource: Resource, name: str | None) -> ReadingField:
     """The field of that name, or the first one. BadInput where the resource has none of that name."""
-    known = parse_fields(resource.storage)
-    field = find_field(known, name)
+    fields = parse_fields(resource.storage)
+    field = find_field(fields, name)
     if field is None:
-        names = ", ".join(field.name for field in known)
+        names = ", ".join(field.name for field in fields)
         raise BadInput(
             f"resource {resource.resource_id} has no field {name}; it has {names}",
             problems=[Problem(("field",), "is not a field of the resource")],

@@ -35,9 +35,9 @@ class TariffPriceStore:
 
         With a limit, so many of all tariffs together.
         """
-        found: dict[str, list[Price]] = {}
+        prices: dict[str, list[Price]] = {}
         if not tariff_ids:
-            return found
+            return prices
         statement = (
             select(col(TariffPrice.tariff_id), col(TariffPrice.at), col(TariffPrice.rate))
             .where(col(TariffPrice.tariff_id).in_(tariff_ids))
@@ -46,5 +46,5 @@ class TariffPriceStore:
             .limit(limit)
         )
         for tariff_id, at, rate in await self._session.execute(statement):
-            found.setdefault(tariff_id, []).append(Price(at, rate))
-        return found
+            prices.setdefault(tariff_id, []).append(Price(at, rate))
+        return prices
