@@ -10,8 +10,8 @@ import sys
 import time
 
 MESSAGE = bytes(190)
-EVERY = 0.02
-PAUSE = 1.0
+INTERVAL_SECONDS = 0.02
+START_DELAY_SECONDS = 1.0
 """Seconds before it begins."""
 
 
@@ -25,10 +25,10 @@ def main() -> None:
             if peer.recv(1):
                 peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 peers.append(peer)
-        time.sleep(PAUSE)
+        time.sleep(START_DELAY_SECONDS)
         sends = [peer.send for peer in peers]
         for _ in range(events):
-            due = time.monotonic() + EVERY
+            due = time.monotonic() + INTERVAL_SECONDS
             for send in sends:
                 send(MESSAGE)
             time.sleep(max(0.0, due - time.monotonic()))

@@ -13,7 +13,7 @@ import msgspec
 import strawberry
 import uvloop
 
-from bench.sample import FIRST, loaded
+from bench.sample import DEFAULT_FIRST, load_sample
 from wattgate.app.server.drain import DrainTimeouts
 from wattgate.app.server.serving import DrainingServer, bind_sockets, build_uvicorn_config
 from wattgate.db.engine import Database
@@ -62,24 +62,26 @@ class HomeRow(msgspec.Struct, gc=False):
     time_zone: str
 
 
-async def types_of(rows: Rows, some: Sequence[ResourceRow]) -> list[TypeRow]:
-    return [TYPES[one.type_id] for one in some]
+async def types_of(rows: Rows, resources: Sequence[ResourceRow]) -> list[TypeRow]:
+    return [TYPES[resource.type_id] for resource in resources]
 
 
-async def current_of(rows: Rows, some: Sequence[ResourceRow]) -> list[ReadingRow]:
-    return [READINGS[one.id][-1] for one in some]
+async def current_of(rows: Rows, resources: Sequence[ResourceRow]) -> list[ReadingRow]:
+    return [READINGS[resource.id][-1] for resource in resources]
 
 
-async def tariffs_of(rows: Rows, some: Sequence[ResourceRow]) -> list[TariffRow]:
-    return [TARIFFS[one.id] for one in some]
+async def tariffs_of(rows: Rows, resources: Sequence[ResourceRow]) -> list[TariffRow]:
+    return [TARIFFS[resource.id] for resource in resources]
 
 
-async def readings_of(rows: Rows, some: Sequence[ResourceRow], *, first: int = FIRST) -> list[list[ReadingRow]]:
-    return [READINGS[one.id][:first] for one in some]
+async def readings_of(
+    rows: Rows, resources: Sequence[ResourceRow], *, first: int = DEFAULT_FIRST
+) -> list[list[ReadingRow]]:
+    return [READINGS[resource.id][:first] for resource in resources]
 
 
-async def resources_of(rows: Rows, some: Sequence[HomeRow]) -> list[list[ResourceRow]]:
-    return [RESOURCES[one.id] for one in some]
+async def resources_of(rows: Rows, homes: Sequence[HomeRow]) -> list[list[ResourceRow]]:
+    return [RESOURCES[home.id] for home in homes]
 
 
 @strawberry.type
@@ -133,10 +135,10 @@ async def hello(call: Call) -> str:
 @operation(OperationKind.QUERY, returns=Home, needs=Permission.VIRTUAL_ENTITY_READ)
 async def home(call: Call, *, id: strawberry.ID) -> HomeRow:
     """The home with this id."""
-    found = HOMES.get(id)
-    if found is None:
+    row = HOMES.get(id)
+    if row is None:
         raise NotFound(f"no home with id {id}")
-    return found
+    return row
 
 
 @operation(OperationKind.QUERY, returns=list[Home], needs=Permission.VIRTUAL_ENTITY_READ)
@@ -162,7 +164,7 @@ async def never(call: Call) -> None:
     """Tell nothing: a schema has a subscription."""
 
 
-SAMPLE = loaded()
+SAMPLE = load_sample()
 TYPES = {one["id"]: TypeRow(**one) for one in SAMPLE["types"]}
 TARIFFS = {one["resourceId"]: TariffRow(one["name"], one["rate"]) for one in SAMPLE["tariffs"]}
 READINGS = {key: [ReadingRow(**one) for one in some] for key, some in SAMPLE["readings"].items()}
@@ -185,7 +187,7 @@ async def authenticate(headers: Mapping[str, str]) -> Principal:
     return principal
 
 
-class Nothing(Database):
+class InMemoryDatabase(Database):
     """A database without a server: its sessions are None, and what the declarations load is in memory."""
 
     def __init__(self) -> None:
@@ -199,10 +201,12 @@ class Nothing(Database):
 async def serve() -> None:
     """Serve the endpoint alone, with the settings of `wattgate serve`."""
     schema = build_schema((hello, home, homes, readings, nothing, never))
-    endpoint = GraphQLEndpoint(GraphQLPipeline(schema, Runner(Nothing(), MemoryBus())), authenticate, ide=False)
-    served = build_uvicorn_config(endpoint)
-    served.lifespan = "off"  # the endpoint answers requests and knows of nothing else
-    await DrainingServer(served, DrainTimeouts()).serve(bind_sockets("127.0.0.1", int(os.environ["PORT"])))
+    endpoint = GraphQLEndpoint(
+        GraphQLPipeline(schema, Runner(InMemoryDatabase(), MemoryBus())), authenticate, ide=False
+    )
+    config = build_uvicorn_config(endpoint)
+    config.lifespan = "off"  # the endpoint answers requests and knows of nothing else
+    await DrainingServer(config, DrainTimeouts()).serve(bind_sockets("127.0.0.1", int(os.environ["PORT"])))
 
 
 if __name__ == "__main__":

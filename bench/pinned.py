@@ -11,25 +11,25 @@ from pathlib import Path
 from socket import create_server
 
 TICKS = os.sysconf("SC_CLK_TCK")
-UP_WITHIN = 60.0
+START_TIMEOUT_SECONDS = 60.0
 """How many seconds a server may take to listen."""
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PinnedProcess:
     """A server in a process of its own, that listens on a port."""
 
     process: Process
     port: int
 
     @property
-    def cpu(self) -> float:
+    def cpu_seconds(self) -> float:
         """Seconds of processor time that it has used."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     @property
-    def memory(self) -> float:
+    def memory_kib(self) -> float:
         """How much memory it holds, in KiB."""
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE") / 1024
@@ -47,28 +47,28 @@ def cores() -> tuple[set[int], set[int]]:
 
 
 @asynccontextmanager
-async def pinned(*command: str | Path, **environment: str) -> AsyncIterator[Pinned]:
+async def pinned_process(*command: str | Path, **environment: str) -> AsyncIterator[PinnedProcess]:
     """A running server that finds its port in the environment."""
     with create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
-    own, _ = cores()
+    own_cores, _ = cores()
     process = await asyncio.create_subprocess_exec(
         *map(str, command),
         env={**os.environ, "PORT": str(port), "WATTGATE_PORT": str(port), **environment},
-        preexec_fn=lambda: os.sched_setaffinity(0, own),
+        preexec_fn=lambda: os.sched_setaffinity(0, own_cores),
     )
     try:
-        await _listening(process, port)
-        yield Pinned(process, port)
+        await _wait_until_listening(process, port)
+        yield PinnedProcess(process, port)
     finally:
         if process.returncode is None:
             process.kill()
         await process.wait()
 
 
-async def _listening(process: Process, port: int) -> None:
-    until = time.monotonic() + UP_WITHIN
-    while time.monotonic() < until:
+async def _wait_until_listening(process: Process, port: int) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_SECONDS
+    while time.monotonic() < deadline:
         if process.returncode is not None:
             raise RuntimeError(f"the server has ended with status {process.returncode}")
         try:

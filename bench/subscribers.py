@@ -7,13 +7,13 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-SETTLED_WITHIN = 120.0
+WAIT_TIMEOUT_SECONDS = 120.0
 """How many seconds a crowd may take to connect, or to be told."""
 
-AT_ONCE = 50
+MAX_CONCURRENT_CONNECTS = 50
 """How many connect at the same time."""
 
-CONTROL_BOUND = 80
+MIN_PAYLOAD_BYTES = 80
 """A text message below so many bytes is looked into: it is a ping, or what answers the subscription's beginning."""
 
 TEXT, CLOSE, PING, PONG = 0x81, 0x88, 0x89, 0x8A
@@ -31,63 +31,65 @@ def text(**message: Any) -> bytes:
     return frame(json.dumps(message).encode())
 
 
-class Crowd:
+class SubscriberGroup:
     """Subscribers of a server, and how many messages they have been sent in all."""
 
-    def __init__(self, port: int, *, init: dict[str, str] | None = None) -> None:
+    def __init__(self, port: int, *, init_payload: dict[str, str] | None = None) -> None:
         self._port = port
-        self.init = text(type="connection_init", payload=init or {})
-        self.members: list[Subscriber] = []
+        self.init = text(type="connection_init", payload=init_payload or {})
+        self.subscribers: list[Subscriber] = []
         self.messages = 0
-        self._wanted: tuple[Callable[[], bool], asyncio.Event] | None = None
+        self._condition: tuple[Callable[[], bool], asyncio.Event] | None = None
 
-    async def join(self, queries: list[tuple[str, dict[str, Any]]]) -> None:
+    async def connect(self, queries: list[tuple[str, dict[str, Any]]]) -> None:
         """Let one more subscriber connect for each query and its variables."""
-        loop, gate = asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)
+        loop, semaphore = asyncio.get_running_loop(), asyncio.Semaphore(MAX_CONCURRENT_CONNECTS)
 
-        async def one(query: str, variables: dict[str, Any]) -> None:
+        async def connect_one(query: str, variables: dict[str, Any]) -> None:
             subscribe = text(id="1", type="subscribe", payload={"query": query, "variables": variables})
-            async with gate:
-                _, member = await loop.create_connection(lambda: Subscriber(self, subscribe), "127.0.0.1", self._port)
-                await member.subscribed
-                self.members.append(member)
+            async with semaphore:
+                _, subscriber = await loop.create_connection(
+                    lambda: Subscriber(self, subscribe), "127.0.0.1", self._port
+                )
+                await subscriber.subscribed
+                self.subscribers.append(subscriber)
 
-        async with asyncio.timeout(SETTLED_WITHIN):
-            await asyncio.gather(*(one(*query) for query in queries))
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+            await asyncio.gather(*(connect_one(*query) for query in queries))
 
-    async def until(self, reached: Callable[[], bool]) -> None:
+    async def wait_for(self, condition: Callable[[], bool]) -> None:
         """Wait until what has come is enough."""
-        if not reached():
-            self._wanted = reached, asyncio.Event()
-            async with asyncio.timeout(SETTLED_WITHIN):
-                await self._wanted[1].wait()
-            self._wanted = None
+        if not condition():
+            self._condition = condition, asyncio.Event()
+            async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+                await self._condition[1].wait()
+            self._condition = None
 
-    async def warmed(self, fire: Callable[[], Awaitable[None]]) -> None:
+    async def warm_up(self, publish: Callable[[], Awaitable[None]]) -> None:
         """Fire events until each has been told one: now all subscriptions stand."""
-        async with asyncio.timeout(SETTLED_WITHIN):
-            while any(member.messages == 0 for member in self.members):
-                await fire()
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+            while any(subscriber.messages == 0 for subscriber in self.subscribers):
+                await publish()
                 await asyncio.sleep(0.2)
-        await self.settled()
+        await self.wait_until_idle()
 
-    async def settled(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait for what is still on its way."""
         before = -1
         while before != self.messages:
             before = self.messages
             await asyncio.sleep(0.2)
 
-    def told(self) -> None:
+    def on_data(self) -> None:
         """Somebody has been told something."""
-        if self._wanted and self._wanted[0]():
-            self._wanted[1].set()
+        if self._condition and self._condition[0]():
+            self._condition[1].set()
 
-    async def leave(self) -> None:
+    async def disconnect(self) -> None:
         """Let all of them go."""
-        for member in self.members:
-            member.transport.abort()
-        self.members.clear()
+        for subscriber in self.subscribers:
+            subscriber.transport.abort()
+        self.subscribers.clear()
         await asyncio.sleep(0.2)
 
 
@@ -96,9 +98,9 @@ class Subscriber(asyncio.Protocol):
 
     transport: Any
 
-    def __init__(self, crowd: Crowd, subscribe: bytes) -> None:
-        self._crowd, self._subscribe = crowd, subscribe
-        self._rest = b""
+    def __init__(self, group: SubscriberGroup, subscribe: bytes) -> None:
+        self._group, self._subscribe = group, subscribe
+        self._unread = b""
         self._open = False
         self.messages = 0
         self.subscribed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -113,9 +115,9 @@ class Subscriber(asyncio.Protocol):
         )
 
     def data_received(self, data: bytes) -> None:
-        data = self._rest + data if self._rest else data
+        data = self._unread + data if self._unread else data
         if not self._open:
-            data = self._opened(data)
+            data = self._finish_handshake(data)
         at, size = 0, len(data)
         while size - at >= 2:
             length, begin = data[at + 1], at + 2
@@ -125,16 +127,16 @@ class Subscriber(asyncio.Protocol):
                 length, begin = int.from_bytes(data[begin : begin + 2], "big"), begin + 2
             if begin + length > size:
                 break
-            if data[at] == TEXT and length >= CONTROL_BOUND:
+            if data[at] == TEXT and length >= MIN_PAYLOAD_BYTES:
                 self.messages += 1
-                self._crowd.messages += 1
+                self._group.messages += 1
             else:
                 self._control(data[at], data[begin : begin + length])
             at = begin + length
-        self._rest = data[at:]
-        self._crowd.told()
+        self._unread = data[at:]
+        self._group.on_data()
 
-    def _opened(self, data: bytes) -> bytes:
+    def _finish_handshake(self, data: bytes) -> bytes:
         """What comes after the server's answer to the handshake."""
         head, end, rest = data.partition(b"\r\n\r\n")
         if not end:
@@ -142,7 +144,7 @@ class Subscriber(asyncio.Protocol):
         if b" 101 " not in head:
             self._fail(f"refused: {head[:100]!r}")
         self._open = True
-        self.transport.write(self._crowd.init)
+        self.transport.write(self._group.init)
         return rest
 
     def _control(self, opcode: int, payload: bytes) -> None:
@@ -166,9 +168,9 @@ class Subscriber(asyncio.Protocol):
         if not self.subscribed.done():
             self._fail(f"lost: {error}")
 
-    def _fail(self, why: str) -> None:
-        failure = RuntimeError(why)
+    def _fail(self, reason: str) -> None:
+        error = RuntimeError(reason)
         if self.subscribed.done():
-            raise failure
-        self.subscribed.set_exception(failure)
+            raise error
+        self.subscribed.set_exception(error)
         self.transport.abort()

@@ -8,7 +8,7 @@ from rich.table import Table
 console = Console(width=140)
 
 
-def show(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+def print_table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Print a table; the first column is text, the others are numbers."""
     table = Table(title=title, title_justify="left", box=None, header_style="bold")
     for position, column in enumerate(columns):

@@ -15,7 +15,7 @@ app.register(mercurius, {
     },
   },
 });
-app.post('/fire', async (request) => {
+app.post('/publish', async (request) => {
   const { events, resources, every } = request.body;
   for (let number = 0; number < events; number++) {
     for (const resourceId of resources) {

@@ -35,9 +35,9 @@ async def send(house: House, query: str, series: list[dict[str, Any]]) -> None:
 
 
 async def read(house: House, resource_id: str, field: str = "ENERGY", period: str = "PT30M") -> Any:
-    span = {"start": DAY.isoformat(), "end": (DAY + timedelta(days=1)).isoformat()}
-    given = {"id": resource_id, "field": field, "range": span, "period": period}
-    answer = await house.graphql(DAYS, house.one.headers["account"], **given)
+    range_ = {"start": DAY.isoformat(), "end": (DAY + timedelta(days=1)).isoformat()}
+    variables = {"id": resource_id, "field": field, "range": range_, "period": period}
+    answer = await house.graphql(DAYS, house.one.headers["account"], **variables)
     return answer["data"]["readings"]
 
 
@@ -46,7 +46,7 @@ async def check(house: House, resource_ids: list[str]) -> None:
         assert await connection.run_sync(check_rollups, resource_ids) > 0
 
 
-async def test_twenty_writers_into_the_same_day_of_the_same_resources(served: House) -> None:
+async def test_twenty_concurrent_writers_of_the_same_resources_and_day_lose_nothing(served: House) -> None:
     resource_ids = [await served.one.add_resource() for _ in range(3)]
     shared = DAY + 47 * HALF_HOUR
 
@@ -76,7 +76,9 @@ async def test_twenty_writers_into_the_same_day_of_the_same_resources(served: Ho
     await check(served, resource_ids)
 
 
-async def test_a_stream_and_single_calls_at_the_same_time(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bulk_upload_and_concurrent_single_calls_lose_nothing(
+    served: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 400)  # so that there are batches between which the others come
     resource_ids = [await served.one.add_resource() for _ in range(2)]
     count, contested = 4000, range(0, 4000, 50)
