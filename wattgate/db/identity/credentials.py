@@ -1,4 +1,7 @@
-"""Who a credential belongs to. The one module that looks across applications, because it finds out which one."""
+"""Lookups of the principal that owns a credential.
+
+This is the only module that searches all applications, because the credential determines the application.
+"""
 
 import hashlib
 import hmac
@@ -20,19 +23,19 @@ from wattgate.db.ttl_cache import TtlCache
 from wattgate.principal import AuthScheme, Principal, Role
 
 MAX_KEYS_PER_STATEMENT = 500
-"""How many keys one statement names."""
+"""The maximum number of keys in one statement."""
 
 MAX_CACHED_APPLICATIONS = 1_000
-"""How many applications are remembered by name."""
+"""The maximum number of applications in the cache of anonymous principals."""
 
 
 def new_secret() -> str:
-    """A fresh secret of 256 random bits, for tokens and application credentials."""
+    """Return a new secret of 256 random bits, for tokens and application credentials."""
     return secrets.token_urlsafe(32)
 
 
 def hash_secret(secret: str) -> bytes:
-    """What is stored of a secret. The secrets are random and long, so a plain SHA-256 cannot be guessed back."""
+    """Return the digest to store for a secret. The secrets are long and random, so a plain SHA-256 is safe."""
     return hashlib.sha256(secret.encode()).digest()
 
 
@@ -55,18 +58,18 @@ _TOKEN_STATEMENT = (
         col(Account.active).is_(True),
     )
 )
-"""Made once: it is executed with every request."""
+"""A constant, so that it is compiled once: every request with a token executes it."""
 
 
 class CredentialLookup:
-    """Look-ups by credential; each runs in a short session of its own."""
+    """Lookups by credential. Each uses a short session of its own."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
-        """The principal of a token that is neither expired nor deleted and whose account is active."""
+        """Return the principal of a token; None if it is expired or deleted, or if its account is not active."""
         async with self._database.reader() as session:
             parameters = {"digest": hash_secret(token), "now": now}
             rows = await fetch(session, _TOKEN_STATEMENT, parameters, execution_options=SCOPED_OPTION)
@@ -86,7 +89,7 @@ class CredentialLookup:
         )
 
     async def principal_by_application_credential(self, username: str, secret: str) -> Principal | None:
-        """The principal of an application's own credential; None where name or secret is wrong."""
+        """Return the principal of an application credential; None if the username or the secret is wrong."""
         credential = await self._fetch_one(
             select(
                 col(ApplicationCredential.application_id),
@@ -108,9 +111,10 @@ class CredentialLookup:
     async def principal_by_password(
         self, application_id: str, username: str, password: str, now: datetime
     ) -> Principal | None:
-        """The principal of an active account in the application's own directory; None where the password is wrong.
+        """Return the principal of an active account in the application's own directory.
 
-        RateLimited where wrong ones have been given too often.
+        Return None if there is no such account or the password is wrong. Raise RateLimited after too many wrong
+        passwords.
         """
         account = await self._find_account(application_id, username)
         if account is not None:
@@ -163,9 +167,9 @@ class CredentialLookup:
             await session.commit()
 
     async def anonymous_principal(self, application_id: str) -> Principal | None:
-        """Somebody without credentials who names an application; None where there is none of that id.
+        """Return the principal of a caller without credentials; None if the application does not exist.
 
-        What was found within a minute is not looked up again.
+        Results are cached for a minute.
         """
         principal = self._anonymous_cache.get(application_id)
         if principal is not None:
@@ -180,7 +184,7 @@ class CredentialLookup:
         return principal
 
     async def has_user(self, application_id: str, user_id: str) -> bool:
-        """Whether the user exists in the application and is active."""
+        """Return whether the user exists in the application and is active."""
         user = await self._fetch_one(
             select(col(User.user_id)).where(
                 col(User.application_id) == application_id,
@@ -191,7 +195,7 @@ class CredentialLookup:
         return user is not None
 
     async def find_revoked(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
-        """Those whose token has expired or was deleted, or whose account is active no more."""
+        """Return the principals whose token is expired or deleted, or whose account is no longer active."""
         token_ids = {principal.token_id for principal in principals if principal.token_id is not None}
         account_ids = {principal.account_id for principal in principals if principal.account_id is not None}
         valid_token_ids = await self._filter_keys(col(Token.token_id), token_ids, col(Token.expires_at) > now)
@@ -204,7 +208,7 @@ class CredentialLookup:
         }
 
     async def _filter_keys(self, key: Any, candidates: Collection[str], condition: Any) -> set[str]:
-        """Those of these keys whose rows meet a condition."""
+        """Return the candidates whose rows meet the condition."""
         sorted_keys, matching_keys = sorted(candidates), set[str]()
         async with self._database.reader() as session:
             for start in range(0, len(sorted_keys), MAX_KEYS_PER_STATEMENT):
