@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from wattgate.clock import to_ms
-from wattgate.db.aggregates import Aggregates, Span, _put, cover
+from wattgate.db.aggregates import Aggregates, Span, cover, put_columns
 from wattgate.db.buckets import DAY, Grid, Run, grid
 from wattgate.db.rollups import AMOUNTS, DAYS, HOURS, READINGS, Source
 from wattgate.names import Period, Weekday
@@ -167,7 +167,7 @@ def test_parts_in_any_order_and_of_any_source_make_up_what_a_bucket_amounts_to(
                 rows.append((position, *amounts(inside)))
         random.shuffle(rows)
         if rows:
-            _put(found, key, [list(column) for column in zip(*rows, strict=True)])
+            put_columns(found, key, [list(column) for column in zip(*rows, strict=True)])
     told = found[key]
     edges = made.edges
     for position in range(made.count):
@@ -183,8 +183,8 @@ def test_what_comes_after_every_bucket_was_filled_at_once_is_added() -> None:
     later = {11: (7, 1, 2, 9)}
     found = {key: Aggregates.empty(3)}
     columns = zip(*((at // 10, *amounts({at: one})) for at, one in first.items()), strict=True)
-    _put(found, key, [list(column) for column in columns])
-    _put(found, key, [[1], *([amount] for amount in amounts(later))])
+    put_columns(found, key, [list(column) for column in columns])
+    put_columns(found, key, [[1], *([amount] for amount in amounts(later))])
     whole = {**first, **later}
     for position in range(3):
         inside = {at: one for at, one in whole.items() if at // 10 == position}

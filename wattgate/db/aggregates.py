@@ -184,7 +184,7 @@ async def read(
     found = {key: Aggregates.empty(grid.count) for key in series}
     if interval_ms is not None and all(run.step <= interval_ms for run in grid.runs):
         for key, (at, *others) in (await _samples(session, series, grid)).items():
-            _put(found, key, _of_samples(grid.positions(at), at, *others))
+            put_columns(found, key, _of_samples(grid.positions(at), at, *others))
         return found
     levels = (DAYS, HOURS, READINGS) if hourly(interval_ms) else (DAYS, READINGS)
     spans = cover(grid, levels).spans
@@ -200,7 +200,7 @@ async def read(
             parameters |= {"first": grid.start, "last": grid.stop}
         rows = await fetch(session, text_of(statement), parameters)
         for number, field_index, *columns in _columns(rows) if dialect == "sqlite" else rows:
-            _put(found, (number, field_index), columns)
+            put_columns(found, (number, field_index), columns)
     return found
 
 
@@ -228,7 +228,8 @@ def _columns(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]:
         yield *key, *map(list, islice(zip(*some, strict=True), 2, None))
 
 
-def _put(found: dict[SeriesKey, Aggregates], key: SeriesKey, columns: Sequence[Any]) -> None:
+def put_columns(found: dict[SeriesKey, Aggregates], key: SeriesKey, columns: Sequence[Any]) -> None:
+    """Add parts of the buckets of a series: columns of the position of each part and of its AMOUNTS."""
     positions, *amounts = columns
     if positions == list(range(len(found[key].count))) and not any(found[key].count):
         found[key] = Aggregates(*amounts)  # every bucket at once and in order, as it nearly always is

@@ -39,12 +39,13 @@ def _seen(connection: Connection) -> set[str]:
 
 
 def _upgrade(connection: Connection) -> None:
-    config = _config()
+    config = alembic_config()
     config.attributes["connection"] = connection
     import_module("alembic.command").upgrade(config, "head")
 
 
-def _config() -> Any:
+def alembic_config() -> Any:
+    """Return the configuration with which Alembic finds the migrations."""
     config = import_module("alembic.config").Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.set_main_option("path_separator", "os")
