@@ -10,6 +10,7 @@ import pytest
 import trustme
 
 from tests.support.smtp import PASSWORD, USERNAME, MailServer, mail_server
+from tests.support.tls import trusting
 from wattgate.messages.addresses import mailbox
 from wattgate.messages.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
 from wattgate.messages.links import Links
@@ -44,20 +45,9 @@ async def send(by: SmtpChannel, *mails: Outgoing) -> list[Outcome]:
     return found
 
 
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    return trustme.CA()
-
-
 def of_server(authority: trustme.CA, name: str = "localhost") -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(name).configure_cert(context)
-    return context
-
-
-def trusting(authority: trustme.CA) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    authority.configure_trust(context)
     return context
 
 
