@@ -5,9 +5,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --pro
 TESTS ?= tests
 
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
-test faults fuzz: export PYTHONDONTWRITEBYTECODE :=
+test test-quick faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test faults fuzz conformance check bench lock format
+.PHONY: run test test-quick faults fuzz conformance check bench lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -16,6 +16,11 @@ run: .venv/installed
 test: .venv/installed-dev
 	@echo "wattgate: running the tests (SQLite, PostgreSQL, sockets, browser)"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal $(TESTS)
+
+# For the inner loop: tests without servers, browsers, Node, processes and filled databases, and fewer random examples.
+test-quick: .venv/installed-dev
+	@echo "wattgate: running the quick tests (under a minute)"
+	@WATTGATE_TEST_QUICK=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(TESTS)
 
 faults: .venv/installed-dev
 	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"

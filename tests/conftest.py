@@ -14,7 +14,7 @@ import pytest
 import trustme
 from playwright.async_api import Browser, async_playwright
 
-from tests.support import chance, node
+from tests.support import chance, node, speed
 from tests.support.demonstration import demonstration
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.redis_server import RedisServer, redis_server
@@ -31,6 +31,10 @@ chance.load_profile()
 
 ENGINES = ["sqlite", "postgresql"]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    speed.mark_slow(items)
 
 
 def pytest_collection_finish() -> None:
