@@ -5,9 +5,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --pro
 TESTS ?= tests
 
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
-test test-quick faults fuzz: export PYTHONDONTWRITEBYTECODE :=
+test test-quick coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-quick faults fuzz conformance check bench lock format
+.PHONY: run test test-quick coverage faults fuzz conformance check bench lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -21,6 +21,11 @@ test: .venv/installed-dev
 test-quick: .venv/installed-dev
 	@echo "wattgate: running the quick tests (under a minute)"
 	@WATTGATE_TEST_QUICK=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(TESTS)
+
+# Branches that run in the processes of pytest itself; gateways that tests start as processes are not measured.
+coverage: .venv/installed-dev
+	@echo "wattgate: running the tests and measuring which branches of wattgate they reach"
+	@$(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report term:skip-covered $(TESTS)
 
 faults: .venv/installed-dev
 	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"
