@@ -217,7 +217,7 @@ async def test_watching_begins_only_while_redis_is_there_but_waits_for_it(
         await own_redis.start()
         assert set(await opening) == {"topic"}
         await own_redis.kill()
-        monkeypatch.setattr(redis_bus, "OPEN_SECONDS", 0.3)
+        monkeypatch.setattr(redis_bus, "OPEN_TIMEOUT_SECONDS", 0.3)
         for asked in (display.bus.open_topics(["another"]), since(display.bus, "topic", "1-1")):
             with pytest.raises(Unavailable, match="live events are away"):
                 await asked
@@ -239,7 +239,7 @@ async def test_a_flood_while_a_topic_is_read_again_is_bounded_and_told(own_redis
         (topic,) = display.bus._topics.values()  # type: ignore[attr-defined]
         for n in range(3 * MAX_PENDING_ENTRIES):
             display.bus._on_message(topic.key.encode(), b"99999999999999-%d " % n)  # type: ignore[attr-defined]
-        assert len(topic.held) == MAX_PENDING_ENTRIES
+        assert len(topic.pending) == MAX_PENDING_ENTRIES
         await display.until(lambda: ("topic", False) in display.told)
 
 
