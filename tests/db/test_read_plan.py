@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from wattgate.clock import to_ms
-from wattgate.db.readings.aggregates import Aggregates, ReadSpan, _store_columns, plan_reads
+from wattgate.db.readings.aggregates import Aggregates, ReadSpan, plan_reads, store_columns
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
 from wattgate.energy.buckets import DAY_MS, BucketGrid, BucketRun, build_grid
 from wattgate.enums import Period, Weekday
@@ -171,7 +171,7 @@ def test_aggregates_do_not_depend_on_the_order_or_source_of_their_parts(
                 rows.append((position, *aggregate_values(inside)))
         random.shuffle(rows)
         if rows:
-            _store_columns(aggregates, key, [list(column) for column in zip(*rows, strict=True)])
+            store_columns(aggregates, key, [list(column) for column in zip(*rows, strict=True)])
     result = aggregates[key]
     edges = grid.edges
     for position in range(grid.count):
@@ -189,8 +189,8 @@ def test_store_columns_adds_to_buckets_that_were_filled_at_once() -> None:
     later = {11: (7, 1, 2, 9)}
     aggregates = {key: Aggregates.empty(3)}
     columns = zip(*((at // 10, *aggregate_values({at: reading})) for at, reading in first.items()), strict=True)
-    _store_columns(aggregates, key, [list(column) for column in columns])
-    _store_columns(aggregates, key, [[1], *([amount] for amount in aggregate_values(later))])
+    store_columns(aggregates, key, [list(column) for column in columns])
+    store_columns(aggregates, key, [[1], *([amount] for amount in aggregate_values(later))])
     all_readings = {**first, **later}
     for position in range(3):
         inside = {at: reading for at, reading in all_readings.items() if at // 10 == position}
