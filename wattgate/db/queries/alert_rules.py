@@ -1,4 +1,4 @@
-"""Alert rules over stored readings: how one stands now, and how often rules would have fired."""
+"""Evaluation of alert rules with stored readings: the current state of a rule, and back-tests."""
 
 import logging
 from collections.abc import Sequence
@@ -26,19 +26,19 @@ from wattgate.errors import BadInput, GatewayError, Problem
 log = logging.getLogger(__name__)
 
 MAX_NOTIFIED_AGE = timedelta(days=2)
-"""How old a reading may be on arrival to be told of: meters' half hours may come a day late, history is none of it."""
+"""The maximum age of a reading that can send an alert. Meters' half hours can be a day late; history is older."""
 
 MAX_BACK_TEST_DAYS = 366
 MAX_SAMPLES = 3_000_000
-"""How many readings one back-test reads at most: 30 days of ten rules on live power."""
+"""The maximum number of readings that a back-test reads: 30 days of ten rules on live power."""
 
 MAX_LISTED_FIRINGS = 1_000
-"""How many firings a back-test tells one by one."""
+"""The maximum number of firings that a back-test lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFiring:
-    """A firing: when, and the value that it was for, in the rule's unit; of silence its seconds."""
+    """A firing: its time and its value in the rule's unit. For silence, the value is its duration in seconds."""
 
     at: datetime
     value: float
@@ -46,7 +46,7 @@ class RuleFiring:
 
 @dataclass(frozen=True, slots=True)
 class BackTest:
-    """How often a rule would have fired in a range of time; the first times of them."""
+    """The number of times that a rule would have fired in a range of time, and the first of these firings."""
 
     start: datetime
     end: datetime
@@ -56,7 +56,7 @@ class BackTest:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRule:
-    """A rule with what it is judged by."""
+    """A rule with the resource, field and zone that its evaluation needs."""
 
     row: AlertRule
     resource: Resource
@@ -69,13 +69,13 @@ class LoadedRule:
         return series_key(self.resource, self.field)
 
     def to_rule_firing(self, firing: Firing) -> RuleFiring:
-        """A firing as it is told."""
+        """Convert a firing to its time and its value in the rule's unit."""
         scale = 1000 if self.row.kind is RuleKind.NO_DATA else 10**self.field.decimals
         return RuleFiring(from_ms(firing.at), float(firing.value / scale))
 
 
 async def load_rules(rows: Rows, rules: Sequence[AlertRule]) -> list[LoadedRule]:
-    """Rules with their resources, zones and numbers as they are judged."""
+    """Load the resources and zones of rules, and convert their numbers for evaluation."""
     resources = await rows.get_many(Resource, {rule.resource_id for rule in rules})
     zones = await _load_zones(rows, rules)
     loaded_rules = []
@@ -104,12 +104,12 @@ def _to_rule(row: AlertRule, field: ReadingField, zone: ZoneInfo) -> Rule:
 
 
 def _to_stored(value: Decimal, field: ReadingField) -> int:
-    """A number of a rule as values of its field are stored; it has no more decimal places than they."""
+    """Convert a number of a rule to the scaled integers of its field. It has no more decimal places than the field."""
     return int(value.scaleb(field.decimals).to_integral_exact())
 
 
 async def _load_zones(rows: Rows, rules: Sequence[AlertRule]) -> list[ZoneInfo]:
-    """The zone of each rule: its own, or that of its home, or of the first home that its resource belongs to."""
+    """Return the zone of each rule: its own, or that of its home, or of the first home of its resource, or UTC."""
     resource_ids = {rule.resource_id for rule in rules if rule.time_zone is None}
     links = await rows.all(
         VirtualEntityResource,
@@ -131,7 +131,10 @@ async def _load_zones(rows: Rows, rules: Sequence[AlertRule]) -> list[ZoneInfo]:
 
 @dataclass(frozen=True, slots=True)
 class RuleEvaluation:
-    """How a rule stands after it was looked at, what is to be told, and when it is to be looked at again."""
+    """The result of an evaluation: the new state, the firings to send, and the time of the next evaluation.
+
+    Readings up to `judged_to` (ms since 1970) are evaluated.
+    """
 
     state: RuleState
     judged_to: int
@@ -140,14 +143,14 @@ class RuleEvaluation:
 
 
 IDLE_INTERVAL = timedelta(minutes=30)
-"""After how long a rule is looked at that nothing has woken."""
+"""The time between evaluations of a rule that nothing else triggers."""
 
 MAX_BACKLOG = timedelta(days=31)
-"""How far back readings are judged that have come since a rule was looked at before; older ones are passed over."""
+"""How far back an evaluation reads the readings that arrived since the last evaluation. Older ones are skipped."""
 
 
 async def evaluate(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
-    """Judge what has come since the rule was looked at before. ConsentRevoked where its readings may not be had."""
+    """Evaluate a rule with the readings since the last evaluation. Raise ConsentRevoked without valid consent."""
     for error in (await find_consent_errors(rows, [loaded_rule.resource])).values():
         raise error
     match loaded_rule.row.kind:
@@ -168,7 +171,7 @@ async def _evaluate_threshold(rows: Rows, loaded_rule: LoadedRule) -> RuleEvalua
     state, due_at = RuleState(loaded_rule.row.active, loaded_rule.row.told), rows.now + IDLE_INTERVAL
     if samples_by_key is None:
         log.warning(
-            "more readings than can be judged have come for alert rule %s; it passes them over", loaded_rule.row.rule_id
+            "Alert rule %s has more than %d new readings; they are skipped", loaded_rule.row.rule_id, MAX_SAMPLES
         )
         return RuleEvaluation(state, now, due_at, [])
     samples = samples_by_key[loaded_rule.series_key]
@@ -218,10 +221,11 @@ async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
 
 
 async def back_test(rows: Rows, parents: Sequence[AlertRule], *, days: int = 30) -> list[BackTest | GatewayError]:
-    """How often each rule would have fired in the last days, and when, had readings come as they were measured."""
+    """Return when each rule would have fired in the last days, if each reading had arrived when it was measured."""
     if not 1 <= days <= MAX_BACK_TEST_DAYS:
         raise BadInput(
-            "a back-test goes over 1 to 366 days", problems=[Problem(("days",), f"is not 1 to {MAX_BACK_TEST_DAYS}")]
+            f"A back-test covers 1 to {MAX_BACK_TEST_DAYS} days, not {days}.",
+            problems=[Problem(("days",), f"is not 1 to {MAX_BACK_TEST_DAYS}")],
         )
     loaded_rules = await load_rules(rows, parents)
     start = rows.now - timedelta(days=days)
@@ -255,14 +259,16 @@ def _to_back_test(loaded_rule: LoadedRule, firings: list[Firing], start: datetim
 async def _load_samples(
     rows: Rows, loaded_rules: Sequence[LoadedRule], start: int
 ) -> dict[SeriesKey, list[alert_rules.TimedValue]]:
-    """The samples by which rules are judged from an instant on: with those that fill their first windows."""
+    """Load the samples of rules from an instant on, with the samples before it that their first windows need."""
     since: dict[SeriesKey, int] = {}
     for loaded_rule in loaded_rules:
         since[loaded_rule.series_key] = min(since.get(loaded_rule.series_key, start), start - loaded_rule.rule.window)
     samples = await rows.readings.list_since(since, limit=MAX_SAMPLES)
     if samples is None:
-        problem = Problem(("days",), f"are more than {MAX_SAMPLES:,} readings")
-        raise BadInput("the back-test goes over too many readings: ask fewer days", problems=[problem])
+        problem = Problem(("days",), f"have more than {MAX_SAMPLES:,} readings")
+        raise BadInput(
+            f"The back-test would read more than {MAX_SAMPLES:,} readings. Request fewer days.", problems=[problem]
+        )
     return samples
 
 
@@ -280,7 +286,7 @@ def _replay_samples(
 
 
 async def _replay_pace(rows: Rows, loaded_rule: LoadedRule, start: datetime) -> list[Firing] | GatewayError:
-    """The pace at each half hour, of what has been used until then."""
+    """Evaluate the pace at each half hour, with the energy used until then."""
     end = rows.now
     periods = buckets.build_grid(start, end, loaded_rule.row.period, loaded_rule.zone)
     grid = buckets.build_grid(from_ms(periods.start), end, Period.PT30M, UTC)

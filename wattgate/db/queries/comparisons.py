@@ -1,4 +1,7 @@
-"""Series compared with an earlier time, as far as they have come: "so far" means the same elapsed time."""
+"""Comparisons of series with an earlier period.
+
+A series that is not complete is compared with the same elapsed time of the earlier period.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,7 +22,7 @@ from wattgate.errors import GatewayError
 
 @dataclass(frozen=True, slots=True)
 class SeriesPart:
-    """What a series amounts to over one span, by its function; `value` is None where it has no reading there."""
+    """The aggregate of a series over one span, by its function. `value` is None if the span has no reading."""
 
     start: datetime
     end: datetime
@@ -31,7 +34,7 @@ class SeriesPart:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A series as far as it has come, and the same elapsed time of its baseline."""
+    """A series up to its newest sample, and the same elapsed time of its baseline."""
 
     baseline: Baseline
     reading_series: ReadingSeries
@@ -41,18 +44,18 @@ class Comparison:
 
     @property
     def change(self) -> float | None:
-        """By how much the value is greater; None where one of the two is not known."""
+        """The current value minus the baseline's value; None if one of them is unknown."""
         now, before = self.current.value, self.previous.value
         return None if now is None or before is None else round(now - before, MAX_DECIMALS)
 
     @property
     def change_ratio(self) -> float | None:
-        """The change as a share of the baseline's value; None where that is not known or zero."""
+        """The change as a share of the baseline's value; None if that value is unknown or zero."""
         return self.change / abs(self.previous.value) if self.change is not None and self.previous.value else None
 
 
 async def comparisons(rows: Rows, series: Sequence[ReadingSeries], *, baseline: Baseline) -> list[Comparison | None]:
-    """Each series compared with its baseline up to its newest sample; None where there is no sample yet."""
+    """Compare each series up to its newest sample with its baseline. None is the result of a series without samples."""
     ranges = [_comparison_range(reading_series, baseline) for reading_series in series]
     current = await _load_parts(
         rows,
@@ -78,7 +81,7 @@ async def comparisons(rows: Rows, series: Sequence[ReadingSeries], *, baseline: 
 
 
 async def baseline_series(rows: Rows, compared: Sequence[Comparison]) -> list[ReadingSeries | GatewayError]:
-    """The readings of each whole baseline, in the same buckets as what is compared with it."""
+    """Return the readings of each whole baseline, in the same buckets as the compared series."""
     return [
         (
             await readings(
@@ -105,7 +108,7 @@ def _comparison_range(series: ReadingSeries, baseline: Baseline) -> ComparisonRa
 
 
 async def _load_parts(rows: Rows, ranges: Sequence[tuple[ReadingSeries, datetime, datetime]]) -> list[SeriesPart]:
-    """What each series amounts to over a span of its own; alike ones share their statements."""
+    """Aggregate each series over its own span. Series with equal spans and functions share their statements."""
     positions_by_range = defaultdict[tuple[datetime, datetime, Function], list[int]](list)
     for position, (reading_series, start, end) in enumerate(ranges):
         positions_by_range[start, end, reading_series.function].append(position)
@@ -127,7 +130,7 @@ async def _load_parts(rows: Rows, ranges: Sequence[tuple[ReadingSeries, datetime
 
 
 def _raise_first_error(results: Sequence[Aggregates | GatewayError]) -> list[Aggregates]:
-    """What was found; the first refusal, if there is one, is raised."""
+    """Return the aggregates. Raise the first error, if there is one."""
     for result in results:
         if isinstance(result, GatewayError):
             raise result

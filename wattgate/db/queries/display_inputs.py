@@ -1,4 +1,4 @@
-"""From what is stored to a home's meters: their counts, rates and what is usual. Pure. Instants are ms (UTC)."""
+"""Pure functions that build a home's meters from stored data: totals, rates and usual power. Instants are ms (UTC)."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
@@ -25,21 +25,21 @@ from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import AmbientBasis, Period, TariffKind
 
 RATES_AHEAD_MS = 8 * DAY_MS
-"""How far ahead the rates of a week's pattern are known; prices by the half hour until the end of tomorrow."""
+"""How far ahead the rates of a weekly pattern are computed. Half-hourly prices are known until the end of tomorrow."""
 
 PREFERENCES_ATTRIBUTE = "display"
-"""The attribute of a virtual entity with what its owner wishes: {"dailyBudget": pounds, "ambientBasis": basis}."""
+"""The attribute of a virtual entity with its owner's preferences: {"dailyBudget": pounds, "ambientBasis": basis}."""
 
 LivePower = tuple[PowerSource, list[PowerIntegral]]
-"""A source of power, and what it held in the half hours before that of its newest reading."""
+"""A source of power, and its integrals for the half hours before the one of its newest reading."""
 
 _WATTS_PER_HALF_HOUR_KWH = 2000.0
-"""The power in W that makes a kWh in half an hour."""
+"""The power in W that produces one kWh in half an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEnergy:
-    """The energy of a field in the half hours of a grid, and what was counted from `since` to before it."""
+    """The energy of a field in the half hours of a grid, and its energy between `counted_since` and the grid."""
 
     resource_id: str
     kind: MeterKind
@@ -50,7 +50,7 @@ class StoredEnergy:
     energy_before_grid: int
 
     def samples(self) -> list[EnergySample]:
-        """In order, what each half hour counted; first what came before the grid."""
+        """Return the energy of each half hour in order. The first sample is the energy before the grid."""
         scale = 10 ** (timeline.ENERGY_DECIMALS - self.field.decimals)
         samples = (
             [EnergySample(self.counted_since, self.energy_before_grid * scale, False)]
@@ -66,18 +66,18 @@ class StoredEnergy:
 
     @property
     def stored_to(self) -> int:
-        """The end of the newest sample; where the grid begins, if there is none in it."""
+        """The end of the newest sample, or the start of the grid if it has no sample."""
         ends = [at for at, count in zip(self.aggregates.last_at, self.aggregates.count, strict=True) if count]
         return max(ends) + (self.field.interval_ms or 0) if ends else self.grid.start
 
     @property
     def can_be_estimated(self) -> bool:
-        """Whether what is missing may be told from power: half hours by the clock, in kWh."""
+        """Whether missing energy can be estimated from power: the field has clock half hours in kWh."""
         field = self.field
         return field.unit == "kWh" and field.interval_ms == HALF_HOUR_MS and not field.start_ms % HALF_HOUR_MS
 
     def complete_to(self, start: int, now: int) -> int:
-        """Up to when no sample is missing from an instant on, of those that are over."""
+        """Return the instant up to which no finished sample after `start` is missing."""
         if self.field.interval_ms is None:
             return max(start, min(self.stored_to, now))
         edges = self.grid.edges
@@ -89,14 +89,14 @@ class StoredEnergy:
 
 
 def build_calendar(now: datetime, zone: ZoneInfo) -> HomeCalendar:
-    """The day and the month of an instant by a wall clock, and those that follow."""
+    """Return the day and the month of an instant in a zone, and the next day and month."""
     day, tomorrow = _current_and_next_period(now, Period.P1D, zone)
     month, next_month = _current_and_next_period(now, Period.P1M, zone)
     return HomeCalendar(day, tomorrow, month, next_month)
 
 
 def build_half_hour_grid(now: datetime, home_calendar: HomeCalendar, zone: ZoneInfo) -> BucketGrid:
-    """The half hours from which the day, the month and what is usual are told."""
+    """Return the half hours from which the totals of the day and the month and the usual power are computed."""
     start = min(home_calendar.month.start, _learning_start(home_calendar.day.start, zone))
     return buckets.build_grid(from_ms(start), now, Period.PT30M, zone)
 
@@ -104,7 +104,7 @@ def build_half_hour_grid(now: datetime, home_calendar: HomeCalendar, zone: ZoneI
 def build_rate_schedule(
     tariffs: Sequence[Tariff], prices: timeline.PricesByTariff, unit: str, start: int, home_calendar: HomeCalendar
 ) -> RateSchedule | None:
-    """What energy costs from an instant on, as far ahead as it is known; None where no tariff is."""
+    """Return the rates of energy from an instant on, as far ahead as they are known; None without a tariff."""
     if not tariffs:
         return None
     has_prices = any(tariff.kind is TariffKind.DYNAMIC for tariff in tariffs)
@@ -117,7 +117,7 @@ def build_rate_schedule(
 
 
 def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans: HomeCalendar, now: int) -> Meter:
-    """The meter of what is stored, as far as it is."""
+    """Build the meter from the stored energy."""
     samples = stored.samples()
     start = min(spans.day.start, spans.month.start)
     if rate_schedule is None:
@@ -148,7 +148,7 @@ def build_live_power(
     integrals: Sequence[PowerIntegral],
     now: int,
 ) -> LivePower:
-    """The source of power that a field is, and what it held in the half hours but the newest one."""
+    """Build the source of power of a field, and its integrals for all half hours except the newest one."""
     watts_per_unit = to_watts(1, field.unit) / 10**field.decimals
     integral_by_slot = {
         integral.at: PowerIntegral(
@@ -173,9 +173,10 @@ def build_live_power(
 
 
 def add_estimates(meter: Meter, energy: StoredEnergy, sources: Mapping[str, LivePower], now: int) -> Meter:
-    """The meter with what live power comes to in the half hours that are not stored yet but over.
+    """Add the energy that live power gives for finished half hours that are not stored yet.
 
-    Power of its own resource tells it; of what goes out also the power below zero of the one that tells what comes in.
+    A meter uses the power of its own resource. A meter of exported energy without such power uses the negative power
+    of the import resource, if that is the only source.
     """
     import_positions = [position for position, (source, _) in enumerate(sources.values()) if not source.exports]
     if energy.resource_id in sources:
@@ -195,7 +196,7 @@ def add_estimates(meter: Meter, energy: StoredEnergy, sources: Mapping[str, Live
 
 
 def standing_charges(rate_schedule: RateSchedule, days: HomeCalendar) -> list[tuple[int, Decimal]]:
-    """The charge with VAT of each day of a home's calendar up to tomorrow, by its midnight."""
+    """Return the midnight and the standing charge with VAT of each day of a home's calendar up to tomorrow."""
     charges = timeline.standing_charge_days(
         rate_schedule.tariffs, min(days.month.start, days.day.start), days.tomorrow.end
     )
@@ -203,7 +204,7 @@ def standing_charges(rate_schedule: RateSchedule, days: HomeCalendar) -> list[tu
 
 
 def usual_power(electricity: Sequence[StoredEnergy], today: int, zone: ZoneInfo) -> list[float | None]:
-    """The mean power (W) that came in at each half hour of the wall clock, over the days before today."""
+    """Return the mean imported power (W) at each half hour of the wall clock, over the days before today."""
     days: dict[date, list[float | None]] = {}
     edges = electricity[0].grid.edges if electricity else [today]
     for position in range(bisect_left(edges, _learning_start(today, zone)), bisect_left(edges, today)):
@@ -215,7 +216,7 @@ def usual_power(electricity: Sequence[StoredEnergy], today: int, zone: ZoneInfo)
 
 
 def parse_preferences(attributes: Mapping[str, Any]) -> DisplayPreferences:
-    """What a home's attributes say that its owner wishes; what cannot be understood is passed over."""
+    """Parse the owner's preferences in a home's attributes. Invalid values are ignored."""
     preferences = attributes.get(PREFERENCES_ATTRIBUTE)
     if not isinstance(preferences, Mapping):
         return DisplayPreferences()
@@ -225,7 +226,7 @@ def parse_preferences(attributes: Mapping[str, Any]) -> DisplayPreferences:
 
 
 def _learning_start(today: int, zone: ZoneInfo) -> int:
-    """The midnight from which it is learned what is usual."""
+    """Return the midnight at which the learning days begin."""
     return buckets.day_start(from_ms(today).astimezone(zone).date() - timedelta(days=LEARNING_DAYS), zone)
 
 
@@ -238,7 +239,7 @@ def _parse_pence(pounds: Any) -> Decimal | None:
 
 
 def _mean_watts(stored: StoredEnergy, position: int) -> float | None:
-    """The mean power of a half hour; None where it is not complete."""
+    """Return the mean power (W) of a half hour; None if it is not complete."""
     field, amounts, edges = stored.field, stored.aggregates, stored.grid.edges
     expected = field.expected_samples(edges[position], edges[position + 1])
     if not amounts.count[position] or (expected and amounts.count[position] < expected):
@@ -253,12 +254,12 @@ def _current_and_next_period(now: datetime, period: Period, zone: ZoneInfo) -> t
 
 
 def _drop_empty_spans(spans: Sequence[timeline.RateSpan]) -> list[timeline.RateSpan]:
-    """Of spans that begin at the same instant the last one."""
+    """Return the spans; of several with the same start, only the last one."""
     return list({span.start: span for span in spans}.values())
 
 
 def _schedule_from(rate_schedule: RateSchedule, start: int) -> RateSchedule:
-    """What holds from an instant on: what came before it is not kept."""
+    """Return the part of a schedule that applies from an instant on."""
     first_span = max(bisect_right(rate_schedule.spans, start, key=lambda span: span.start) - 1, 0)
     first_tariff = max(bisect_right(rate_schedule.tariffs, start, key=lambda tariff: to_ms(tariff.valid_from)) - 1, 0)
     return RateSchedule(rate_schedule.tariffs[first_tariff:], rate_schedule.spans[first_span:], rate_schedule.unit)

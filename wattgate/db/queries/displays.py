@@ -1,4 +1,4 @@
-"""What the displays of homes draw: one result for each home, a fixed number of statements for all."""
+"""Frames of the displays of homes: one result for each home, with a fixed number of statements."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -31,10 +31,10 @@ from wattgate.enums import TariffKind
 from wattgate.errors import GatewayError
 
 MAX_ESTIMATED_MS = 36 * HOUR_MS
-"""For how long before the present energy is estimated at most: the meter network delivers a day by the next noon."""
+"""Energy is estimated for at most this long before now. The meter network delivers a day by the next noon."""
 
 DEFAULT_ZONE = "Europe/London"
-"""The wall clock of homes that name none, as of tariffs."""
+"""The time zone of homes without one. It is also the default of tariffs."""
 
 _KIND_BY_CLASSIFIER = {kind.value: kind for kind in MeterKind}
 _BILLED_KINDS = (MeterKind.ELECTRICITY, MeterKind.GAS)
@@ -42,13 +42,13 @@ _ELECTRICITY_KINDS = (MeterKind.ELECTRICITY, MeterKind.EXPORTED)
 
 
 async def displays(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[Display | GatewayError]:
-    """What the display of each home draws now."""
+    """Return the current frame of each home's display."""
     homes = await load_homes(rows, virtual_entities)
     return [home if isinstance(home, GatewayError) else render_frame(home, rows.now) for home in homes]
 
 
 async def load_homes(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[Home | GatewayError]:
-    """What the displays of homes are drawn from; the refusal of a home where consent to some of its data is gone."""
+    """Load the inputs of the displays. The result of a home without valid consent is its error."""
     resources_by_home = await home_queries.resources(rows, virtual_entities)
     errors = await find_consent_errors(rows, [resource for resources in resources_by_home for resource in resources])
     plans = [
@@ -65,7 +65,7 @@ async def load_homes(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> l
 
 
 def display_resources(resources: Sequence[Resource]) -> list[Resource]:
-    """Of a home's resources those from which its display is drawn: electricity, then what is exported, then gas."""
+    """Return the resources that a display uses: electricity, then exported electricity, then gas."""
     metered = [
         resource for resource in resources if resource.classifier in _KIND_BY_CLASSIFIER and not resource.cost_of
     ]
@@ -73,7 +73,7 @@ def display_resources(resources: Sequence[Resource]) -> list[Resource]:
 
 
 class _DisplayResource(NamedTuple):
-    """A resource of a home, and its fields of energy and of live power."""
+    """A resource of a home, with its fields for energy and live power."""
 
     resource: Resource
     kind: MeterKind
@@ -97,7 +97,7 @@ class _EnergySeries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _HomePlan:
-    """A home, what of it is measured, its time, and the half hours from which it is told."""
+    """A home, its metered resources, its zone and calendar, and the half hours to read."""
 
     entity: VirtualEntity
     resources: list[_DisplayResource]
@@ -128,8 +128,9 @@ class _HomePlan:
 
 @dataclass(frozen=True, slots=True)
 class _StoredInputs:
-    """What is stored of homes: by resource id their energy and tariffs, prices by tariff id, how fresh all is, and by
-    user the count of unread alerts.
+    """The stored data of homes.
+
+    Energy and tariffs are by resource id, prices by tariff id, and the numbers of unread alerts by user id.
     """
 
     energy: Mapping[str, StoredEnergy]
@@ -160,7 +161,7 @@ class _StoredInputs:
 async def _load_energy(
     rows: Rows, plans: Sequence[_HomePlan], tariffs: Mapping[str, Sequence[Tariff]]
 ) -> dict[str, StoredEnergy]:
-    """The energy of each resource in the half hours of its home, and what a block tariff has counted before them."""
+    """Load the energy of each resource in its home's half hours, and the earlier energy that block tariffs need."""
     now = to_ms(rows.now)
     earlier_grids: dict[str, BucketGrid] = {}
     for plan in plans:
@@ -195,7 +196,7 @@ async def _load_energy(
 async def _load_aggregates(
     rows: Rows, series_grids: Sequence[tuple[_EnergySeries, BucketGrid]]
 ) -> dict[tuple[SeriesKey, BucketGrid], Aggregates]:
-    """What series amount to in the buckets of grids; equal grids share their statements."""
+    """Aggregate series in the buckets of grids. Series with equal grids share their statements."""
     intervals_by_grid: dict[BucketGrid, dict[SeriesKey, int | None]] = defaultdict(dict)
     for (resource, _, field), grid in series_grids:
         intervals_by_grid[grid][series_key(resource, field)] = field.interval_ms
@@ -207,7 +208,7 @@ async def _load_aggregates(
 
 
 async def _load_live_power(rows: Rows, plans: Sequence[_HomePlan], inputs: _StoredInputs) -> dict[str, LivePower]:
-    """By resource id, where live power comes from, and what it held in each half hour that may be estimated."""
+    """Return, by resource id, the source of live power and its integral in each half hour that may be estimated."""
     now = to_ms(rows.now)
     sources: dict[SeriesKey, tuple[Resource, MeterKind, ReadingField]] = {}
     since: dict[SeriesKey, int] = {}

@@ -1,4 +1,4 @@
-"""How fresh resources and devices are: one result for each, a fixed number of statements for all."""
+"""The freshness of resources and devices: one result for each, with a fixed number of statements."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -34,13 +34,16 @@ from wattgate.enums import FreshnessState
 from wattgate.errors import GatewayError
 
 INTAKE_EXPIRY = timedelta(days=7)
-"""An intake without a sign of life for so long is no longer expected to give one."""
+"""An intake without a heartbeat for this long is ignored."""
 
 
 async def resource_freshness(
     rows: Rows, resources: Sequence[Resource], *, field: str | None = None
 ) -> list[Freshness | GatewayError]:
-    """How fresh each resource is, by one field or by all. One that tells a cost is as fresh as its consumption."""
+    """Return the freshness of each resource, by one field or by all.
+
+    A resource with `cost_of` has the freshness of that other resource.
+    """
     now = to_ms(rows.now)
     sources = await load_measured_resources(rows, resources)
     fields = [None if field is None else require_field(source, field) for source in sources]
@@ -59,27 +62,27 @@ async def resource_freshness(
 
 
 async def device_freshness(rows: Rows, devices: Sequence[Device]) -> list[Freshness]:
-    """How fresh the last sign of each device is."""
+    """Return the freshness of each device, by its last message."""
     snapshot = await load_device_snapshot(rows, devices)
     return [snapshot.device_freshness(device.device_id, to_ms(rows.now)) for device in devices]
 
 
 async def load_snapshot(rows: Rows, resources: Sequence[Resource]) -> FreshnessSnapshot:
-    """All that is known of resources which are measured, of their devices, and of what else these feed."""
+    """Load the heartbeats of metered resources, of the devices that feed them, and of the devices' other resources."""
     snapshot = FreshnessSnapshot(await _load_heartbeats(rows, resources))
     await _add_feeding_devices(rows, snapshot, resources)
     return snapshot
 
 
 async def load_device_snapshot(rows: Rows, devices: Sequence[Device]) -> FreshnessSnapshot:
-    """All that is known of devices and of what they feed."""
+    """Load the heartbeats of devices and of the resources that they feed."""
     snapshot = FreshnessSnapshot({})
     await _add_devices(rows, snapshot, devices)
     return snapshot
 
 
 async def _add_feeding_devices(rows: Rows, snapshot: FreshnessSnapshot, resources: Sequence[Resource]) -> None:
-    """Complete the picture of resources by the devices that feed them."""
+    """Add the devices that feed these resources to a snapshot."""
     if not resources:
         return
     feeding_devices = await device_queries.devices_of_resources(rows, resources)
@@ -92,7 +95,7 @@ async def _add_feeding_devices(rows: Rows, snapshot: FreshnessSnapshot, resource
 
 
 async def _add_devices(rows: Rows, snapshot: FreshnessSnapshot, devices: Sequence[Device]) -> None:
-    """Complete a picture by devices, and by all that they feed."""
+    """Add devices, their resources and the active intakes to a snapshot."""
     if not devices:
         return
     active_intakes = await rows.all(Intake, col(Intake.heard_at) > rows.now - INTAKE_EXPIRY)
@@ -113,7 +116,7 @@ async def _add_devices(rows: Rows, snapshot: FreshnessSnapshot, devices: Sequenc
 
 
 async def _load_heartbeats(rows: Rows, resources: Sequence[Resource]) -> dict[str, HeartbeatsByField]:
-    """What is known of each field of each resource."""
+    """Load the heartbeat of each field of each resource."""
     fields: dict[SeriesKey, ReadingField] = {
         (resource_number(resource), field.index): field
         for resource in resources

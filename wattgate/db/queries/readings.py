@@ -1,4 +1,4 @@
-"""Readings of many resources in buckets: one result for each, a fixed number of statements for all."""
+"""Readings of resources in buckets: one result for each resource, with a fixed number of statements."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -20,7 +20,7 @@ from wattgate.enums import Function, Period, Weekday
 from wattgate.errors import GatewayError
 
 MAX_WRITE_DURATION = timedelta(minutes=1)
-"""How long a write may be under way: what is received later than this before an answer may not be in it yet."""
+"""The maximum duration of a write. Readings received within this time before a response may be missing in it."""
 
 
 async def readings(
@@ -35,9 +35,10 @@ async def readings(
     week_start: Weekday = Weekday.MONDAY,
     revised_since: datetime | None = None,
 ) -> list[ReadingSeries | GatewayError]:
-    """Each resource's readings in a range of time, in whole buckets of the zone's wall clock.
+    """Return each resource's readings in a range of time, in whole buckets of the zone's wall clock.
 
-    With `revised_since` only those buckets in which something was received after it; totals stay those of all.
+    With `revised_since`, the series selects only the buckets with readings received after it. Totals always cover all
+    buckets.
     """
     start, end = resolve_range(range, rows.now)
     check_bucket_count(start, end, period)
@@ -72,7 +73,7 @@ async def readings(
 async def load_aggregates(
     rows: Rows, resources: Sequence[Resource], fields: Sequence[ReadingField], grid: BucketGrid
 ) -> list[Aggregates | GatewayError]:
-    """What the readings of one field of each resource amount to in each bucket; costs are computed."""
+    """Aggregate one field of each resource in each bucket. The costs of resources with `cost_of` are computed."""
     pairs = list(zip(resources, fields, strict=True))
     keys = {series_key(resource, field): field.interval_ms for resource, field in pairs if not resource.cost_of}
     stored = await rows.readings.aggregates(keys, grid)
@@ -82,9 +83,9 @@ async def load_aggregates(
 
 
 async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datetime | None]:
-    """Up to when each series has every sample that was to be taken since its first bucket began.
+    """Return the instant up to which each series has all expected samples since the start of its first bucket.
 
-    None where already the first one is missing, where none was to be taken, and where samples are taken at any time.
+    The result is None if the first sample is missing, if no sample is expected, or if sampling is irregular.
     """
     incomplete = [reading_series.first_incomplete() for reading_series in series]
     pairs = list(zip(series, incomplete, strict=True))
@@ -122,7 +123,7 @@ async def load_values(
     aggregates: Sequence[Aggregates | GatewayError],
     function: Function,
 ) -> list[list[float | None]]:
-    """The value of each bucket of each series by the function; None where the bucket is empty."""
+    """Return the value of each bucket of each series by the function; None for an empty bucket."""
     if function not in (Function.FIRST, Function.LAST):
         return [
             [] if isinstance(amounts, GatewayError) else _compute_values(amounts, field, function)
@@ -143,7 +144,7 @@ async def load_values(
 
 
 def _value_points(key: SeriesKey, amounts: Aggregates, function: Function) -> list[tuple[int, int, int] | None]:
-    """Where the value of each bucket is stored: that of its first or of its last reading."""
+    """Return the key and instant of the first or last reading of each bucket."""
     instants = amounts.first_at if function is Function.FIRST else amounts.last_at
     return [(*key, at) if count else None for count, at in zip(amounts.count, instants, strict=True)]
 

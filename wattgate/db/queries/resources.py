@@ -1,4 +1,4 @@
-"""Set-wise loaders from resources: one result for each parent, one statement for all."""
+"""Batch loaders from resources: one result for each resource, with one statement for all."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,11 +14,11 @@ from wattgate.db.rows import Rows
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
 
 MAX_POWER_AGE_MS = 15 * 60 * 1000
-"""A power reading older than this is no longer what is drawn now."""
+"""An older power reading is not the current power."""
 
 
 class CurrentReading(msgspec.Struct, gc=False):
-    """The newest value of a resource and what it measures."""
+    """The newest value of a resource, with its field, unit and instant."""
 
     resource_id: str
     field: str
@@ -28,15 +28,15 @@ class CurrentReading(msgspec.Struct, gc=False):
 
 
 async def types(rows: Rows, resources: Sequence[Resource]) -> list[ResourceType]:
-    """The type of each resource."""
+    """Return the type of each resource."""
     types_by_id = await rows.get_many(ResourceType, (resource.resource_type_id for resource in resources))
     return [types_by_id[resource.resource_type_id] for resource in resources]
 
 
 async def current_readings(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReading | None]:
-    """The newest reading of each resource: its power where that is fresh, else its first field's latest value.
+    """Return the newest reading of each resource: its power if that is fresh, else the latest value of its first field.
 
-    A resource that tells a cost answers what its consumption does: nothing is known of the cost of this moment.
+    For a resource with `cost_of`, return the reading of that other resource: the cost of the moment is unknown.
     """
     sources = await load_measured_resources(rows, resources)
     fields = [parse_fields(source.storage) for source in sources]
@@ -55,19 +55,19 @@ async def current_readings(rows: Rows, resources: Sequence[Resource]) -> list[Cu
 
 
 async def first_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
-    """The time of the first available reading of each resource's first field."""
+    """Return the time of the first reading of each resource's first field."""
     sources = await load_measured_resources(rows, resources)
     return _reading_times(sources, await rows.readings.earliest([(resource_number(source), 0) for source in sources]))
 
 
 async def last_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
-    """The time of the most recent reading of each resource's first field."""
+    """Return the time of the newest reading of each resource's first field."""
     sources = await load_measured_resources(rows, resources)
     return _reading_times(sources, await rows.readings.latest([(resource_number(source), 0) for source in sources]))
 
 
 async def load_measured_resources(rows: Rows, resources: Sequence[Resource]) -> list[Resource]:
-    """The resources whose readings are stored: of those that tell a cost, the ones whose cost it is."""
+    """Replace each resource with `cost_of` by that other resource, whose readings are stored."""
     measured_ids = {resource.cost_of for resource in resources if resource.cost_of}
     measured_resources = await rows.get_many(Resource, measured_ids) if measured_ids else {}
     return [measured_resources[resource.cost_of] if resource.cost_of else resource for resource in resources]

@@ -1,4 +1,4 @@
-"""Templates and their versions, and which of them an alert gets."""
+"""Templates and their versions, and the choice of the template for an alert."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,25 +13,25 @@ from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, culture_fallba
 
 @dataclass(frozen=True, slots=True)
 class TemplateChoice:
-    """The template that was found, if one was, and the cultures that were tried, the last of them its own."""
+    """The chosen template, or None, and the cultures that were tried. The last one is that of the template."""
 
     template: Template | None
     tried_cultures: tuple[str, ...]
 
 
 async def choose_template(rows: Rows, alert_type_id: str, channel: str, culture: str | None) -> TemplateChoice:
-    """The template of an alert type in a channel for somebody of a culture; of several, the newest in use."""
+    """Choose the template of an alert type in a channel for a culture. Of several, take the newest active one."""
     return choose_from(await list_templates(rows, alert_type_id, channel), culture, await application_culture(rows))
 
 
 async def application_culture(rows: Rows) -> str:
-    """The culture of an application."""
+    """Return the culture of the application."""
     application = await rows.application()
     return application.culture_code if application else DEFAULT_CULTURE
 
 
 async def list_templates(rows: Rows, alert_type_id: str, channel: str) -> list[Template]:
-    """The templates of an alert type in a channel, newest first, in all cultures."""
+    """Return the templates of an alert type in a channel in all cultures, newest first."""
     return await rows.all(
         Template,
         col(Template.alert_type_id) == alert_type_id,
@@ -41,7 +41,7 @@ async def list_templates(rows: Rows, alert_type_id: str, channel: str) -> list[T
 
 
 def choose_from(templates: Sequence[Template], culture: str | None, default: str = DEFAULT_CULTURE) -> TemplateChoice:
-    """The first template in use along the chain of cultures."""
+    """Choose the first active template along the fallback chain of cultures."""
     tried_cultures = []
     for candidate_culture in culture_fallbacks(culture, default):
         tried_cultures.append(candidate_culture)
@@ -52,7 +52,7 @@ def choose_from(templates: Sequence[Template], culture: str | None, default: str
 
 
 async def versions(rows: Rows, templates: Sequence[Template]) -> list[list[TemplateVersion]]:
-    """The versions of each template, newest first."""
+    """Return the versions of each template, newest first."""
     version_rows = await rows.all(
         TemplateVersion,
         col(TemplateVersion.template_id).in_({template.template_id for template in templates}),
@@ -65,7 +65,7 @@ async def versions(rows: Rows, templates: Sequence[Template]) -> list[list[Templ
 
 
 async def published(rows: Rows, templates: Sequence[Template]) -> list[TemplateVersion]:
-    """The version of each template that is sent."""
+    """Return the published version of each template."""
     return [
         next(version for version in template_versions if version.version == template.version)
         for template, template_versions in zip(templates, await versions(rows, templates), strict=True)
