@@ -1,6 +1,6 @@
-"""The gateway's executor and its GraphQL endpoint on rows in memory: declarations as in the catalogue, and no database.
+"""A server of the gateway's executor and GraphQL endpoint on rows in memory, without a database.
 
-It listens on $PORT.
+Its operations and edges are declared as in the catalogue. It listens on $PORT.
 """
 
 import os
@@ -111,9 +111,9 @@ class Resource:
     name: str
     classifier: str
     unit: str
-    type: ResourceType = edge(types_of, needs=Permission.RESOURCE_TYPE_READ, description="What it measures.")
+    type: ResourceType = edge(types_of, needs=Permission.RESOURCE_TYPE_READ, description="The type of the resource.")
     current: Reading = edge(current_of, needs=Permission.READINGS_READ, description="The newest reading.")
-    tariff: Tariff = edge(tariffs_of, needs=Permission.RESOURCE_READ, description="What its energy costs.")
+    tariff: Tariff = edge(tariffs_of, needs=Permission.RESOURCE_READ, description="The tariff of its energy.")
     readings: list[Reading] = edge(readings_of, needs=Permission.READINGS_READ, description="The first readings.")
 
 
@@ -123,7 +123,9 @@ class Home:
     name: str
     city: str
     time_zone: str
-    resources: list[Resource] = edge(resources_of, needs=Permission.RESOURCE_READ, description="What it has.")
+    resources: list[Resource] = edge(
+        resources_of, needs=Permission.RESOURCE_READ, description="The resources of the home."
+    )
 
 
 @operation(OperationKind.QUERY, returns=str, needs=Permission.ANYONE)
@@ -137,7 +139,7 @@ async def home(call: Call, *, id: strawberry.ID) -> HomeRow:
     """The home with this id."""
     row = HOMES.get(id)
     if row is None:
-        raise NotFound(f"no home with id {id}")
+        raise NotFound(f"Unknown home {id!r}. Use an id of the sample.")
     return row
 
 
@@ -155,13 +157,13 @@ async def readings(call: Call, *, resource_id: strawberry.ID) -> list[ReadingRow
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.ANYONE)
 async def nothing(call: Call) -> bool:
-    """Change nothing: a schema has a mutation."""
+    """Change nothing. A schema needs a mutation."""
     return True
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=bool, needs=Permission.ANYONE)
 async def never(call: Call) -> None:
-    """Tell nothing: a schema has a subscription."""
+    """Publish nothing. A schema needs a subscription."""
 
 
 SAMPLE = load_sample()
@@ -180,7 +182,7 @@ PRINCIPALS = {
 
 
 async def authenticate(headers: Mapping[str, str]) -> Principal:
-    """Whose token it is."""
+    """Return the principal of the token in the headers."""
     principal = PRINCIPALS.get(headers.get("token", ""))
     if principal is None:
         raise Unauthenticated("Access denied")
@@ -188,10 +190,10 @@ async def authenticate(headers: Mapping[str, str]) -> Principal:
 
 
 class InMemoryDatabase(Database):
-    """A database without a server: its sessions are None, and what the declarations load is in memory."""
+    """A database without a server. Its readers are None, because the loaders use rows in memory."""
 
     def __init__(self) -> None:
-        super().__init__("sqlite:///nothing.sqlite3")  # nobody connects
+        super().__init__("sqlite:///nothing.sqlite3")  # never opened
 
     @asynccontextmanager
     async def reader(self) -> AsyncIterator[Any]:
@@ -205,7 +207,7 @@ async def serve() -> None:
         GraphQLPipeline(schema, Runner(InMemoryDatabase(), MemoryBus())), authenticate, ide=False
     )
     config = build_uvicorn_config(endpoint)
-    config.lifespan = "off"  # the endpoint answers requests and knows of nothing else
+    config.lifespan = "off"  # the endpoint handles requests only
     await DrainingServer(config, DrainTimeouts()).serve(bind_sockets("127.0.0.1", int(os.environ["PORT"])))
 
 

@@ -1,4 +1,4 @@
-"""A gateway in a process of its own, on a database with an application, a user, and resources to fill."""
+"""A gateway in its own process, on a database with an application, a user and empty resources."""
 
 import http.client
 import os
@@ -27,15 +27,15 @@ USERNAME, PASSWORD = "bench@example.org", "correct horse"
 
 BENCH_SETTINGS = {
     "WATTGATE_LOG_LEVEL": "warning",
-    "WATTGATE_CALLER_BUDGET": str(10**9),  # all is charged, and nobody is refused
+    "WATTGATE_CALLER_BUDGET": str(10**9),  # costs are charged, but never exceed the budget
     "WATTGATE_APPLICATION_BUDGET": str(10**9),
 }
-"""Settings of a gateway that is measured."""
+"""The settings of a gateway under measurement."""
 
 
 @dataclass(frozen=True)
 class SeededGateway:
-    """An assembled gateway of this process, and a user of it with resources."""
+    """A gateway in this process, and a user of it with resources."""
 
     gateway: Gateway
     application_id: str
@@ -49,7 +49,7 @@ class SeededGateway:
         return Principal(Role.SYSTEM, application_id=self.application_id, user_id=self.user_id)
 
     async def add_homes(self, resource_ids: list[str]) -> list[str]:
-        """A home for each resource; their ids."""
+        """Add a home for each resource. Return the ids of the homes."""
         run, system = self.gateway.runner.run, self.system
         home_type = home_types.NewVirtualEntityType(name="Home")
         type_id = ID((await run(operation("add_virtual_entity_type"), system, {"input": home_type})).ve_type_id)
@@ -63,22 +63,22 @@ class SeededGateway:
 
 @dataclass(frozen=True)
 class ServedGateway(SeededGateway):
-    """The same, and a gateway that is served by another process."""
+    """A seeded gateway and a connection to another process that serves it."""
 
     connection: http.client.HTTPConnection
 
     def post(self, path: str, body: bytes, media: str = "application/json") -> Any:
-        """The JSON answer to a POST, on the connection that is kept."""
+        """Send a POST on the open connection and return the JSON response."""
         self.connection.request("POST", path, body, {"token": self.token, "Content-Type": media})
         return self._read_response()
 
     def get(self, path: str) -> Any:
-        """The JSON answer to a GET, on the connection that is kept."""
+        """Send a GET on the open connection and return the JSON response."""
         self.connection.request("GET", path, headers={"token": self.token})
         return self._read_response()
 
     def graphql(self, document: str, **variables: Any) -> Any:
-        """The data of a GraphQL answer."""
+        """Send a GraphQL request and return the data of the response."""
         answer = self.post("/graphql", orjson.dumps({"query": document, "variables": variables}))
         if "errors" in answer:
             raise RuntimeError(answer["errors"])
@@ -94,7 +94,7 @@ class ServedGateway(SeededGateway):
 
 @asynccontextmanager
 async def served_gateway(database_url: str, *, count: int) -> AsyncIterator[ServedGateway]:
-    """A served gateway on an empty database, with so many resources of half-hourly energy and live power."""
+    """Serve a gateway on an empty database with `count` resources of half-hourly energy and live power."""
     async with seeded_gateway(Settings(_env_file=None, database_url=database_url), count=count) as seeded:
         port = _free_port()
         process = _start_server(database_url, port)
@@ -109,7 +109,7 @@ async def served_gateway(database_url: str, *, count: int) -> AsyncIterator[Serv
 
 @asynccontextmanager
 async def seeded_gateway(settings: Settings, *, count: int) -> AsyncIterator[SeededGateway]:
-    """A user on an empty database, with so many resources of half-hourly energy and live power."""
+    """Add a user with `count` resources of half-hourly energy and live power to an empty database."""
     gateway = build_gateway(settings)
     await upgrade(gateway.database)
     try:
@@ -173,4 +173,4 @@ def _connect(port: int) -> http.client.HTTPConnection:
             time.sleep(0.1)
         else:
             return connection
-    raise RuntimeError("the gateway did not come up")
+    raise RuntimeError("The gateway did not start within 30 seconds. Read its output above.")

@@ -1,8 +1,9 @@
-"""GraphQL over HTTP: what a request costs the server, and how many it answers in a second.
+"""GraphQL over HTTP: the server's processor time for each request, and the requests per second.
 
-Each server has one core; its load, and PostgreSQL, have another. Side by side: the gateway's executor and endpoint,
-plain Strawberry and Mercurius, on the same rows in memory, each with a look at a table of tokens; then the gateway as
-it is served, with log-in, permissions and tenancy, and PostGraphile, which has none of these, on the same tables.
+Each server has one core; the load generator and PostgreSQL use the others. The first table compares the gateway's
+executor and endpoint, plain Strawberry and Mercurius on the same rows in memory. Each of them looks up a token. The
+second table compares the complete gateway, with login, permissions and tenancy, and PostGraphile, which has none of
+these, on the same PostgreSQL tables.
 """
 
 import os
@@ -31,17 +32,17 @@ from tests.support.servers import database_on, postgresql
 from wattgate.app.settings import Settings
 
 ROUNDS = 3
-"""How often each server is measured, one after another in each round; the median counts."""
+"""The number of rounds. Each round measures all servers in turn; the tables show medians."""
 
 MIN_BUSY_SHARE = 0.9
-"""A server that works for less than this share of the time is not what bounds its rate."""
+"""If a server is busy for a smaller share of the time, its rate is limited by something else."""
 
 OURS, PLAIN, JIT, POSTGRAPHILE = "wattgate", "plain Strawberry", "Mercurius, JIT", "PostGraphile"
 
 PRODUCTION = {"NODE_ENV": "production"}
 
 GOALS = {"home": 1.5, "month, columns": 4}
-"""How many times as many requests a second as PostGraphile."""
+"""The goals: the gateway's requests per second as a multiple of PostGraphile's."""
 
 HOME = """query ($id: ID!) {
   virtualEntity(veId: $id) {
@@ -78,7 +79,7 @@ POSTGRAPHILE_MONTH = """query ($id: String!) {
 
 @dataclass(frozen=True)
 class RunSize:
-    """Seconds of warming up and of measuring; homes in the database, and the readings of each of their resources."""
+    """The seconds of warm-up and measurement, the homes in the database, and the readings of each resource."""
 
     warm: float = 1.0
     seconds: float = 2.0
@@ -88,7 +89,7 @@ class RunSize:
 
 @dataclass(frozen=True)
 class HttpContender:
-    """A server to measure: how it is started, what it is asked, and the tokens that are shown, if it looks at any."""
+    """A server to measure: its command and environment, the queries, and the tokens of requests if it checks them."""
 
     name: str
     command: tuple[str | Path, ...]
@@ -97,14 +98,17 @@ class HttpContender:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def start(self) -> AbstractAsyncContextManager[PinnedProcess]:
-        """The server, on its core."""
+        """Start the server on its core."""
         return pinned_process(*self.command, **self.environment)
 
 
 @dataclass(frozen=True)
 class HttpFigures:
-    """What one run has told: microseconds of the server's processor for a request, requests a second, and the share
-    of the time in which the server has worked."""
+    """The results of a run.
+
+    `cpu` is the server's processor time for a request in µs, `rate` the requests per second, and `busy` the share of
+    the time in which the server used its core.
+    """
 
     cpu: float
     rate: float
@@ -112,11 +116,11 @@ class HttpFigures:
 
 
 FiguresByServer = Mapping[str, Mapping[str, HttpFigures]]
-"""By server and question."""
+"""Figures by server and query."""
 
 
 async def bench_graphql() -> None:
-    """In memory, then from PostgreSQL: all servers, in turns."""
+    """Measure all servers in turn, first in memory, then on PostgreSQL."""
     _, others = cores()
     os.sched_setaffinity(0, others)
     size = RunSize()
@@ -135,12 +139,12 @@ def _enter_node(stack: AsyncExitStack) -> Node | None:
     try:
         return stack.enter_context(node(Path(__file__).parent / "node"))
     except NoNode as missing:
-        console.print(f"The servers of Node are left out: {missing}")
+        console.print(f"Node servers are skipped: {missing}")
         return None
 
 
 def memory_contenders(folder: Path, node_runtime: Node | None) -> list[HttpContender]:
-    """Those that have the sample in memory, which stands in a file of the folder."""
+    """Return the servers that keep the sample in memory. Write the sample to a file in the folder."""
     path, built_sample, queries = folder / "sample.json", sample.build_sample(), sample.queries()
     path.write_bytes(orjson.dumps(built_sample))
     tokens = list(built_sample["tokens"])
@@ -166,7 +170,7 @@ def _node_command(node_runtime: Node, script: str) -> tuple[str | Path, ...]:
 
 @asynccontextmanager
 async def database_contenders(url: str, node_runtime: Node | None, size: RunSize) -> AsyncIterator[list[HttpContender]]:
-    """Those that have the same tables, in an empty PostgreSQL database."""
+    """Fill an empty PostgreSQL database and yield the servers that use it."""
     async with seeded_homes(
         Settings(_env_file=None, database_url=url), count=size.homes, samples=size.samples
     ) as seeded:
@@ -202,7 +206,7 @@ def _plain_url(url: str) -> str:
 
 
 async def measure_in_turns(contenders: Sequence[HttpContender], size: RunSize) -> FiguresByServer:
-    """The median figures of each server, measured one after another in each round."""
+    """Return the median figures of each server. Each round measures the servers in turn."""
     runs: dict[str, dict[str, list[HttpFigures]]] = {contender.name: defaultdict(list) for contender in contenders}
     for _ in range(ROUNDS):
         for contender in contenders:
@@ -213,7 +217,7 @@ async def measure_in_turns(contenders: Sequence[HttpContender], size: RunSize) -
 
 
 async def measure(server: PinnedProcess, contender: HttpContender, size: RunSize) -> dict[str, HttpFigures]:
-    """One run of a server: its figures for each question."""
+    """Measure a running server and return its figures for each query."""
     return {query.name: await _measure_query(server, query, contender.tokens, size) for query in contender.queries}
 
 
@@ -259,9 +263,9 @@ def _print_database_table(figures_by_server: FiguresByServer) -> None:
             row += [f"{other.cpu:,.0f}", _format_rate(other), f"{ratio:.2f}"]
             row.append(f">= {goal}: {_verdict(ratio >= goal)}" if goal else "")
         rows.append(tuple(row))
-    columns = ("question", f"{OURS}: µs", "req/s", f"{POSTGRAPHILE}: µs", "req/s", "x", "goal")
+    columns = ("query", f"{OURS}: µs", "req/s", f"{POSTGRAPHILE}: µs", "req/s", "x", "goal")
     print_table("GraphQL from PostgreSQL", columns[: len(rows[0])], rows)
-    console.print(f"{OURS} logs in, checks and keeps tenants apart; {POSTGRAPHILE} asks nobody who he is.")
+    console.print(f"{OURS} checks tokens, permissions and tenants; {POSTGRAPHILE} does not authenticate requests.")
     _print_footnote(figures_by_server)
 
 
@@ -284,7 +288,8 @@ def _print_footnote(figures_by_server: FiguresByServer) -> None:
         for figures in server_figures.values()
     ):
         console.print(
-            f"* It worked for less than {MIN_BUSY_SHARE:.0%} of the time: load, database or other work set the rate."
+            f"* The server was busy for less than {MIN_BUSY_SHARE:.0%} of the time: the load, the database or"
+            " other work limited its rate."
         )
     console.print()
 

@@ -1,4 +1,4 @@
-"""Homes of one user in a database: each with resources, their tariffs, and a month of readings."""
+"""Homes of one user in a database, each with resources, their tariffs and a month of readings."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,16 +21,17 @@ from wattgate.principal import Principal, Role
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 MONTH_SAMPLES = 31 * 48
-"""Half hours."""
+"""The number of half hours in a month of 31 days."""
 
 RESOURCES_PER_HOME = 4
-"""Resources of a home."""
 
 
 @dataclass(frozen=True)
 class SeededHomes:
-    """What was made: the owner, and the identifiers of the homes; their resources are the owner's, in order. The
-    owner has logged in as often as there are homes."""
+    """Homes in a database: their owner, their ids, and one token of the owner for each home.
+
+    The homes have the owner's resources in order, RESOURCES_PER_HOME for each home.
+    """
 
     owner: SeededGateway
     ids: list[str]
@@ -39,7 +40,7 @@ class SeededHomes:
 
 @asynccontextmanager
 async def seeded_homes(settings: Settings, *, count: int, samples: int = MONTH_SAMPLES) -> AsyncIterator[SeededHomes]:
-    """So many homes on an empty database, whose resources have so many half hours of readings each."""
+    """Add `count` homes to an empty database. Each of their resources has `samples` half hours of readings."""
     async with seeded_gateway(settings, count=count * RESOURCES_PER_HOME) as seeded:
         for number, resource_id in enumerate(seeded.resource_ids):
             await _set_tariff(seeded, resource_id)

@@ -1,8 +1,7 @@
-"""Live readings: what a message costs the server, what an idle subscriber holds, what a connection takes.
+"""Live readings: the server's processor time for a message and for a connection, and the memory of an idle subscriber.
 
-Each server has one core and its load another. Side by side: the gateway, behind Redis and with every subscriber
-authenticated; plain Strawberry, and two servers of Node, which have neither, and are told in their own process what
-to send.
+Each server has one core and its load the others. The gateway receives readings through Redis and authenticates every
+subscriber. Plain Strawberry and two Node servers do neither: an HTTP request makes them publish in their own process.
 """
 
 import asyncio
@@ -42,16 +41,18 @@ SUBSCRIBE = (
 DISPLAY = """subscription ($id: ID!) { display(virtualEntityId: $id) {
     at power { net unit at } today { electricity { value unit } cost { total } } freshness { state ageSeconds } } }"""
 ROUNDS = 3
-"""How often each server is measured, one after another in each round; the median counts."""
+"""The number of rounds. Each round measures all servers in turn; the table shows medians."""
 
 BATCH = 100
-"""How many readings of different homes are published at once."""
+"""The number of readings of different homes in one call of publish."""
 
 
 @dataclass(frozen=True)
 class SubscriberCounts:
-    """How many subscribers follow one resource, how many homes their own, how many come first to warm up, and after
-    how many seconds those who have connected are called idle."""
+    """The numbers of subscribers: to one resource (`fan_out`), to one resource each (`homes`), and for the warm-up.
+
+    Connected subscribers count as idle after `idle_seconds`.
+    """
 
     fan_out: int = 1000
     homes: int = 1000
@@ -60,23 +61,23 @@ class SubscriberCounts:
 
 
 class LiveServer(Protocol):
-    """A server under measurement, which may be told to send."""
+    """A running server under measurement that can publish readings."""
 
     @property
     def server(self) -> PinnedProcess:
-        """Its process."""
+        """The process of the server."""
 
     @property
     def init(self) -> dict[str, str]:
-        """The payload with which its subscribers begin."""
+        """The payload of connection_init for its subscribers."""
 
     async def publish(self, resource_ids: Sequence[str], events: int, interval_seconds: float) -> None:
-        """Publish so many readings of each resource, so many seconds apart."""
+        """Publish `events` readings of each resource, `interval_seconds` apart."""
 
 
 @dataclass(frozen=True)
 class HttpTriggeredServer:
-    """A server that is told over HTTP what to publish by itself."""
+    """A server that publishes readings in its own process after an HTTP request."""
 
     server: PinnedProcess
     http: httpx.AsyncClient
@@ -89,7 +90,7 @@ class HttpTriggeredServer:
 
 @dataclass(frozen=True)
 class RedisFedGateway:
-    """A gateway to which readings come through Redis."""
+    """A gateway that receives readings through Redis."""
 
     server: PinnedProcess
     seeded: SeededGateway
@@ -111,7 +112,7 @@ def _reading(resource_id: str, number: int) -> Event:
 
 @dataclass(frozen=True)
 class PublishRate:
-    """So many readings of each resource, so many seconds apart: what a server can send in about four seconds."""
+    """The number of readings of each resource, and the seconds between them. A run takes about four seconds."""
 
     events: int
     interval_seconds: float
@@ -119,7 +120,7 @@ class PublishRate:
 
 @dataclass(frozen=True)
 class LiveContender:
-    """A server to measure: how it is started, and the loads on one resource and on that of every home."""
+    """A server to measure: its start, and the publish rates for one resource and for the resources of all homes."""
 
     name: str
     start: Callable[[], AbstractAsyncContextManager[LiveServer]]
@@ -129,7 +130,11 @@ class LiveContender:
 
 @dataclass(frozen=True)
 class LiveFigures:
-    """What one run has told: microseconds of the server's processor, KiB, connections a second."""
+    """The results of a run.
+
+    `fan_out` and `homes` are the server's processor time for a message in µs, and `connect` that for a connection.
+    `memory` is the memory of an idle subscriber in KiB, and `rate` the connections per second.
+    """
 
     fan_out: float
     homes: float
@@ -139,7 +144,7 @@ class LiveFigures:
 
 
 async def bench_live() -> None:
-    """All servers, in turns."""
+    """Measure all servers in turn."""
     _, others = cores()
     os.sched_setaffinity(0, others)
     figures_by_server: dict[str, list[LiveFigures]] = defaultdict(list)
@@ -164,7 +169,7 @@ async def bench_live() -> None:
 async def gateway_contender(
     folder: Path, counts: SubscriberCounts
 ) -> AsyncIterator[tuple[SeededGateway, LiveContender]]:
-    """A user with as many resources as are needed, and the gateway on SQLite and a Redis of its own."""
+    """Seed an SQLite database, start a Redis server, and yield the seeded gateway and the contender."""
     (folder / "redis").mkdir()
     async with redis_server(folder / "redis", "--appendonly", "no") as redis:
         settings = Settings(_env_file=None, database_url=f"sqlite:///{folder}/live.sqlite3", redis_url=redis.url)
@@ -174,13 +179,13 @@ async def gateway_contender(
 
 
 def strawberry_contender() -> LiveContender:
-    """Strawberry's own server for subscriptions."""
+    """Return Strawberry's own server for subscriptions."""
     start = partial(_start_http_triggered, sys.executable, "-m", "bench.plain_strawberry")
     return LiveContender("plain Strawberry", start, PublishRate(12, 0.3), PublishRate(8, 0.3))
 
 
 def node_contenders(node_runtime: Node) -> list[LiveContender]:
-    """The servers of Node."""
+    """Return the Node servers."""
     return [
         LiveContender(
             name,
@@ -196,7 +201,7 @@ def _enter_node(stack: AsyncExitStack) -> list[LiveContender]:
     try:
         return node_contenders(stack.enter_context(node(Path(__file__).parent / "node")))
     except NoNode as missing:
-        console.print(f"The servers of Node are left out: {missing}")
+        console.print(f"Node servers are skipped: {missing}")
         return []
 
 
@@ -206,7 +211,7 @@ async def _start_gateway(seeded: SeededGateway, settings: Settings) -> AsyncIter
         "WATTGATE_DATABASE_URL": settings.database_url,
         "WATTGATE_REDIS_URL": str(settings.redis_url),
         **BENCH_SETTINGS,
-        "WATTGATE_MAX_ACCOUNT_CONNECTIONS": "100000",  # all subscribers are of one account
+        "WATTGATE_MAX_ACCOUNT_CONNECTIONS": "100000",  # all subscribers use one account
     }
     async with pinned_process(sys.executable, "-m", "wattgate", "serve", **environment) as server:
         yield RedisFedGateway(server, seeded, {"token": seeded.token})
@@ -220,7 +225,7 @@ async def _start_http_triggered(*command: str | Path) -> AsyncIterator[LiveServe
 
 
 async def measure(contender: LiveContender, resource_ids: Sequence[str], counts: SubscriberCounts) -> LiveFigures:
-    """One run of a server: half of its subscribers follow the first resource, the others one each of their own."""
+    """Measure a server. `fan_out` subscribers follow the first resource, the others one resource each."""
     first, *own = resource_ids
     async with contender.start() as live_server:
         server, group = live_server.server, SubscriberGroup(live_server.server.port, init_payload=live_server.init)
@@ -243,10 +248,10 @@ async def measure(contender: LiveContender, resource_ids: Sequence[str], counts:
 
 
 async def measure_displays(contender: LiveContender, resource_ids: Sequence[str], homes: Sequence[str]) -> float:
-    """Microseconds of the gateway's processor for each reading of a home that has a display.
+    """Return the gateway's processor time in µs for each reading of a home that has a display.
 
-    A display is told the newest frame: of readings that come at once, the last one. TimeoutError if a display
-    receives no frame.
+    A display receives the newest frame: of readings that arrive together, only the last one. Raise TimeoutError if a
+    display receives no frame.
     """
     async with contender.start() as live_server:
         group = SubscriberGroup(live_server.server.port, init_payload=live_server.init)
@@ -263,7 +268,7 @@ async def measure_displays(contender: LiveContender, resource_ids: Sequence[str]
 
 
 async def measure_bare_sends(counts: SubscriberCounts, events: int = 200) -> float:
-    """Microseconds of the processor for each message that is only sent."""
+    """Return the processor time in µs for each message of `bench.bare_send`."""
     expected, received, loop = events * counts.fan_out * len(bare_send.MESSAGE), 0, asyncio.get_running_loop()
     all_received = asyncio.Event()
 
@@ -286,7 +291,7 @@ async def measure_bare_sends(counts: SubscriberCounts, events: int = 200) -> flo
         cpu_used = server.cpu_seconds - cpu_before
         await asyncio.sleep(bare_send.INTERVAL_SECONDS)
         if received != expected:
-            raise RuntimeError(f"{received - expected} bytes too many")
+            raise RuntimeError(f"The sockets received {received - expected} bytes too many.")
         return cpu_used / (events * counts.fan_out) * 1e6
 
 
@@ -297,14 +302,14 @@ def _query(resource_id: str) -> tuple[str, dict[str, Any]]:
 async def _measure_delivery(
     live_server: LiveServer, group: SubscriberGroup, resource_ids: Sequence[str], listeners: int, rate: PublishRate
 ) -> float:
-    """Microseconds of the server's processor for each message under a load, all of which are delivered."""
+    """Return the server's processor time in µs for each message. Raise an error unless every message arrives once."""
     expected = rate.events * listeners
     cpu_before, target = live_server.server.cpu_seconds, group.messages + expected
     await live_server.publish(resource_ids, rate.events, rate.interval_seconds)
     await group.wait_for(lambda: group.messages >= target)
     cpu_used = live_server.server.cpu_seconds - cpu_before
     if group.messages != target:
-        raise RuntimeError(f"{group.messages - target} messages too many")
+        raise RuntimeError(f"The subscribers received {group.messages - target} messages too many.")
     return cpu_used / expected * 1e6
 
 

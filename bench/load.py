@@ -1,4 +1,4 @@
-"""Requests over HTTP/1.1 as cheap as they can be: connections that are kept, each with one request at a time."""
+"""A cheap load generator for HTTP/1.1: persistent connections, each with one request at a time."""
 
 import asyncio
 import re
@@ -12,17 +12,17 @@ from typing import Any
 import orjson
 
 RESPONSE_TIMEOUT_SECONDS = 60.0
-"""How many seconds the last answers may take."""
+"""The timeout of the last responses of a run."""
 
 SUCCESS_PREFIX = b'{"data":{"'
-"""How the body of an answer without errors begins: every server here tells the data first, or errors before them."""
+"""The start of a response body without errors. If there are errors, each server here writes them before the data."""
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class BenchQuery:
-    """A document, the variables of the requests in turn, and how many connections send it."""
+    """A document, the variables that requests use in turn, and the number of connections that send it."""
 
     name: str
     document: str
@@ -30,7 +30,7 @@ class BenchQuery:
     connections: int
 
     def requests(self, tokens: Sequence[str]) -> list[bytes]:
-        """Requests with each of the variables and each of the tokens, if there are any."""
+        """Return the bytes of requests that together use all variables and all tokens."""
         count = max(len(self.variables), len(tokens))
         headers = [{"token": token} for token in tokens] or [{}]
         return [
@@ -54,14 +54,14 @@ def _post(document: str, variables: Mapping[str, Any], headers: Mapping[str, str
 
 @dataclass(frozen=True)
 class LoadResult:
-    """How many requests were answered, and in how many seconds."""
+    """The number of responses in a run, and its duration in seconds."""
 
     count: int
     seconds: float
 
 
 class LoadGenerator:
-    """Connections to a server that send the same requests in turns."""
+    """Connections to a server that send the requests in turn."""
 
     def __init__(self, requests: Sequence[bytes]) -> None:
         self.requests = cycle(requests)
@@ -72,7 +72,7 @@ class LoadGenerator:
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self, seconds: float) -> LoadResult:
-        """Ask for so many seconds, and wait for the last answers: nothing is on its way before or after."""
+        """Send requests for some seconds and wait for the last responses. No request is pending before or after."""
         self._count, self._busy = 0, len(self.connections)
         self._done = asyncio.get_running_loop().create_future()
         started_at = time.monotonic()
@@ -84,7 +84,7 @@ class LoadGenerator:
         return LoadResult(self._count, time.monotonic() - started_at)
 
     def on_response(self, connection: "Connection") -> None:
-        """Count an answer; ask for the next one while there is time."""
+        """Count a response. Send the next request if there is time."""
         self._count += 1
         if time.monotonic() < self.until:
             connection.send_request()
@@ -94,14 +94,14 @@ class LoadGenerator:
             self._done.set_result(None)
 
     def fail(self, reason: str) -> None:
-        """End the run: a figure of refusals is none."""
+        """End the run with an error, because the rate of failed requests means nothing."""
         if not self._done.done():
             self._done.set_exception(RuntimeError(reason))
 
 
 @asynccontextmanager
 async def open_load(port: int, requests: Sequence[bytes], *, connections: int) -> AsyncIterator[LoadGenerator]:
-    """So many connections to a port of this machine."""
+    """Open connections to a port of this machine."""
     generator, loop = LoadGenerator(requests), asyncio.get_running_loop()
     try:
         for _ in range(connections):
@@ -114,7 +114,7 @@ async def open_load(port: int, requests: Sequence[bytes], *, connections: int) -
 
 
 class Connection(asyncio.Protocol):
-    """One connection, and what has come of the answer that it waits for."""
+    """A connection, and the received part of the response that it waits for."""
 
     transport: Any
 
@@ -124,7 +124,7 @@ class Connection(asyncio.Protocol):
         self._whole = self._body = 0
         self._left = False
 
-    def connection_made(self, transport: Any) -> None:  # uvloop's is none of asyncio's classes
+    def connection_made(self, transport: Any) -> None:  # uvloop's transports are not subclasses of asyncio's
         self.transport = transport
 
     def send_request(self) -> None:
@@ -139,19 +139,19 @@ class Connection(asyncio.Protocol):
                 return
             length = _LENGTH.search(data, 0, end + 2)
             if not length or data[9:12] != b"200":
-                self._load.fail(f"refused: {data[:400]!r}")
+                self._load.fail(f"The server refused a request: {data[:400]!r}")
                 return
             self._whole, self._body = end + 4 + int(length[1]), end + 4
         if len(data) == self._whole:
             if not data.startswith(SUCCESS_PREFIX, self._body):
-                self._load.fail(f"errors: {data[self._body : self._body + 400]!r}")
+                self._load.fail(f"A response has errors: {data[self._body : self._body + 400]!r}")
                 return
             self._data, self._whole = b"", 0
             self._load.on_response(self)
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self._left:
-            self._load.fail(f"lost: {error}")
+            self._load.fail(f"A connection was lost: {error}")
 
     def close(self) -> None:
         """Close the connection."""

@@ -1,4 +1,4 @@
-"""Processes under measurement: each has one core, whoever loads it has the others."""
+"""Processes under measurement. Each runs on one core; its load generator runs on the other cores."""
 
 import asyncio
 import os
@@ -12,25 +12,25 @@ from socket import create_server
 
 TICKS = os.sysconf("SC_CLK_TCK")
 START_TIMEOUT_SECONDS = 60.0
-"""How many seconds a server may take to listen."""
+"""The timeout for a server to listen on its port."""
 
 
 @dataclass(frozen=True)
 class PinnedProcess:
-    """A server in a process of its own, that listens on a port."""
+    """A server process that listens on a port."""
 
     process: Process
     port: int
 
     @property
     def cpu_seconds(self) -> float:
-        """Seconds of processor time that it has used."""
+        """The processor time that the process has used, in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     @property
     def memory_kib(self) -> float:
-        """How much memory it holds, in KiB."""
+        """The resident memory of the process, in KiB."""
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE") / 1024
 
@@ -39,16 +39,16 @@ _FIRST, *_OTHERS = sorted(os.sched_getaffinity(0))
 
 
 def cores() -> tuple[set[int], set[int]]:
-    """The core of what is measured, and those of everything else; the same where there is only one.
+    """Return the core of the measured process, and the cores of all other processes. A single core is in both.
 
-    They are what this process had when it began, wherever it has moved since.
+    They are the cores that this process had at its start, even if its affinity has changed since.
     """
     return {_FIRST}, set(_OTHERS) or {_FIRST}
 
 
 @asynccontextmanager
 async def pinned_process(*command: str | Path, **environment: str) -> AsyncIterator[PinnedProcess]:
-    """A running server that finds its port in the environment."""
+    """Start a server on its core and wait until it listens. The environment names its port; kill it at the end."""
     with create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     own_cores, _ = cores()
@@ -70,7 +70,7 @@ async def _wait_until_listening(process: Process, port: int) -> None:
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         if process.returncode is not None:
-            raise RuntimeError(f"the server has ended with status {process.returncode}")
+            raise RuntimeError(f"The server ended with status {process.returncode} before it listened.")
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", port)
         except ConnectionRefusedError:
@@ -78,4 +78,4 @@ async def _wait_until_listening(process: Process, port: int) -> None:
         else:
             writer.close()
             return
-    raise RuntimeError("the server does not listen")
+    raise RuntimeError(f"The server did not listen on port {port} within {START_TIMEOUT_SECONDS:g} seconds.")

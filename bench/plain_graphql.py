@@ -1,6 +1,6 @@
-"""What one would write with Strawberry alone, with the caches that its documentation tells of.
+"""A GraphQL server written with Strawberry alone, with the caches that its documentation recommends.
 
-It listens on $PORT. What leads from one record to others is asynchronous in each of these servers, as with a database.
+It listens on $PORT. Resolvers of related records are asynchronous in all servers of this benchmark, as with a database.
 """
 
 import os
@@ -111,7 +111,7 @@ for one in SAMPLE["resources"]:
 
 
 class Endpoint(GraphQL[dict[str, str], None]):
-    """Strawberry's view, for those who show a token."""
+    """Strawberry's view with a check of the token."""
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> dict[str, str]:
         user = TOKENS.get(request.headers.get("token", ""))

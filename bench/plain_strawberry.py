@@ -1,4 +1,4 @@
-"""What one would write with Strawberry alone: a queue for each subscriber. It listens on $PORT."""
+"""A subscription server written with Strawberry alone, with a queue for each subscriber. It listens on $PORT."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ class Subscription:
 
 
 async def publish(request: Request) -> Response:
-    """Publish so many readings on each of some resources, so many seconds apart."""
+    """Publish the requested number of readings of each resource, at the requested interval."""
     command = await request.json()
     for number in range(command["events"]):
         for resource_id in command["resources"]:

@@ -1,7 +1,7 @@
-"""What edges and operations take of a processor: `wattgate.graphql.core.cost_weights` has its weights from here.
+"""The processor time of edges and operations, from which `wattgate.graphql.core.cost_weights` derives its weights.
 
-All work is done in this process, SQLite's too, and its processor time counts: the least of some rounds, less that of
-the same document without what is measured.
+All work is done in this process, including that of SQLite. A measurement is the minimum of several rounds. The time of
+the same document without the measured part is subtracted.
 """
 
 import asyncio
@@ -41,12 +41,12 @@ HALF_HOUR = 30 * 60_000
 
 
 def range_argument(days: int) -> str:
-    """The argument of a range of days until now."""
+    """Return the argument for a range of days until now."""
     return f'range: {{start: "{(NOW - timedelta(days=days)).isoformat()}", end: "{NOW.isoformat()}"}}'
 
 
 def readings_field(days: int, period: str, inside: str = "", *, field: str = "ENERGY") -> str:
-    """The readings of some days until now."""
+    """Return a field with the readings of some days until now."""
     arguments = f'{range_argument(days)}, period: {period}, field: "{field}", timeZone: "Europe/London"'
     return f"readings({arguments}) {{ total {inside} }}"
 
@@ -83,14 +83,14 @@ EDGES: dict[str, tuple[str, str]] = {
     "costs, 31 days by the day": ("", f"costs({range_argument(31)}, period: P1D) {{ currency }}"),
     "costs, 31 days by the half hour": ("", f"costs({range_argument(31)}, period: PT30M) {{ currency }}"),
 }
-"""Documents inside a resource, each with the one that lacks what is measured."""
+"""By name, pairs of selections inside a resource: without and with the measured part."""
 
 PERIODS = {"PT30M": (1, 31, 366), "PT1H": (31, 366), "P1D": (31, 366), "P1W": (366,), "P1M": (366,), "P1Y": (366,)}
 BUCKETS = {"PT30M": 48.0, "PT1H": 24.0, "P1D": 1.0, "P1W": 1 / 7, "P1M": 12 / 365, "P1Y": 1 / 365}
 
 
 class BenchHome:
-    """Resources with everything there is, and documents that are executed as the endpoint does."""
+    """A home with data of every kind. It executes documents as the endpoint does."""
 
     def __init__(self, owner: SeededGateway, ids: Mapping[str, str]) -> None:
         self.owner, self.ids = owner, ids
@@ -98,7 +98,7 @@ class BenchHome:
         self._engine = ExecutionEngine(owner.gateway.schema, compile_at=1)
 
     async def min_cpu_microseconds(self, text: str, **variables: Any) -> float:
-        """The processor time of a document in µs, the least of some rounds."""
+        """Return the processor time of a document in µs, the minimum of several rounds."""
         document = self._documents.get(text)
         durations = []
         for _ in range(ROUNDS):
@@ -113,18 +113,18 @@ class BenchHome:
         return min(durations) * 1e6
 
     async def measure_all(self, inside: str) -> float:
-        """What something of every resource takes."""
+        """Return the time of a selection inside all resources, in µs."""
         return await self.min_cpu_microseconds(f"{{ resources {{ resourceId {inside} }} }}")
 
     async def measure_one(self, inside: str) -> float:
-        """What the same of one resource takes."""
+        """Return the time of a selection inside one resource, in µs."""
         return await self.min_cpu_microseconds(
             f'{{ resource(resourceId: "{self.owner.resource_ids[0]}") {{ resourceId {inside} }} }}'
         )
 
 
 async def bench_prices() -> None:
-    """Objects, edges, series and operations, in µs of processor time and in units of cost."""
+    """Print the times of objects, edges, series and operations, in µs of processor time and in units of cost."""
     async with _bench_home() as home:
         object_cost, column_cost = [
             (await home.measure_one(readings_field(31, "PT30M", inside)) - await home.measure_one(MONTH)) / (31 * 48)
@@ -140,7 +140,7 @@ async def bench_prices() -> None:
             ("a resource read, of seven values", (all_records - one_resource) / (RESOURCES - 1)),
             ("one resource", one_resource),
         ]
-        _print_table("what is told", [(name, cost, 0.0) for name, cost in rows])
+        _print_table("values in responses", [(name, cost, 0.0) for name, cost in rows])
         edges = []
         for name, (without, inside) in EDGES.items():
             per_resource = (
@@ -152,7 +152,7 @@ async def bench_prices() -> None:
                 - per_resource
             )
             edges.append((name, per_resource, fixed))
-        _print_table("edges, of each resource, and besides for all of them", edges)
+        _print_table("edges, for each resource, and once for all of them", edges)
         spans = [(period, days) for period, day_counts in PERIODS.items() for days in day_counts]
         cost_by_span = {
             span: (await home.measure_one(readings_field(span[1], span[0])) - one_resource)
@@ -166,14 +166,14 @@ async def bench_prices() -> None:
             rows.append(
                 (f"a day of power in {period}", (await home.min_cpu_microseconds(query) - one_resource) / count)
             )
-        _print_table("readings, of a bucket", [(name, cost, 0.0) for name, cost in rows])
+        _print_table("readings, for each bucket", [(name, cost, 0.0) for name, cost in rows])
         _print_table("operations", [(name, cost, 0.0) for name, cost in await _operations(home)])
 
 
 def _print_table(title: str, rows: list[tuple[str, float, float]]) -> None:
     print_table(
         f"SQLite: {title}",
-        ("what", "µs", "units", "µs once", "units once"),
+        ("measured", "µs", "units", "µs once", "units once"),
         [
             (
                 name,
@@ -284,7 +284,7 @@ async def _seed_home(seeded: SeededGateway) -> dict[str, str]:
 async def _fill(
     seeded: SeededGateway, resource_id: str, field: str = "ENERGY", *, interval_ms: int = HALF_HOUR, days: int = DAYS
 ) -> None:
-    """Readings of some days until now, so many ms apart."""
+    """Record readings of some days until now, `interval_ms` apart."""
     at = np.arange(to_ms(NOW) - days * 48 * HALF_HOUR, to_ms(NOW), interval_ms)
     value, zeros = np.arange(len(at)) * 7919 % 2500 / 1.0, np.zeros(len(at), dtype=np.int64)
     batch = BulkReadingBatch([(resource_id, field)], zeros, at, value, zeros)

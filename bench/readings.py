@@ -1,4 +1,4 @@
-"""Readings in and out, beside what the database's own driver takes for the same."""
+"""Writes and reads of readings, compared with the database's own driver."""
 
 import asyncio
 import io
@@ -43,15 +43,15 @@ from wattgate.realtime.server_address import ServerAddress
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))
 RESOURCES_PER_PATH, SAMPLES_PER_RESOURCE = 40, 5_000
-"""What is written at each way in: 200,000 readings."""
+"""The size of each write: 200,000 readings."""
 
 MESSAGES, MAC = 2_000, "70B3D5000001"
 
 ROUNDS = 60
-"""How often each question is asked; the median counts."""
+"""The number of runs of each query; the table shows medians."""
 
 Rows = list[tuple[int, int, int]]
-"""Place of the home, instant in ms, scaled value."""
+"""The position of the home, the instant in ms, and the scaled value."""
 
 
 def _build_rows(count: int = SAMPLES_PER_RESOURCE, *, homes: int = RESOURCES_PER_PATH, add: int = 0) -> Rows:
@@ -61,8 +61,10 @@ def _build_rows(count: int = SAMPLES_PER_RESOURCE, *, homes: int = RESOURCES_PER
 
 
 async def bench_readings() -> None:
-    """Ways in and ways out, on PostgreSQL and on SQLite."""
-    logging.getLogger("amqtt").setLevel(logging.CRITICAL)  # the broker complains of what the protocol allows
+    """Measure writes and reads on PostgreSQL and on SQLite."""
+    logging.getLogger("amqtt").setLevel(
+        logging.CRITICAL
+    )  # the broker logs errors for messages that the protocol allows
     with tempfile.TemporaryDirectory(prefix="wattgate-bench-") as folder, postgresql(Path(folder)) as server:
         async with database_on(server) as url:
             await _bench_on("PostgreSQL", url)
@@ -77,13 +79,13 @@ async def _bench_on(name: str, url: str) -> None:
 
 
 class Driver:
-    """The database's own driver, without anything of ours."""
+    """The database's own driver, without any code of the gateway."""
 
     def __init__(self, postgresql: asyncpg.Connection | None, sqlite: sqlite3.Connection | None) -> None:
         self._postgresql, self._sqlite = postgresql, sqlite
 
     async def insert(self, rows: Sequence[tuple[int, ...]]) -> None:
-        """Put rows into the table of readings: one COPY, or one executemany in a transaction."""
+        """Insert rows into the table of readings: with one COPY, or one executemany in a transaction."""
         if self._postgresql:
             await self._postgresql.copy_records_to_table("reading", records=rows)
         elif self._sqlite:
@@ -91,7 +93,7 @@ class Driver:
                 self._sqlite.executemany("INSERT INTO reading VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     async def fetch(self, statement: str, parameters: Any) -> int:
-        """Run a statement that the gateway ran, with the same parameters; how many rows came."""
+        """Run a statement of the gateway with the same parameters. Return the number of rows."""
         if self._postgresql:
             return len(await self._postgresql.fetch(statement, *parameters))
         assert self._sqlite
@@ -123,11 +125,11 @@ async def _bench_writes(name: str, gateway: ServedGateway, driver: Driver) -> No
     table = [(f"plain {kind}, one call", f"{plain:,.0f}", "1.00")]
     for path, rate in await _write_rates(gateway, rows):
         table.append((path, f"{rate:,.0f}", f"{rate / plain:.2f}"))
-    print_table(f"{name}: readings in ({len(rows):,} at most)", ("way", "rows/s", f"x plain {kind}"), table)
+    print_table(f"{name}: writes of up to {len(rows):,} readings", ("interface", "rows/s", f"x plain {kind}"), table)
 
 
 async def _write_rates(gateway: ServedGateway, rows: Rows) -> list[tuple[str, float]]:
-    """Readings a second on each way in, each with resources of its own."""
+    """Return the readings per second of each interface. Each writes to its own resources."""
     first_resources = iter(range(0, len(gateway.resource_ids), RESOURCES_PER_PATH))
     fewer_rows = rows[: len(rows) // 5]
     first = next(first_resources)
@@ -152,8 +154,9 @@ async def _write_rates(gateway: ServedGateway, rows: Rows) -> list[tuple[str, fl
 
 
 async def _create_partitions(gateway: ServedGateway) -> None:
-    """Make the partitions of all months, so that no way in has to. Each has a reading of nobody's: the gateway's upkeep
-    would drop it if it were empty.
+    """Create the partitions of all months, so that no measured write does it.
+
+    Each gets a reading of an unknown resource, because the gateway's maintenance drops empty partitions.
     """
     if not gateway.gateway.database.is_sqlite:
         instants = range(START, START + 400 * DAY_MS, 28 * DAY_MS)
@@ -185,7 +188,7 @@ def _graphql_rate(gateway: ServedGateway, count: int, calls: list[list[dict[str,
 
 
 def _readings_by_resource(gateway: ServedGateway, rows: Rows, first: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Readings as objects, by resource."""
+    """Yield the id and the readings of each resource, as objects of the API."""
     for home in range(RESOURCES_PER_PATH):
         readings = [
             {"at": format_iso_ms(at), "value": value / 1000}
@@ -197,7 +200,7 @@ def _readings_by_resource(gateway: ServedGateway, rows: Rows, first: int) -> Ite
 
 
 def _graphql_calls(gateway: ServedGateway, rows: Rows, first: int) -> list[list[dict[str, Any]]]:
-    """Two resources in each call: 10,000 readings."""
+    """Return calls with two resources each, which are 10,000 readings."""
     series = [
         {"resourceId": resource_id, "readings": readings}
         for resource_id, readings in _readings_by_resource(gateway, rows, first)
@@ -253,7 +256,7 @@ async def _import_csv(gateway: ServedGateway, csv: bytes) -> None:
 
 
 async def _mqtt_rate(gateway: ServedGateway, first: int) -> float:
-    """Readings a second from messages that wait at a real broker until the last one is stored."""
+    """Return the readings per second over a real broker, from the first message until the last reading is stored."""
     run, system = gateway.gateway.runner.run, gateway.system
     device_type = device_types.NewDeviceType(
         description="display", protocol=device_types.NewTypeProtocol(protocol="MQTT", sensors=[])
@@ -303,7 +306,7 @@ def _power_message(n: int) -> bytes:
 
 @dataclass(frozen=True)
 class SeriesQuery:
-    """A question about a series: as GraphQL asks it, and in the pieces that the limits of REST allow."""
+    """A query of a series. `piece` is the longest range that the limits of REST allow."""
 
     name: str
     start: datetime
@@ -344,7 +347,7 @@ async def _bench_reads(name: str, gateway: ServedGateway, driver: Driver) -> Non
             "REST": partial(_query_rest, gateway, query, resource_id),
         }
         durations: dict[str, list[float]] = defaultdict(list)
-        for _ in range(ROUNDS):  # one after another in each round, so that all see the same machine
+        for _ in range(ROUNDS):  # all interfaces in each round, so that changes of the machine affect all of them
             started_at = time.perf_counter()
             for statement, parameters in statements:
                 await driver.fetch(statement, parameters)
@@ -357,8 +360,8 @@ async def _bench_reads(name: str, gateway: ServedGateway, driver: Driver) -> Non
         ratios = [f"{statistics.median(durations[path]) / plain:.2f}" for path in paths]
         table.append((query.name, f"{plain * 1000:.2f} ms", *ratios))
     print_table(
-        f"{name}: readings out, authenticated, over HTTP, beside the same SQL through the raw driver",
-        ("question", "driver", "x GraphQL columns", "x GraphQL objects", "x REST, in its pieces"),
+        f"{name}: authenticated reads over HTTP, compared with the same SQL in the plain driver",
+        ("query", "driver", "x GraphQL columns", "x GraphQL objects", "x REST, in pieces"),
         table,
     )
 
@@ -378,7 +381,7 @@ def _query_rest(gateway: ServedGateway, query_definition: SeriesQuery, resource_
 
 
 async def _capture_statements(gateway: ServedGateway, query: SeriesQuery) -> list[tuple[str, Any]]:
-    """The statements on readings that answer a question, as the gateway sends them; SQLite tells them with values."""
+    """Return the statements on readings that the gateway sends for a query. SQLite reports them with their values."""
     statements: list[tuple[str, Any]] = []
     database, connections = gateway.gateway.database, list[Any]()
 
@@ -404,7 +407,7 @@ async def _capture_statements(gateway: ServedGateway, query: SeriesQuery) -> lis
         "time_zone": LONDON,
     }
     await gateway.gateway.runner.run(readings.readings, gateway.system, arguments)
-    await asyncio.sleep(0)  # the driver tells what it has sent a turn later
+    await asyncio.sleep(0)  # the driver logs a query one iteration of the event loop later
     event.remove(database.autocommit_engine.sync_engine, "checkout", listen)
     for connection in connections:
         if database.is_sqlite:

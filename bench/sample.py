@@ -1,4 +1,4 @@
-"""What the servers of `bench/graphql.py` that have no database keep in memory, and what they are asked."""
+"""The data and the queries of the servers in `bench/graphql.py` that have no database."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ PATH = "SAMPLE"
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 HOMES, RESOURCES, SAMPLES, DEFAULT_FIRST = 20, 4, 384, 5
-"""Homes, resources of each, readings of each resource, and how many of them a home's resource shows unless asked."""
+"""The numbers of homes, of resources in each home, of readings of each resource, and the default of `first`."""
 
 
 HOME = """query ($id: ID!) {
@@ -28,17 +28,17 @@ TREE = "{ homes { id name resources { id name readings { at value unit estimated
 
 
 def home_id(home: int) -> str:
-    """The identifier of a home."""
+    """Return the id of a home."""
     return f"home-{home:02}"
 
 
 def resource_id(home: int, resource: int) -> str:
-    """The identifier of a resource of a home."""
+    """Return the id of a resource of a home."""
     return f"{home_id(home)}-{resource}"
 
 
 def queries() -> list[BenchQuery]:
-    """What every server is asked."""
+    """Return the queries that each server executes."""
     ids = [{"id": home_id(home)} for home in range(HOMES)]
     resource_ids = [{"id": resource_id(home, 0)} for home in range(HOMES)]
     return [
@@ -50,7 +50,7 @@ def queries() -> list[BenchQuery]:
 
 
 def build_sample(tokens: int = 1000) -> dict[str, Any]:
-    """Homes with their resources, types, tariffs and readings, and so many tokens that are good."""
+    """Return homes with their resources, types, tariffs and readings, and valid tokens."""
     positions = [(home, resource) for home in range(HOMES) for resource in range(RESOURCES)]
     return {
         "tokens": {f"token-{number:04}-of-a-user-who-has-logged-in": f"user-{number:04}" for number in range(tokens)},
@@ -93,6 +93,6 @@ def _readings(position: tuple[int, int]) -> list[dict[str, Any]]:
 
 
 def load_sample() -> dict[str, Any]:
-    """The sample of this process, from the file that its environment names."""
+    """Return the sample from the file that the environment names."""
     loaded: dict[str, Any] = orjson.loads(Path(os.environ[PATH]).read_bytes())
     return loaded

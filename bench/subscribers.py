@@ -1,4 +1,4 @@
-"""Many subscribers from one process, as cheap as they can be: bare sockets that count what they are sent."""
+"""Many cheap subscribers in one process: plain sockets that count their messages."""
 
 import asyncio
 import base64
@@ -8,31 +8,30 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 WAIT_TIMEOUT_SECONDS = 120.0
-"""How many seconds a crowd may take to connect, or to be told."""
+"""The timeout for a group to connect, or to receive its messages."""
 
 MAX_CONCURRENT_CONNECTS = 50
-"""How many connect at the same time."""
 
 MIN_PAYLOAD_BYTES = 80
-"""A text message below so many bytes is looked into: it is a ping, or what answers the subscription's beginning."""
+"""Shorter text messages are parsed: they are pings, or responses to the start of the subscription."""
 
 TEXT, CLOSE, PING, PONG = 0x81, 0x88, 0x89, 0x8A
 
 
 def frame(payload: bytes, opcode: int = TEXT) -> bytes:
-    """A frame as a client sends it, masked with zeros."""
+    """Return a frame of a client, masked with zeros."""
     if len(payload) < 126:
         return struct.pack("!BBI", opcode, 0x80 | len(payload), 0) + payload
     return struct.pack("!BBHI", opcode, 0x80 | 126, len(payload), 0) + payload
 
 
 def text(**message: Any) -> bytes:
-    """A message of graphql-transport-ws as a frame."""
+    """Return a frame with a message of graphql-transport-ws."""
     return frame(json.dumps(message).encode())
 
 
 class SubscriberGroup:
-    """Subscribers of a server, and how many messages they have been sent in all."""
+    """Subscribers of one server, and the total number of messages that they have received."""
 
     def __init__(self, port: int, *, init_payload: dict[str, str] | None = None) -> None:
         self._port = port
@@ -42,7 +41,7 @@ class SubscriberGroup:
         self._condition: tuple[Callable[[], bool], asyncio.Event] | None = None
 
     async def connect(self, queries: list[tuple[str, dict[str, Any]]]) -> None:
-        """Let one more subscriber connect for each query and its variables."""
+        """Connect another subscriber for each query and its variables."""
         loop, semaphore = asyncio.get_running_loop(), asyncio.Semaphore(MAX_CONCURRENT_CONNECTS)
 
         async def connect_one(query: str, variables: dict[str, Any]) -> None:
@@ -58,7 +57,7 @@ class SubscriberGroup:
             await asyncio.gather(*(connect_one(*query) for query in queries))
 
     async def wait_for(self, condition: Callable[[], bool]) -> None:
-        """Wait until what has come is enough."""
+        """Wait until a condition on the received messages is true. Raise TimeoutError after WAIT_TIMEOUT_SECONDS."""
         if not condition():
             self._condition = condition, asyncio.Event()
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
@@ -66,7 +65,7 @@ class SubscriberGroup:
             self._condition = None
 
     async def warm_up(self, publish: Callable[[], Awaitable[None]]) -> None:
-        """Fire events until each has been told one: now all subscriptions stand."""
+        """Publish events until each subscriber has received one, so that all subscriptions are active."""
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             while any(subscriber.messages == 0 for subscriber in self.subscribers):
                 await publish()
@@ -74,19 +73,19 @@ class SubscriberGroup:
         await self.wait_until_idle()
 
     async def wait_until_idle(self) -> None:
-        """Wait for what is still on its way."""
+        """Wait until no more messages arrive."""
         before = -1
         while before != self.messages:
             before = self.messages
             await asyncio.sleep(0.2)
 
     def on_data(self) -> None:
-        """Somebody has been told something."""
+        """Check the condition of `wait_for` after new messages."""
         if self._condition and self._condition[0]():
             self._condition[1].set()
 
     async def disconnect(self) -> None:
-        """Let all of them go."""
+        """Disconnect all subscribers."""
         for subscriber in self.subscribers:
             subscriber.transport.abort()
         self.subscribers.clear()
@@ -105,7 +104,7 @@ class Subscriber(asyncio.Protocol):
         self.messages = 0
         self.subscribed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def connection_made(self, transport: Any) -> None:  # uvloop's is none of asyncio's classes
+    def connection_made(self, transport: Any) -> None:  # uvloop's transports are not subclasses of asyncio's
         self.transport = transport
         key = base64.b64encode(bytes(16)).decode()
         transport.write(
@@ -137,12 +136,12 @@ class Subscriber(asyncio.Protocol):
         self._group.on_data()
 
     def _finish_handshake(self, data: bytes) -> bytes:
-        """What comes after the server's answer to the handshake."""
+        """Check the response to the handshake. Return the data after it, or all data while it is incomplete."""
         head, end, rest = data.partition(b"\r\n\r\n")
         if not end:
             return data
         if b" 101 " not in head:
-            self._fail(f"refused: {head[:100]!r}")
+            self._fail(f"The server refused the connection: {head[:100]!r}")
         self._open = True
         self.transport.write(self._group.init)
         return rest
@@ -151,22 +150,22 @@ class Subscriber(asyncio.Protocol):
         if opcode == PING:
             self.transport.write(frame(payload, PONG))
         elif opcode == CLOSE:
-            self._fail(f"closed: {payload!r}")
+            self._fail(f"The server closed the connection: {payload!r}")
         elif opcode == TEXT:
             message = json.loads(payload)
             match message["type"]:
-                case "connection_ack":  # the answer to the ping says that the subscription was taken
+                case "connection_ack":  # the pong confirms that the subscription was accepted
                     self.transport.write(self._subscribe + text(type="ping"))
                 case "ping":
                     self.transport.write(text(type="pong"))
                 case "pong":
                     self.subscribed.set_result(None)
                 case "error" | "complete":
-                    self._fail(f"ended: {payload!r}")
+                    self._fail(f"The subscription ended: {payload!r}")
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self.subscribed.done():
-            self._fail(f"lost: {error}")
+            self._fail(f"The connection was lost: {error}")
 
     def _fail(self, reason: str) -> None:
         error = RuntimeError(reason)

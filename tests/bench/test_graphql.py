@@ -1,4 +1,4 @@
-"""The benchmark of GraphQL over HTTP in its smallest form: what is measured is answered. No time is judged."""
+"""The benchmark of GraphQL over HTTP at its smallest size. Tests check the responses, never the times."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ HTTP = f"exec {sys.executable} -m http.server --bind 127.0.0.1 $PORT"
 
 
 async def measure_and_query(contender: HttpContender) -> dict[str, Any]:
-    """What a server answers to each question, once it has been measured. One that looks at tokens refuses others."""
+    """Measure a server and return its data for each query. A server with tokens must refuse an unknown token."""
     async with contender.start() as server:
         assert all(figures.rate > 0 for figures in (await measure(server, contender, SHORT)).values())
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{server.port}") as http:
@@ -35,7 +35,7 @@ async def measure_and_query(contender: HttpContender) -> dict[str, Any]:
 
 
 def fields(response: Any) -> int:
-    """How many fields an answer has, at every depth."""
+    """Return the number of fields in a response, at every depth."""
     if isinstance(response, dict):
         return len(response) + sum(map(fields, response.values()))
     return sum(map(fields, response)) if isinstance(response, list) else 0

@@ -1,4 +1,4 @@
-"""The benchmark of live delivery in its smallest form: everything that is measured is delivered. No time is judged."""
+"""The benchmark of live delivery at its smallest size. Tests check that every message arrives, never the times."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ async def test_node_servers_deliver_all_measured_messages(node_scripts: Node) ->
 
 
 async def test_bare_sends_deliver_every_byte() -> None:
-    await measure_bare_sends(FEW_SUBSCRIBERS, events=2)  # waits for every byte of them
+    await measure_bare_sends(FEW_SUBSCRIBERS, events=2)  # waits for every byte
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,6 @@ async def test_bare_sends_fail_if_the_byte_count_differs(
     monkeypatch: pytest.MonkeyPatch, length: int, error: type[Exception]
 ) -> None:
     monkeypatch.setattr(live, "WAIT_TIMEOUT_SECONDS", bare_send.START_DELAY_SECONDS + 1)
-    monkeypatch.setattr(bare_send, "MESSAGE", bytes(length))  # in this process, not in that of the server
+    monkeypatch.setattr(bare_send, "MESSAGE", bytes(length))  # in this process, not in the server
     with pytest.raises(error):
         await measure_bare_sends(FEW_SUBSCRIBERS, events=2)

@@ -1,4 +1,4 @@
-"""Many writers at once, on both databases: nothing is lost, counted twice, or left out of hours and days."""
+"""Concurrent writers on both databases: no reading is lost, counted twice, or missing in the rollups."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ async def test_twenty_concurrent_writers_of_the_same_resources_and_day_lose_noth
         values = {bucket["start"][11:16]: (bucket["value"], bucket["revision"]) for bucket in series["buckets"]}
         last, revisions = values["23:30"]
         assert last in range(101, 121)
-        assert revisions == 19  # twenty different values, each of which replaced the one before
+        assert revisions == 19  # twenty different values: nineteen replaced the previous one
         assert values["23:00"] == (7, 0)
         assert [values[f"{n // 2:02d}:{n % 2 * 30:02d}"] for n in range(1, 21)] == [(n / 1000, 0) for n in range(1, 21)]
         (day,) = (await read(served, resource_id, period="P1D"))["buckets"]
@@ -79,7 +79,7 @@ async def test_twenty_concurrent_writers_of_the_same_resources_and_day_lose_noth
 async def test_bulk_upload_and_concurrent_single_calls_lose_nothing(
     served: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 400)  # so that there are batches between which the others come
+    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 400)  # so that other writes run between batches
     resource_ids = [await served.one.add_resource() for _ in range(2)]
     count, contested = 4000, range(0, 4000, 50)
     instants = [(DAY + timedelta(seconds=20 * n)).isoformat() for n in range(count)]

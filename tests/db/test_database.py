@@ -1,4 +1,4 @@
-"""Both databases: migrations, tenancy below the operations, what is told when the database is away."""
+"""Both databases: migrations, tenant isolation, and errors of an unavailable database."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -75,7 +75,7 @@ async def test_rows_of_one_user_exclude_records_of_other_users(served: House) ->
         rows = Rows(session, served.one.application_id, "nobody", now=utc_now())
         assert await rows.all(Resource) == []
         assert await rows.count(Resource) == 0
-        assert await rows.all(AlertType)  # what has no owner is the application's
+        assert await rows.all(AlertType)  # records without an owner belong to the application
 
 
 async def test_sqlite_is_durable_and_enforces_foreign_keys(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_concurrent_writers_of_one_reading_wait_for_each_other(database_ur
     start, half_hour, writers = utc_now().replace(minute=0, second=0, microsecond=0), timedelta(minutes=30), range(20)
     async with tenant_on(database_url) as tenant:
         resource_id = await tenant.add_resource()
-        # Each writer records one instant that all of them record, and one of its own.
+        # each writer records one shared instant and one of its own
         await asyncio.gather(
             *(tenant.record(resource_id, (start, f"{n}"), (start - (n + 1) * half_hour, f"{n}")) for n in writers)
         )

@@ -1,4 +1,4 @@
-"""Migrations of databases that hold something: readings before and after they got quality, revisions and rollups."""
+"""Migrations of databases with data, such as readings from before qualities, revisions and rollups."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -32,11 +32,11 @@ STORAGE = [
 MONTHS = ["2024_11", "2024_12", "2025_01", "2025_03"]
 
 Row = tuple[int, int, int, int]
-"""Number of the resource, index of the field, instant, value."""
+"""The number of the resource, the index of the field, the instant and the value."""
 
 
 def sample_rows() -> list[Row]:
-    """Half hours across two turns of months, power at any second, and one reading at the last moment of a year."""
+    """Return half hours across two ends of months, power at irregular times, and a reading at the end of a year."""
     turns = [datetime(2024, 11, 29, 22, 30, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC)]
     energy = [(1, 0, to_ms(turn + n * HALF_HOUR), n) for turn in turns for n in range(120)]
     power = [(1, 1, to_ms(turns[0] + timedelta(seconds=7 * n)), 500 - 3 * n) for n in range(700)]
@@ -55,7 +55,7 @@ def migrate(connection: Connection, to: str, *, down: bool = False) -> None:
 
 
 def fill_before_quality(connection: Connection) -> None:
-    """Readings as they were before the third migration."""
+    """Migrate to 0002 and store readings in the form before the third migration."""
     migrate(connection, "0002")
     put(connection, "application", application_id="a")
     put(connection, "app_user", application_id="a", user_id="u")
@@ -84,7 +84,7 @@ def partitions(connection: Connection) -> list[str]:
 
 
 def differences(connection: Connection) -> list[object]:
-    """Where the database is not what the models say, apart from the partitions, of which they do not speak."""
+    """Return the differences between the database and the models, except for partitions, which the models lack."""
 
     def include(name: str | None, kind: str, parents: object) -> bool:
         return not (kind == "table" and str(name).startswith("reading_20"))
@@ -94,7 +94,7 @@ def differences(connection: Connection) -> list[object]:
 
 
 def check_readings(connection: Connection) -> None:
-    """Assert that every reading is there as it was, uncorrected, and in its hours, days and month."""
+    """Assert that every reading is unchanged, without revision, and in its rollups and partition."""
     assert stored_rows(connection, ", quality, revision") == [(*row, 0, 0) for row in sample_rows()]
     assert check_rollups(connection, ["r1", "r2"]) > 10
     received = connection.execute(text("SELECT DISTINCT received_at FROM reading")).scalars().all()

@@ -1,4 +1,4 @@
-"""Which sources the buckets of a series are read from, and how what they hold becomes one, against plain models."""
+"""Read plans of buckets and the combination of their parts, compared with simple models."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ CLOCK_CHANGES = {
     "Africa/Cairo": [datetime(2023, 4, 27, 22, tzinfo=UTC)],
     "Pacific/Apia": [datetime(2011, 12, 30, 10, tzinfo=UTC)],
 }
-SPANS = {  # how long around a clock change is looked at, so that there are some, and not too many, buckets
+SPANS = {  # the length of time around a clock change, chosen for a moderate number of buckets
     Period.PT1M: timedelta(minutes=200),
     Period.PT30M: timedelta(days=3),
     Period.PT1H: timedelta(days=5),
@@ -41,7 +41,7 @@ SPANS = {  # how long around a clock change is looked at, so that there are some
 
 @st.composite
 def grids(draw: st.DrawFn) -> BucketGrid:
-    """Buckets around a clock change, from and to any second."""
+    """Buckets around a clock change; start and end are at any second."""
     zone, period = draw(st.sampled_from(sorted(CLOCK_CHANGES))), draw(st.sampled_from(list(Period)))
     middle = draw(st.sampled_from(CLOCK_CHANGES[zone]))
     reach = int(SPANS[period].total_seconds())
@@ -52,7 +52,7 @@ def grids(draw: st.DrawFn) -> BucketGrid:
 
 @st.composite
 def arbitrary_grids(draw: st.DrawFn) -> BucketGrid:
-    """Up to three buckets from any millisecond to any other, as a comparison has."""
+    """Up to three buckets with edges at any millisecond, as in comparisons."""
     lengths = draw(st.lists(st.integers(1, 100 * DAY_MS), min_size=1, max_size=3))
     start = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(milliseconds=draw(st.integers(0, 400 * DAY_MS)))
     edges = [to_ms(start)]
@@ -64,7 +64,7 @@ def arbitrary_grids(draw: st.DrawFn) -> BucketGrid:
 def span_parts(
     spans: dict[str, list[ReadSpan]], levels: Sequence[ReadingSource]
 ) -> list[tuple[int, int, int, ReadingSource]]:
-    """What is read for each bucket, one by one: its position, from where to where, and of which source."""
+    """Return the parts of each bucket: its position, start, stop and source."""
     return [
         (span.position + number, start, start + span.step, source)
         for source in levels
@@ -92,7 +92,7 @@ def test_read_plan_covers_each_bucket_once_with_rows_inside_it(
     assert sorted(parts_by_bucket) == list(range(grid.count))
     for position, parts in parts_by_bucket.items():
         covered_to = edges[position]
-        for start, stop in sorted(parts):  # one after the other, without a hole and without an overlap
+        for start, stop in sorted(parts):  # consecutive, without gaps and overlaps
             assert start == covered_to
             covered_to = stop
         assert covered_to == edges[position + 1]
@@ -130,11 +130,11 @@ def test_read_plan_of_a_month_uses_days_inside_and_readings_at_the_edges(zone: s
 
 
 Reading = tuple[int, int, int, int]
-"""Its value, quality, revision and time of receipt."""
+"""The value, quality, revision and time of receipt."""
 
 
 def aggregate_values(readings: dict[int, Reading]) -> list[int]:
-    """What readings, by instant, amount to, in the order of AMOUNTS."""
+    """Return the aggregates of readings by instant, in the order of AGGREGATE_COLUMNS."""
     values = [value for value, *_ in readings.values()]
     aggregates = {
         "count": len(values),

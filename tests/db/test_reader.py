@@ -1,4 +1,4 @@
-"""Reading: what goes to a database's driver itself gives, and refuses, what SQLAlchemy does."""
+"""Readers: statements in the driver return the same rows and raise the same errors as in SQLAlchemy."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ MODELS = sorted(
 
 @pytest.fixture
 async def database(postgresql_url: str) -> AsyncIterator[Database]:
-    """A PostgreSQL server with a pool of one connection."""
+    """A PostgreSQL database with a pool of one connection."""
     database = Database(postgresql_url, pool_size=1)
     yield database
     await database.close()
@@ -36,7 +36,7 @@ async def database(postgresql_url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 async def either_database(empty_url: str) -> AsyncIterator[Database]:
-    """An empty database on each engine, with a pool of one connection."""
+    """An empty database of each kind, with a pool of one connection."""
     database = Database(empty_url, pool_size=1)
     yield database
     await database.close()
@@ -111,7 +111,7 @@ async def test_connection_closed_by_the_server_is_replaced(database: Database, p
     server_pid = await _backend_pid(database)
     async with other.reader() as reader:
         await reader.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": server_pid})
-    await asyncio.sleep(0.1)  # the end of the connection has come
+    await asyncio.sleep(0.1)  # time for the client to notice the closed connection
     assert await _backend_pid(database) != server_pid
     await other.close()
 

@@ -1,4 +1,4 @@
-"""Series of readings against a slow model that is obviously right: zones, years, clock changes, corrections."""
+"""Series of readings compared with a simple, slow model: zones, years, clock changes, revisions."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ FIELDS = {
 
 @dataclass
 class Model:
-    """What is stored, said once more: by instant the value, its quality, and how often it was revised."""
+    """A model of the stored readings: by instant, the value, the quality and the number of revisions."""
 
     stored: dict[datetime, tuple[Decimal, ReadingQuality, int]] = field(default_factory=dict)
 
@@ -68,7 +68,7 @@ class Model:
         }[function]
 
 
-SPANS = {  # how long around a clock change is looked at, so that there are some, and not too many, buckets
+SPANS = {  # the length of time around a clock change, chosen for a moderate number of buckets
     Period.PT1M: timedelta(minutes=200),
     Period.PT30M: timedelta(days=2),
     Period.PT1H: timedelta(days=3),
@@ -91,7 +91,7 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
     offsets = st.integers(-steps, steps)
     values = st.tuples(st.integers(-5000, 5000), st.sampled_from(list(ReadingQuality)))
     batches = draw(st.lists(st.dictionaries(offsets, values, max_size=60), min_size=1, max_size=3))
-    if draw(st.booleans()) and steps < 500:  # nothing missing, but for what a second batch changes
+    if draw(st.booleans()) and steps < 500:  # complete, so that later batches only revise readings
         batches.insert(0, {step: (step % 97, ReadingQuality.ACTUAL) for step in range(-steps, steps + 1)})
     return {
         "zone": zone,
@@ -217,7 +217,7 @@ async def test_series_matches_the_reference_model(served: House, scenario: dict[
 
 
 def samples(start: datetime, end: datetime, interval: timedelta) -> list[datetime]:
-    """The instants of regular sampling from start to before end, one by one."""
+    """Return the instants of regular sampling in [start, end)."""
     at = datetime(2014, 1, 6, tzinfo=UTC) + interval * ((start - datetime(2014, 1, 6, tzinfo=UTC)) // interval)
     instants = []
     while at < end:

@@ -1,4 +1,4 @@
-"""What was found lately: no older, no heavier and no more than that."""
+"""The limits of the TTL cache: age, number of entries and weight."""
 
 from hypothesis import given
 from hypothesis import strategies as st
