@@ -119,7 +119,7 @@ class Connection(asyncio.Protocol):
     transport: Any
 
     def __init__(self, generator: LoadGenerator) -> None:
-        self._load = generator
+        self._generator = generator
         self._data = b""
         self._whole = self._body = 0
         self._left = False
@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
 
     def send_request(self) -> None:
         """Send the next request."""
-        self.transport.write(next(self._load.requests))
+        self.transport.write(next(self._generator.requests))
 
     def data_received(self, data: bytes) -> None:
         self._data = data = self._data + data if self._data else data
@@ -139,19 +139,19 @@ class Connection(asyncio.Protocol):
                 return
             length = _LENGTH.search(data, 0, end + 2)
             if not length or data[9:12] != b"200":
-                self._load.fail(f"The server refused a request: {data[:400]!r}")
+                self._generator.fail(f"The server refused a request: {data[:400]!r}")
                 return
             self._whole, self._body = end + 4 + int(length[1]), end + 4
         if len(data) == self._whole:
             if not data.startswith(SUCCESS_PREFIX, self._body):
-                self._load.fail(f"A response has errors: {data[self._body : self._body + 400]!r}")
+                self._generator.fail(f"A response has errors: {data[self._body : self._body + 400]!r}")
                 return
             self._data, self._whole = b"", 0
-            self._load.on_response(self)
+            self._generator.on_response(self)
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self._left:
-            self._load.fail(f"A connection was lost: {error}")
+            self._generator.fail(f"A connection was lost: {error}")
 
     def close(self) -> None:
         """Close the connection."""
