@@ -6,4 +6,4 @@ T = TypeVar("T")
 
 
 class WireColumn(list[T]):
-    """A list whose items are already serializable. The executor copies it to the response without conversion."""
+    """A list whose items are already serializable. Renderers copy it to the response without conversion."""
