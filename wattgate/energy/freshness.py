@@ -1,6 +1,6 @@
-"""How fresh readings are: what the age of the newest says, by how often readings come. Pure.
+"""Freshness of readings: a state from the age of the newest reading and the expected interval. No I/O.
 
-Instants and spans are milliseconds, instants since 1970 (UTC).
+Instants and durations are milliseconds. Instants count from 1970 (UTC).
 """
 
 import dataclasses
@@ -21,14 +21,14 @@ SECOND_MS = 1000
 
 
 class Receipt(NamedTuple):
-    """Readings of a series that were received at one instant, the newest of them being `at`."""
+    """The receipt of readings of one series at `received_at`; the newest of them is dated `at`."""
 
     received_at: int
     at: int
 
 
 class AgeLimit(NamedTuple):
-    """The age at which a state ends: so many of the intervals at which readings are expected, or `least` if more."""
+    """The age at which a state ends: a number of expected intervals, but at least `min_age`."""
 
     intervals: int
     min_age: int
@@ -44,42 +44,42 @@ AGE_LIMITS: Mapping[FreshnessState, AgeLimit] = MappingProxyType(
         FreshnessState.STALE: AgeLimit(8, 15 * MINUTE_MS),
     }
 )
-"""When each state gives way to the next; after the last one it is OFFLINE.
+"""The age at which each state ends. The state after STALE is OFFLINE.
 
-Power that comes every 10 seconds is LIVE for 30 seconds, DELAYED up to 2 minutes and STALE up to 15; half hours that
-the meter network delivers once a day are LIVE for two days.
+Power that is expected every 10 seconds is LIVE for 30 seconds, DELAYED up to 2 minutes and STALE up to 15 minutes.
+Half hours that the meter network delivers once a day are LIVE for two days.
 """
 
 LIVE_INTERVAL_MS = 10 * SECOND_MS
-"""How often readings are expected that are not sampled on a grid, until that is learned: displays send so."""
+"""Expected interval of irregular readings until it is learned. Displays send every 10 seconds."""
 
 DEVICE_REPORT_INTERVAL_MS = MINUTE_MS
-"""How often a device is expected to say something of itself."""
+"""Expected interval of a device's reports about itself."""
 
 INTAKE_HEARTBEAT_INTERVAL_MS = 30 * SECOND_MS
-"""How often what takes in the messages of devices gives a sign of life."""
+"""Interval of the heartbeats of an intake, which receives the messages of devices."""
 
 MIN_COLLECTED_INTERVAL_MS = 15 * MINUTE_MS
 NETWORK_DELIVERY_INTERVAL_MS = DAY_MS
-"""Samples from so long an interval on are collected by the meter network, which delivers once a day, until another
-cadence is learned; finer ones are expected as they are taken."""
+"""Samples with at least this interval are collected by the meter network. They are expected once a day until the
+interval is learned. Samples with a shorter interval are expected as soon as they are measured."""
 
 MIN_RECEIPTS = 4
 MIN_LEARNING_SPAN_MS = 2 * DAY_MS
-"""From how many receipts a cadence is learned, and, of what the meter network collects, over how long."""
+"""Receipts that are needed to learn an interval, and the time they must span if the meter network collects them."""
 
 ABANDONED_AFTER_MS = 30 * DAY_MS
-"""A field that has been silent for so long says nothing of its resource while another one does not."""
+"""A field that was silent for this long is ignored if another field of the resource has newer readings."""
 
 
 class Heartbeat(NamedTuple):
-    """What is known of a source: up to when it has readings (None before the first), and how often they come."""
+    """A source: the time up to which it has readings (None before the first), and its expected interval."""
 
     as_of: int | None
     interval: int
 
     def advanced_to(self, instant: int) -> "Heartbeat":
-        """The pulse once there are readings up to an instant."""
+        """Return the heartbeat with readings up to an instant."""
         return self if self.as_of is not None and instant <= self.as_of else self._replace(as_of=instant)
 
     def state(self, now: int) -> FreshnessState:
@@ -91,17 +91,17 @@ class Heartbeat(NamedTuple):
         )
 
     def next_change(self, now: int) -> int | None:
-        """When the state changes if nothing comes; None where it is OFFLINE already."""
+        """Return when the state changes if nothing arrives; None if it is OFFLINE already."""
         limit = AGE_LIMITS.get(self.state(now))
         return None if limit is None or self.as_of is None else self.as_of + limit.max_age(self.interval)
 
 
 HeartbeatsByField = dict[ReadingField, Heartbeat]
-"""By field of a resource, what is known of it."""
+"""The heartbeat of each field of a resource."""
 
 
 class Freshness(msgspec.Struct, frozen=True, gc=False):
-    """How fresh something is, as it is told. There is no cause while it is LIVE."""
+    """The freshness of a resource or device, for output. `cause` is None while the state is LIVE."""
 
     state: FreshnessState
     as_of: datetime | None
@@ -111,7 +111,7 @@ class Freshness(msgspec.Struct, frozen=True, gc=False):
 
 
 def build_freshness(heartbeat: Heartbeat, now: int, cause: FreshnessCause) -> Freshness:
-    """The freshness of a source at an instant; `cause` is what keeps readings away, if they stay away."""
+    """Return the freshness of a source at an instant. `cause` is used unless the state is LIVE."""
     state = heartbeat.state(now)
     return Freshness(
         state=state,
@@ -123,12 +123,12 @@ def build_freshness(heartbeat: Heartbeat, now: int, cause: FreshnessCause) -> Fr
 
 
 def sample_end(field: ReadingField, at: int) -> int:
-    """Up to when a reading tells something: the end of its sample, or its instant where sampling is irregular."""
+    """Return the end of the time that a reading covers: the end of its sample, or `at` if sampling is irregular."""
     return at + (field.interval_ms or 0)
 
 
 def most_informative_heartbeat(heartbeats: Iterable[Heartbeat], now: int) -> Heartbeat:
-    """The pulse that says most of a resource with several fields: the quickest of those that are not given up."""
+    """Return the heartbeat with the shortest interval among the fields that are not abandoned."""
     return min(
         heartbeats,
         key=lambda one: (
@@ -141,26 +141,27 @@ def most_informative_heartbeat(heartbeats: Iterable[Heartbeat], now: int) -> Hea
 
 
 def freshest_heartbeat(heartbeats: Iterable[Heartbeat], now: int) -> Heartbeat:
-    """The pulse in the best state, the newest of several: a device is as fresh as the best sign of it."""
+    """Return the newest heartbeat in the best state. A device is as fresh as its freshest source."""
     order = list(FreshnessState)
     return min(heartbeats, key=lambda one: (order.index(one.state(now)), -(one.as_of or 0)))
 
 
 def learning_sample_count(field: ReadingField) -> int:
-    """How many of the newest readings a cadence is learned from: four days of half hours, ten minutes of power."""
+    """Return the number of newest readings to learn from: four days of half hours, ten minutes of power."""
     return 200 if is_collected_by_network(field) else 60
 
 
 def learning_window_ms(field: ReadingField) -> int:
-    """How long before the newest reading none is looked at for that."""
+    """Return the age, relative to the newest reading, from which readings are ignored when an interval is learned."""
     return (field.interval_ms or 2 * DAY_MS) * learning_sample_count(field)
 
 
 def learn_interval(field: ReadingField, receipts: Sequence[Receipt]) -> int:
-    """How often something newer comes, learned from when the newest readings of a field were received, in order.
+    """Return the interval at which newer readings arrive, learned from the newest receipts of a field, in order.
 
-    It is the gap in which half of that time lies, the longest gap left out, which may have been an outage: a file that
-    comes every night and is recorded in many parts counts as one delivery. What is collected is late besides.
+    Omit the longest gap between receipts, which may be an outage. Then choose the gap for which that gap and all
+    shorter ones cover half of the remaining time. So a file that arrives every night and is recorded in many parts
+    counts as one delivery. For readings that the meter network collects, add the shortest delay of a receipt.
     """
     span = receipts[-1].received_at - receipts[0].received_at if receipts else 0
     if len(receipts) < MIN_RECEIPTS or (is_collected_by_network(field) and span < MIN_LEARNING_SPAN_MS):
@@ -179,34 +180,36 @@ def _default_interval(field: ReadingField) -> int:
 
 
 def is_collected_by_network(field: ReadingField) -> bool:
-    """Whether the meter network is expected to collect a field's samples; others come as they are taken."""
+    """Return whether the meter network collects a field's samples. Other samples arrive as they are measured."""
     return field.interval_ms is not None and field.interval_ms >= MIN_COLLECTED_INTERVAL_MS
 
 
 class FeedingDevice(NamedTuple):
-    """A device in a home: when it last said something of itself, and the resources that it feeds."""
+    """A device in a home: the heartbeat of its reports about itself, and the resources that it feeds."""
 
     heartbeat: Heartbeat
     resource_ids: tuple[str, ...]
 
 
 class IntakeStatus(NamedTuple):
-    """What takes in the messages of devices: its last sign of life, and whether that said that it can."""
+    """The last heartbeat of an intake, and whether the intake was connected then."""
 
     heartbeat: Heartbeat
     connected: bool
 
 
 RESPONDING_STATES = (FreshnessState.LIVE, FreshnessState.DELAYED)
-"""While the best sign of a device is so fresh, it is not the device that keeps readings away."""
+"""While a device is in one of these states, it is not the cause of missing readings."""
 
 
 @dataclasses.dataclass(slots=True)
 class FreshnessSnapshot:
-    """What is known of resources and of the devices that feed them: what freshness and its cause are told from.
+    """The state of resources, devices and intakes, from which freshness and its cause are derived.
 
-    `pulses` are by resource, of all that those devices feed; `senders` are by device, `sender_of` by resource,
-    `intakes` by name.
+    - `heartbeats`: by resource id, for all resources that the devices feed
+    - `devices`: by device id
+    - `device_by_resource`: the id of the device that feeds a resource
+    - `intakes`: by name
     """
 
     heartbeats: dict[str, HeartbeatsByField]
@@ -215,7 +218,7 @@ class FreshnessSnapshot:
     intakes: dict[str, IntakeStatus] = dataclasses.field(default_factory=dict)
 
     def resource_heartbeat(self, resource_id: str, field: ReadingField | None, now: int) -> Heartbeat:
-        """That of one field of a resource, or of the one that says most."""
+        """Return the heartbeat of a field, or without a field that of the most informative one."""
         known = self.heartbeats[resource_id]
         return most_informative_heartbeat(known.values(), now) if field is None else known[field]
 
@@ -225,14 +228,14 @@ class FreshnessSnapshot:
         return build_freshness(pulse, now, FreshnessCause.UNKNOWN if live else self._cause(resource_id, pulse, now))
 
     def device_freshness(self, device_id: str, now: int) -> Freshness:
-        """The freshness of the best sign of a device. What never gave one is OFFLINE, and nobody knows why."""
+        """Return the freshness of a device. One that never sent anything is OFFLINE with the cause UNKNOWN."""
         pulse = freshest_heartbeat(self._device_heartbeats(device_id), now)
         if self._stopped_with_intake(pulse, now):
             return build_freshness(pulse, now, FreshnessCause.PLATFORM)
         return build_freshness(pulse, now, FreshnessCause.UNKNOWN if pulse.as_of is None else FreshnessCause.GATEWAY)
 
     def record_reading(self, resource_id: str, name: str, at: int) -> Heartbeat | None:
-        """Take note of a reading of a field; the pulse of that field from now on, None where there is no such field."""
+        """Record a reading of a field. Return the field's new heartbeat, or None if there is no such field."""
         known = self.heartbeats.get(resource_id, {})
         of = next((one for one in known if one.name == name), None)
         if of is None:
@@ -241,7 +244,7 @@ class FreshnessSnapshot:
         return known[of]
 
     def record_device_report(self, device_id: str, at: int) -> Heartbeat | None:
-        """Take note that a device has said something of itself; None where the device is none of the picture."""
+        """Record a device's report about itself. Return its new heartbeat, or None for an unknown device."""
         sender = self.devices.get(device_id)
         if sender is None:
             return None
@@ -249,7 +252,7 @@ class FreshnessSnapshot:
         return self.devices[device_id].heartbeat
 
     def record_intake(self, name: str, at: int, connected: bool) -> Heartbeat | None:
-        """Take note of a sign of life of an intake; None where no device of the picture needs one."""
+        """Record a heartbeat of an intake. Return its new heartbeat, or None if the snapshot has no devices."""
         if not self.devices:
             return None
         known = self.intakes.get(name)
@@ -258,7 +261,7 @@ class FreshnessSnapshot:
         return pulse
 
     def next_change(self, now: int) -> int | None:
-        """The next instant at which something may change if nothing comes."""
+        """Return the next instant at which a state changes if nothing arrives; None if all are OFFLINE."""
         pulses = [one for known in self.heartbeats.values() for one in known.values()]
         pulses += [sender.heartbeat for sender in self.devices.values()]
         pulses += [intake.heartbeat for intake in self.intakes.values()]
@@ -266,7 +269,7 @@ class FreshnessSnapshot:
         return min((turn for turn in turns if turn is not None), default=None)
 
     def _cause(self, resource_id: str, pulse: Heartbeat, now: int) -> FreshnessCause:
-        """What keeps the readings of a resource away: its meter where its device still talks, else the device."""
+        """Return the cause of missing readings: the meter if its device still responds, otherwise the device."""
         device_id = self.device_by_resource.get(resource_id)
         if device_id is None:
             return FreshnessCause.UNKNOWN
@@ -280,12 +283,12 @@ class FreshnessSnapshot:
             for one in sender.resource_ids
             if any(pulse.as_of is not None for pulse in self.heartbeats[one].values())
         ]
-        # a device that only ever spoke through one meter: nobody can tell which of the two is silent
+        # A device that has only ever sent readings of one meter: either of the two may be silent.
         alone = sender.heartbeat.as_of is None and len(meters) < 2
         return FreshnessCause.UNKNOWN if alone else FreshnessCause.GATEWAY
 
     def _stopped_with_intake(self, pulse: Heartbeat, now: int) -> bool:
-        """Whether a source was live as long as messages were taken in, and has been silent only since then."""
+        """Return whether a source was live until the intakes stopped, so that the platform is the cause."""
         up = [one for one in self.intakes.values() if one.connected and one.heartbeat.state(now) is FreshnessState.LIVE]
         if up or not self.intakes or pulse.as_of is None:
             return False
@@ -293,7 +296,7 @@ class FreshnessSnapshot:
         return pulse.as_of <= until + INTAKE_HEARTBEAT_INTERVAL_MS and pulse.state(until) is FreshnessState.LIVE
 
     def _device_heartbeats(self, device_id: str) -> list[Heartbeat]:
-        """What a device said of itself and its live readings, or all where there is none of these."""
+        """Return the heartbeats of a device's reports and live readings, or of all its readings if those are empty."""
         sender = self.devices[device_id]
         known = [pair for one in sender.resource_ids for pair in self.heartbeats[one].items()]
         live = [sender.heartbeat, *(pulse for one, pulse in known if not is_collected_by_network(one))]

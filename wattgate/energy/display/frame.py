@@ -1,4 +1,4 @@
-"""A display's frame: everything that it draws, made of what is known of its home at an instant. Pure."""
+"""Frames of a display: everything that a display shows of a home at an instant. No I/O."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -20,16 +20,16 @@ from wattgate.energy.pricing import round_half_up
 from wattgate.enums import AmbientBasis, FreshnessState
 
 STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
-"""When power is no longer told: it would be an old number."""
+"""States in which a frame has no power, because the number would be old."""
 
 MONEY_DECIMALS = 2
-"""The decimal places at which pounds are told."""
+"""Decimal places of amounts in pounds."""
 
 _BILLED_KINDS = (MeterKind.ELECTRICITY, MeterKind.GAS)
 
 
 class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
-    """Energy of one kind in a span; `value` is None where nothing of it is known yet."""
+    """Energy of one kind in a span; `value` is None if nothing is known yet."""
 
     value: Decimal | None
     unit: str
@@ -38,7 +38,7 @@ class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
 
 
 class DisplayCost(msgspec.Struct, frozen=True, gc=False):
-    """What a span has cost so far, in pounds with VAT; `total` is None where no energy of it could be priced."""
+    """The cost of a span so far, in pounds with VAT; `total` is None if none of its energy has a price."""
 
     total: Decimal | None
     standing_charge: Decimal
@@ -48,7 +48,7 @@ class DisplayCost(msgspec.Struct, frozen=True, gc=False):
 
 
 class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
-    """A day or a month so far. What the home does not measure is None, and its cost where no tariff is known."""
+    """A day or a month so far. Energy that the home does not measure is None; so is the cost without a tariff."""
 
     start: datetime
     end: datetime
@@ -60,7 +60,7 @@ class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
 
 
 class Display(msgspec.Struct, frozen=True, gc=False):
-    """A frame. `home` is what it was made of, and what the next one is made of."""
+    """A frame. `home` is the data that it was built from, and from which the next frame is built."""
 
     ve_id: str
     name: str
@@ -77,7 +77,7 @@ class Display(msgspec.Struct, frozen=True, gc=False):
 
 
 def render_frame(home: Home, at: datetime) -> Display:
-    """The frame of a home at an instant."""
+    """Return the frame of a home at an instant."""
     now = to_ms(at)
     freshness = home.freshness(now)
     shown = None if freshness.state in STATES_WITHOUT_POWER else total_power(home.sources)
@@ -102,12 +102,12 @@ def render_frame(home: Home, at: datetime) -> Display:
 
 
 def has_same_content(frame: Display, other: Display) -> bool:
-    """Whether two frames tell the same, but for when they were made."""
+    """Return whether two frames show the same, apart from their instant and the age of readings."""
     return _frame_content(frame) == _frame_content(other)
 
 
 def next_change(frame: Display) -> datetime:
-    """When time alone changes what is drawn: freshness, the tariff, the half hour's level, or the day."""
+    """Return when time alone may change the frame: by freshness, the tariff, the level of a half hour, or the day."""
     home, now = frame.home, to_ms(frame.at)
     found = [home.calendar.periods_at(now)[0].end, now - now % HALF_HOUR_MS + HALF_HOUR_MS]
     if (turns := home.freshness_snapshot.next_change(now)) is not None:
@@ -150,7 +150,10 @@ def _build_energy(meters: Iterable[Meter], kind: MeterKind, period_index: int) -
 
 
 def _build_cost(home: Home, meters: Sequence[Meter], period_index: int, span: TimeSpan, now: int) -> DisplayCost | None:
-    """What is used costs, with the charge of each day that has begun. What is exported is not set against it."""
+    """Return the cost of used energy, with the standing charge of each day that has begun.
+
+    Exported energy is not deducted.
+    """
     if not any(meter.rates for meter in meters):
         return None
     tally = _sum_counts(meter.counts[period_index] for meter in meters)
