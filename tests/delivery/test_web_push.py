@@ -115,7 +115,7 @@ def test_a_subscription_is_read_with_whatever_base64_a_browser_writes() -> None:
 def test_what_no_browser_says_is_no_subscription_and_no_token(change: dict[str, object]) -> None:
     token = json.dumps({**json.loads(Browser("https://push.example.net/1").token), **change})
     assert parse_subscription(token) is None
-    assert token_problem(token) == "is JSON, but no subscription of a browser"
+    assert token_problem(token) == "is JSON, but not a browser's push subscription"
 
 
 def test_tokens_of_phones_are_no_subscriptions() -> None:

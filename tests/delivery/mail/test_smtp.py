@@ -246,7 +246,7 @@ async def test_a_server_that_hangs_is_left_after_a_while(command: str) -> None:
     async with mail_server() as there:
         there.say(command, hang)
         by = channel(there, connections=1, time_limit=0.5)
-        assert await send(by) == [TemporaryFailure("the mail server did not take it within 0.5 seconds")]
+        assert await send(by) == [TemporaryFailure("the mail server did not accept the mail within 0.5 seconds")]
         assert isinstance((await send(by))[0], Sent)
 
 

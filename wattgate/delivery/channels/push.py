@@ -1,4 +1,4 @@
-"""Pushes to the apps of a user: to browsers by Web Push, to phones by a provider that the operator names."""
+"""Push notifications to the apps of a user: to browsers by Web Push, to phones through the operator's provider."""
 
 import json
 from collections.abc import Mapping
@@ -17,34 +17,34 @@ from wattgate.delivery.channels.web_push import (
 from wattgate.delivery.http.outbound_http import BLOCKED, OutboundHttpClient, OutboundRequestFailed, OutboundResponse
 
 NO_TOKENS_CODE = "user.tokens.not_found"
-"""The code where there is no token that is good: SPEC.md's."""
+"""SPEC.md's code for a user without a valid token."""
 
 NO_PROVIDER_CODE = "provider.not_configured"
 TOKEN_REJECTED_CODE = "user.tokens.refused"
 PROVIDER_REJECTED_CODE = "provider.refused"
 
 TOKEN_GONE = "gone"
-"""The fact of an outcome that says that the token is good no more."""
+"""The key in the details of an outcome that marks the token as expired."""
 
 TTL_SECONDS = 24 * 3600
-"""Seconds for which a push service keeps a message for a browser that is away."""
+"""Seconds for which a push service stores a message for a browser that is offline."""
 
 MAX_TEXT_LENGTH = 1_000
-"""Characters of a push; what is longer is cut. No phone shows more."""
+"""Maximum characters of a title or body; longer text is cut. No phone shows more."""
 
-TOKEN_GONE_REASON = "the push token is good no more and was removed"
+TOKEN_GONE_REASON = "the push token has expired and was removed"
 
 
 @dataclass(frozen=True, slots=True)
 class PushProvider:
-    """A service that brings pushes to phones, by HTTP. `token` is our credential there."""
+    """An HTTP service that forwards pushes to phones. `token` is the gateway's credential for it."""
 
     url: str
     token: str | None = None
 
 
 class PushChannel:
-    """The channel of pushes: each delivery has one address, the token of one app."""
+    """The channel for push notifications. The one address of a delivery is the push token of an app."""
 
     def __init__(
         self,
@@ -94,14 +94,14 @@ class PushChannel:
         if self._provider.token is not None:
             headers["Authorization"] = f"Bearer {self._provider.token}"
         body = json.dumps({**push_payload(outbound), "token": token}).encode()
-        # 404 would also come from a provider whose address is wrong, and then every token would be removed
+        # A wrong provider URL also returns 404, and must not remove all tokens.
         return outcome_of(
             await self._phone_http.send("POST", self._provider.url, headers=headers, body=body), gone_statuses=(410,)
         )
 
 
 def push_payload(outbound: OutboundMessage) -> dict[str, Any]:
-    """What an app gets. `id` is the same at every attempt, so that an app can leave out what it has shown."""
+    """Return the payload for an app. `id` is the same in all attempts, so that an app can drop duplicates."""
     return {
         "id": outbound.delivery_id,
         "title": outbound.content.subject[:MAX_TEXT_LENGTH],
@@ -111,7 +111,7 @@ def push_payload(outbound: OutboundMessage) -> dict[str, Any]:
 
 
 def outcome_of(response: OutboundResponse, *, gone_statuses: tuple[int, ...]) -> Outcome:
-    """What the answer of a push service means."""
+    """Return the outcome for a push service's response. `gone_statuses` mean that the token has expired."""
     facts = {"statusCode": response.status}
     if 200 <= response.status < 300:
         return Sent(response.headers.get("location"), facts)
@@ -124,13 +124,13 @@ def outcome_of(response: OutboundResponse, *, gone_statuses: tuple[int, ...]) ->
 
 
 def _retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """How long the service asks to be left alone, where it says so in seconds."""
+    """Return the pause that the service requests; None unless it is in seconds."""
     asked = headers.get("retry-after", "")
     return float(asked) if asked.isdecimal() else None
 
 
 def _fit_payload(payload: Mapping[str, Any]) -> bytes:
-    """A message in as many bytes as Web Push takes: a text that is too long loses its end."""
+    """Return the payload as JSON. Cut the end of the body until the JSON fits into a Web Push message."""
     body = str(payload["body"])
     while (
         len(written := json.dumps({**payload, "body": body}, ensure_ascii=False).encode()) > MAX_PLAINTEXT_BYTES

@@ -1,4 +1,4 @@
-"""Plain text from HTML, for mail programs that show nothing else, and for push messages."""
+"""Conversion of HTML to plain text, for mail programs that show only text, and for push messages."""
 
 import html
 import re
@@ -11,17 +11,17 @@ BLOCK_TAGS = frozenset(
         "h6", "header", "hr", "li", "main", "ol", "p", "pre", "section", "table", "tr", "ul",
     )
 )  # fmt: skip
-"""Elements that stand on lines of their own."""
+"""Elements that begin a new line."""
 
 PARAGRAPH_TAGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "p", "table", "ul", "ol", "blockquote"))
-"""Of those, the ones with an empty line around them."""
+"""Block elements with an empty line before and after."""
 
 HIDDEN_TAGS = frozenset(("head", "script", "style", "title", "template"))
 VOID_TAGS = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
 )
 LINE_BREAK_MARK, PARAGRAPH_MARK = "\x1e", "\x1f"
-"""Stand in the text where a line, or a paragraph, ends; several at one place are one."""
+"""Marks in the text for the end of a line or a paragraph. Adjacent marks count as one."""
 
 _DISPLAY_NONE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _PARAGRAPH_BREAKS = re.compile(
@@ -32,7 +32,7 @@ _WHITESPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 
 
 class _PlainTextWriter(HtmlTokenizer):
-    """Writes the text of a document as it is read."""
+    """Collects the text of a document."""
 
     reads_conditional_comments = False
 
@@ -93,7 +93,7 @@ class _PlainTextWriter(HtmlTokenizer):
 
 
 def html_to_text(document: str) -> str:
-    """The text that a document shows: blocks on lines of their own, links with their address behind them."""
+    """Return the visible text of a document. Blocks begin a new line, and links are followed by their address."""
     writer = _PlainTextWriter()
     writer.feed(document)
     text = _PARAGRAPH_BREAKS.sub("\n\n", "".join(writer.text))

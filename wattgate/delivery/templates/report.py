@@ -1,4 +1,4 @@
-"""The report on a template: what is wrong with it, before anybody gets it."""
+"""Report on a template: problems to fix before it is sent."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,15 +19,15 @@ from wattgate.delivery.templates.rendering import PartialRendering, TemplateSour
 from wattgate.delivery.templates.variables import ANY_ITEM, Variable, find_variables, sample_data, value_paths
 
 HTML_WARNING_BYTES = 80_000
-"""Gmail cuts mails at about 102 KB; links that are rewritten for tracking take some of that."""
+"""Bytes of HTML for a warning. Gmail cuts mails at about 102 KB, and links for tracking need some of that."""
 
 HTML_ERROR_BYTES = 100_000
 
 MAX_SUBJECT_LENGTH = 60
-"""Characters of a subject that phones show; a longer one is cut."""
+"""Characters of a subject that phones show before they cut it."""
 
 MAX_PREHEADER_LENGTH = 110
-"""Characters of a preheader that lists of mails show."""
+"""Characters of a preheader that lists of mails show before they cut it."""
 
 SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class RenderingReport:
-    """What a rendering showed. Sizes are bytes of UTF-8; `html_bytes` with its styles inlined."""
+    """The findings of a rendering. Sizes are bytes of UTF-8. `html_bytes` includes inlined styles."""
 
     findings: tuple[Finding, ...]
     variables: tuple[Variable, ...]
@@ -45,13 +45,13 @@ class RenderingReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing stands against sending it."""
+        """Whether the message can be sent: there are no errors."""
         return not any(one.severity is Severity.ERROR for one in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A template rendered for those who write it: the message as far as it goes, its data, and the report."""
+    """A preview for the author of a template: the message as far as it could be rendered, its data, and the report."""
 
     rendering: PartialRendering
     data: Mapping[str, Any]
@@ -61,7 +61,7 @@ class Preview:
 def render_preview(
     source: TemplateSource, data: Mapping[str, Any] | None = None, limits: RenderLimits = DEFAULT_RENDER_LIMITS
 ) -> Preview:
-    """Render a template with data, or with data made from its variables, and report on it. Nothing is raised."""
+    """Render a template with data or with sample data, and report on it. Errors become findings."""
     needed = required_variables(source)
     used = sample_data(needed) if data is None else data
     drafted = render_partially(source, used, limits)
@@ -71,18 +71,18 @@ def render_preview(
 def build_report(
     source: TemplateSource, data: Mapping[str, Any] | None = None, limits: RenderLimits = DEFAULT_RENDER_LIMITS
 ) -> RenderingReport:
-    """The report on a template with some data, or with data made from its variables."""
+    """Return the report on a template with data or with sample data."""
     return render_preview(source, data, limits).report
 
 
 def required_variables(source: TemplateSource) -> list[Variable]:
-    """The variables of all parts that parse."""
+    """Return the variables of all parts that can be parsed."""
     found: list[Variable] = []
     for part, written in source.parts():
         try:
             found += find_variables(written, part)
         except (TemplateSyntaxError, TemplateLimitExceeded):
-            continue  # rendering tells what is wrong with it
+            continue  # rendering reports the error
     return found
 
 
@@ -114,7 +114,7 @@ def _deduplicate(findings: Iterable[Finding]) -> list[Finding]:
 def _missing_optional_variables(
     findings: Iterable[Finding], required: Iterable[Variable], data: Mapping[str, Any]
 ) -> list[Finding]:
-    """Variables that the data does not have, and that this rendering did without."""
+    """Report variables that the data lacks, but that this rendering did not need."""
     told = {(one.part, one.line, one.column) for one in findings}
     known = {format_path(_without_list_markers(path)) for path in value_paths(data)}
     found = []
@@ -123,14 +123,14 @@ def _missing_optional_variables(
             continue
         near = closest_match(one.name, known)
         severity, code = (Severity.WARNING, "variable-misspelt") if near else (Severity.INFO, "variable-not-in-data")
-        hint = f"did you mean {near}?" if near else "this data did without it; other data may not"
+        hint = f"did you mean {near}?" if near else "this rendering did not need it; with other data it may"
         message = f"{one.name} is not in the data"
         found.append(Finding(severity, code, one.part, message, one.line, one.column, hint))
     return found
 
 
 def _unused_data(required: Iterable[Variable], data: Mapping[str, Any]) -> list[Finding]:
-    """What the data has and no part names."""
+    """Report values of the data that no part uses."""
     named = [_without_list_markers(one.path) for one in required]
     found = []
     for path in value_paths(data):
@@ -142,7 +142,7 @@ def _unused_data(required: Iterable[Variable], data: Mapping[str, Any]) -> list[
 
 
 def _subject_and_preheader_findings(rendering: PartialRendering) -> list[Finding]:
-    """What is to be said of subject and preheader."""
+    """Report a missing or long subject or preheader."""
     found = []
     subject, preheader = rendering.subject, rendering.preheader
     if subject == "":
@@ -153,11 +153,11 @@ def _subject_and_preheader_findings(rendering: PartialRendering) -> list[Finding
         hint = f"phones show about {MAX_SUBJECT_LENGTH}"
         found.append(Finding(Severity.WARNING, "subject-long", TemplatePart.SUBJECT, message, 1, 1, hint))
     if preheader == "":
-        message, hint = "there is no preheader", "lists of mails show the first words of the mail instead"
+        message, hint = "there is no preheader", "mail programs show the first words of the mail instead"
         found.append(Finding(Severity.INFO, "preheader-empty", TemplatePart.PREHEADER, message, None, None, hint))
     elif preheader is not None and len(preheader) > MAX_PREHEADER_LENGTH:
         message = f"the preheader has {len(preheader)} characters"
-        hint = f"lists of mails show about {MAX_PREHEADER_LENGTH}"
+        hint = f"mail programs show about {MAX_PREHEADER_LENGTH} in their lists"
         found.append(Finding(Severity.WARNING, "preheader-long", TemplatePart.PREHEADER, message, 1, 1, hint))
     return found
 
@@ -168,13 +168,13 @@ def _size_findings(rendering: PartialRendering) -> list[Finding]:
         return []
     failed = size > HTML_ERROR_BYTES
     severity, code = (Severity.ERROR, "too-large") if failed else (Severity.WARNING, "large")
-    message = f"with its styles inlined it has {size:,} bytes"
-    hint = f"Gmail cuts mails at about 102 KB; {HTML_ERROR_BYTES:,} bytes is the most"
+    message = f"with inlined styles, the HTML has {size:,} bytes"
+    hint = f"Gmail cuts mails at about 102 KB; the maximum is {HTML_ERROR_BYTES:,} bytes"
     return [Finding(severity, code, TemplatePart.HTML, message, None, None, hint)]
 
 
 def _text_parity_findings(rendering: PartialRendering) -> list[Finding]:
-    """Links and numbers that the HTML tells and the text does not."""
+    """Report links and numbers that are in the HTML but not in the text."""
     if rendering.html is None or rendering.text is None:
         return []
     text = rendering.text
@@ -193,7 +193,7 @@ def _text_parity_findings(rendering: PartialRendering) -> list[Finding]:
 
 
 def _text_finding(code: str, message: str) -> Finding:
-    return Finding(Severity.WARNING, code, TemplatePart.TEXT, message, None, None, "some people read the text alone")
+    return Finding(Severity.WARNING, code, TemplatePart.TEXT, message, None, None, "some people read only the text")
 
 
 def _without_list_markers(path: Iterable[str | int]) -> tuple[str | int, ...]:
@@ -201,7 +201,7 @@ def _without_list_markers(path: Iterable[str | int]) -> tuple[str | int, ...]:
 
 
 def _has_path(data: Any, path: Iterable[str | int]) -> bool:
-    """Whether some data has what a path leads to; the items of an empty list have everything."""
+    """Return whether the data has a value at a path. Every path into an empty list exists."""
     at = data
     for segment in path:
         if segment == ANY_ITEM:

@@ -1,4 +1,4 @@
-"""What a template asks of its data: the variables that it names, and data made up from their names."""
+"""Variables that a template needs, and sample data that is generated from their names."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ from wattgate.delivery.templates.output_writer import format_path
 VariablePath = tuple[str | int, ...]
 
 ANY_ITEM = "[]"
-"""Stands in a path for any item of a list."""
+"""Segment of a path for any item of a list."""
 
 BUILT_IN_NAMES = frozenset(("now", "today", "forloop"))
-"""Names that the language itself has."""
+"""Names that the template language defines."""
 
 SAMPLE_VALUES = (
     (("url", "link", "href"), "https://example.com/details"),
@@ -38,12 +38,12 @@ SAMPLE_VALUES = (
     (("currency",), "GBP"),
     (("name",), "Ada Lovelace"),
 )
-"""What made-up data says, by a part of the variable's name; the first that fits."""
+"""Sample values by parts of a variable's name. The first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable that a template needs from its data, at one of its places."""
+    """A variable that a template needs, at one position in its source."""
 
     name: str
     part: TemplatePart
@@ -56,7 +56,7 @@ class Variable:
 
 @dataclass(slots=True)
 class _VariableCollector:
-    """Walks a template's nodes with the names that loops and assignments have made."""
+    """Collects the variables of a template's nodes. Names that loops and assignments define are resolved or ignored."""
 
     part: TemplatePart
     source: str
@@ -94,7 +94,7 @@ class _VariableCollector:
             self.visit_expression(child, loop_variables, optional, is_number)
 
     def path_of(self, expression: Any, loop_variables: Mapping[str, VariablePath]) -> VariablePath:
-        """Where in the data a path leads; empty where it leads elsewhere."""
+        """Return the path in the data, or an empty path if the variable is not from the data."""
         if not isinstance(expression, Path):
             return ()
         root, *rest = (one for one in expression.path)
@@ -118,7 +118,7 @@ class _VariableCollector:
 
 
 def find_variables(source: str, part: TemplatePart) -> list[Variable]:
-    """The variables that a source needs from its data, each at each of its places. DoesNotParse."""
+    """Return the variables that a source needs, once for each position. Raise TemplateSyntaxError."""
     template = parse_template(source, part)
     walk = _VariableCollector(part, source, RenderContext(template))
     walk.visit_nodes(template.nodes, {})
@@ -126,7 +126,7 @@ def find_variables(source: str, part: TemplatePart) -> list[Variable]:
 
 
 def sample_data(required: Iterable[Variable]) -> dict[str, Any]:
-    """Data that has every variable, with values that their names suggest."""
+    """Return data with all required variables. The values are chosen by the names."""
     tree: dict[str | int, Any] = {}
     numbers: set[VariablePath] = set()
     for variable in required:
@@ -147,7 +147,7 @@ def _sample_node(inner: Mapping[str | int, Any], path: VariablePath, numbers: se
 
 
 def sample_value(name: str) -> Any:
-    """A value that a variable of this name might have."""
+    """Return a plausible value for a variable of this name."""
     spoken = name.lower().replace("_", "").replace("-", "")
     if name.startswith(("is_", "has_")):
         return True
@@ -158,7 +158,7 @@ def sample_value(name: str) -> Any:
 
 
 def value_paths(data: Any, path: VariablePath = ()) -> Iterator[VariablePath]:
-    """The paths of all values of some data; items of lists are one."""
+    """Yield the paths of all values. A list counts as its first item."""
     if isinstance(data, Mapping):
         for name, inner in data.items():
             yield from value_paths(inner, (*path, str(name)))
