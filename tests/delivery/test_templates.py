@@ -137,8 +137,8 @@ def test_whatever_is_written_is_rendered_or_refused_with_a_place(source: str, va
         ("{% raw %}{{ a }}", 1, 1, "raw is not followed by endraw"),
         ("{% if a %}" * 40, None, None, "nest"),
         ("{{ a }}" * 5_001, 1, 35_001, "more than 5,000 markers"),
-        ("\ud800", None, None, "no character"),
-        ("x\0", None, None, "no character"),
+        ("\ud800", None, None, "half of a surrogate pair"),
+        ("x\0", None, None, "half of a surrogate pair"),
     ],
 )
 def test_a_template_that_does_not_parse_is_refused_with_its_place(
@@ -238,13 +238,13 @@ def test_a_value_within_an_address_is_a_part_of_it_and_no_more() -> None:
         ('<a onclick="{{ v }}">', "onclick"),
         ("<a title={{ v }}>", "quotes"),
         ("<a {{ v }}>", "must not be an attribute"),
-        ("<{{ v }}>", "right after <"),
+        ("<{{ v }}>", "follow < directly"),
         ('<a href="{{ v }}">', "must begin with https"),
         ('<a href="java{{ v }}">', "must begin with https"),
         ('<p style="color: {{ css }}">', "letters, digits"),
         ('<meta content="{{ v }}">', "<meta>"),
         ('<img srcset="{{ v }}">', "srcset"),
-        ("{{ object }}", "has members"),
+        ("{{ object }}", "is an object"),
     ],
 )
 def test_a_value_that_must_not_stand_somewhere_is_refused_with_the_reason(source: str, words: str) -> None:
