@@ -42,7 +42,7 @@ def letter(**more: Any) -> MailMessage:
 
 
 def test_a_mail_has_a_text_and_html_and_says_what_it_is() -> None:
-    found = parse_mail(encode_mail(letter(unsubscribe=LINK)))
+    found = parse_mail(encode_mail(letter(unsubscribe_url=LINK)))
     assert dict(found.items()) == {
         "From": "Energy <alerts@energy.example>",
         "To": "user@example.org",
@@ -99,7 +99,7 @@ def test_so_is_an_address_a_name_or_a_link_that_would(smuggled: str) -> None:
         with pytest.raises((NotMailable, ValueError)):
             encode_mail(letter(recipient=recipient))
     with pytest.raises(NotMailable):
-        encode_mail(letter(unsubscribe=f"{LINK}{smuggled}"))
+        encode_mail(letter(unsubscribe_url=f"{LINK}{smuggled}"))
     with pytest.raises(NotMailable):
         encode_mail(letter(reference=smuggled))
 
@@ -114,7 +114,7 @@ def test_half_a_character_in_the_body_is_refused() -> None:
 )
 def test_a_link_that_is_none_of_the_web_is_refused(link: str) -> None:
     with pytest.raises(NotMailable):
-        encode_mail(letter(unsubscribe=link))
+        encode_mail(letter(unsubscribe_url=link))
 
 
 @given(st.text(max_size=400))

@@ -95,7 +95,7 @@ async def test_mails_go_over_one_connection_and_each_has_one_recipient() -> None
 
 async def test_mails_at_the_same_time_share_a_few_connections() -> None:
     async with mail_server() as there:
-        by = channel(there, connections=2)
+        by = channel(there, max_connections=2)
         found = await asyncio.gather(*[by.send(outgoing(n)) for n in range(12)])
         await by.close()
         assert [type(one) for one in found] == [Sent] * 12
