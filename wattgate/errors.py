@@ -79,16 +79,16 @@ class GatewayError(Exception):
         graphql-core copies the property `extensions` of an exception into `errors[].extensions` by itself.
         `retryAfter` is in seconds; `reason` is the name that a standard (such as RFC 6749) has for the error.
         """
-        told: dict[str, Any] = {"code": self.code, "retryable": self.retryable, "traceId": TRACE_ID.get()}
+        members: dict[str, Any] = {"code": self.code, "retryable": self.retryable, "traceId": TRACE_ID.get()}
         if self.retry_after is not None:
-            told["retryAfter"] = self.retry_after
+            members["retryAfter"] = self.retry_after
         if self.reason is not None:
-            told["reason"] = self.reason
+            members["reason"] = self.reason
         if self.problems:
-            told["problems"] = [problem.to_json() for problem in self.problems[:MAX_LISTED_PROBLEMS]]
+            members["problems"] = [problem.to_json() for problem in self.problems[:MAX_LISTED_PROBLEMS]]
         if len(self.problems) > MAX_LISTED_PROBLEMS:
-            told["moreProblems"] = len(self.problems) - MAX_LISTED_PROBLEMS
-        return told
+            members["moreProblems"] = len(self.problems) - MAX_LISTED_PROBLEMS
+        return members
 
 
 class BadInput(GatewayError):

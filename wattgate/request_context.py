@@ -26,10 +26,10 @@ def new_trace_id() -> str:
 
 def parse_traceparent(traceparent: str) -> str | None:
     """Return the trace id of a `traceparent` header (W3C Trace Context); None if the header is invalid."""
-    found = _TRACEPARENT.fullmatch(traceparent.strip())
-    if found is None or (found[1] == "00" and found[3]):
+    match = _TRACEPARENT.fullmatch(traceparent.strip())
+    if match is None or (match[1] == "00" and match[3]):
         return None
-    return found[2]
+    return match[2]
 
 
 def log_access_error(error: GatewayError) -> None:

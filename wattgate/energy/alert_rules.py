@@ -178,13 +178,13 @@ def replay_silence(rule: Rule, instants: Sequence[int], end: int) -> list[Firing
     return firings
 
 
-def project_total(used: int, start: int, stop: int, now: int) -> Fraction:
+def project_total(amount: int, start: int, stop: int, now: int) -> Fraction:
     """Return the projected total of the period [start, stop), if use continues at the average rate until now."""
-    return Fraction(used * (stop - start), now - start)
+    return Fraction(amount * (stop - start), now - start)
 
 
 def evaluate_pace(
-    rule: Rule, state: RuleState, used: int, span: tuple[int, int], now: int, *, evaluated_at: int
+    rule: Rule, state: RuleState, amount: int, span: tuple[int, int], now: int, *, evaluated_at: int
 ) -> tuple[RuleState, Firing | None]:
     """Evaluate the projected total of the period `span`, once a whole window of the period has passed.
 
@@ -195,7 +195,7 @@ def evaluate_pace(
         state = RuleState()
     if now - start < max(rule.window, 1):
         return state, None
-    return evaluate_value(rule, state, project_total(used, start, stop, now), now)
+    return evaluate_value(rule, state, project_total(amount, start, stop, now), now)
 
 
 def replay_pace(
@@ -205,21 +205,23 @@ def replay_pace(
 
     `amounts` are the amounts between consecutive `edges`. `periods` are the edges of the periods.
     """
-    before = [0]
+    totals = [0]
     for amount in amounts:
-        before.append(before[-1] + amount)
+        totals.append(totals[-1] + amount)
 
-    def until(at: int) -> int:
-        return before[min(bisect_left(edges, at), len(before) - 1)]
+    def total_until(at: int) -> int:
+        return totals[min(bisect_left(edges, at), len(totals) - 1)]
 
-    state, judged, firings = RuleState(), 0, []
+    state, evaluated_at, firings = RuleState(), 0, []
     for moment in moments:
-        place = bisect_right(periods, moment) - 1
-        if place + 1 == len(periods):
+        position = bisect_right(periods, moment) - 1
+        if position + 1 == len(periods):
             break
-        span = (periods[place], periods[place + 1])
-        state, firing = evaluate_pace(rule, state, until(moment) - until(span[0]), span, moment, evaluated_at=judged)
-        judged = moment
+        span = (periods[position], periods[position + 1])
+        state, firing = evaluate_pace(
+            rule, state, total_until(moment) - total_until(span[0]), span, moment, evaluated_at=evaluated_at
+        )
+        evaluated_at = moment
         if firing:
             firings.append(firing)
     return firings

@@ -67,7 +67,7 @@ def _baseline_bounds(first: datetime, last: datetime, baseline: Baseline) -> tup
 
 def _whole_months(first: datetime, last: datetime) -> int:
     """Return the number of calendar months between two wall-clock times; 0 unless both are the start of a month."""
-    if any(one != one.replace(day=1, hour=0, minute=0, second=0, microsecond=0) for one in (first, last)):
+    if any(wall != wall.replace(day=1, hour=0, minute=0, second=0, microsecond=0) for wall in (first, last)):
         return 0
     return (last.year - first.year) * _MONTHS_PER_YEAR + last.month - first.month
 

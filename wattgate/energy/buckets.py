@@ -94,10 +94,10 @@ def max_range(period: Period, count: int) -> timedelta:
 
 def suggest_range(start: datetime, stop: datetime, period: Period, limit: int) -> str:
     """Return advice to stay within the limit of buckets: a longer period, or a shorter range."""
-    fitting = next((one for one in Period if max_bucket_count(start, stop, one) <= limit), None)
+    longer_period = next((candidate for candidate in Period if max_bucket_count(start, stop, candidate) <= limit), None)
     span = max_range(period, limit)
-    most = f"at most {span.days:,} days" if span.days else f"at most {span // timedelta(hours=1)} hours"
-    return f"ask {fitting.value}, or {most}" if fitting else f"ask {most}"
+    shorter_range = f"at most {span.days:,} days" if span.days else f"at most {span // timedelta(hours=1)} hours"
+    return f"ask {longer_period.value}, or {shorter_range}" if longer_period else f"ask {shorter_range}"
 
 
 @lru_cache(maxsize=64)
@@ -126,9 +126,9 @@ def day_start(day: date, zone: tzinfo) -> int:
 
 def _fixed_length_runs(start: int, stop: int, step: int, zone: tzinfo) -> Iterator[BucketRun]:
     """Yield the buckets of a fixed length, for each span between two clock changes."""
-    far = start - step
-    far -= (far + _utc_offset_ms(far, zone)) % step
-    for begin, end in pairwise([far, *_clock_changes(far, stop + step, zone), stop + step]):
+    grid_start = start - step
+    grid_start -= (grid_start + _utc_offset_ms(grid_start, zone)) % step
+    for begin, end in pairwise([grid_start, *_clock_changes(grid_start, stop + step, zone), stop + step]):
         for run in _runs_between(begin, end, step, _utc_offset_ms(begin, zone)):
             yield from _clip_run(run, start, stop)
 
@@ -164,7 +164,7 @@ def _utc_offset_ms(instant: int, zone: tzinfo) -> int:
 
 def _clock_changes(start: int, stop: int, zone: tzinfo) -> list[int]:
     """Return the instants in (start, stop] at which the zone's offset changes, to the millisecond."""
-    found = []
+    changes = []
     probes = [*range(start, stop, 12 * HOUR_MS), stop]
     offsets = [_utc_offset_ms(probe, zone) for probe in probes]
     for (low, high), (before, after) in zip(pairwise(probes), pairwise(offsets), strict=True):
@@ -173,8 +173,8 @@ def _clock_changes(start: int, stop: int, zone: tzinfo) -> list[int]:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if _utc_offset_ms(middle, zone) == before else (low, middle)
-        found.append(high)
-    return found
+        changes.append(high)
+    return changes
 
 
 def _calendar_edges(start: datetime, stop: int, period: Period, zone: tzinfo, week_start: Weekday) -> list[int]:

@@ -131,11 +131,11 @@ def most_informative_heartbeat(heartbeats: Iterable[Heartbeat], now: int) -> Hea
     """Return the heartbeat with the shortest interval among the fields that are not abandoned."""
     return min(
         heartbeats,
-        key=lambda one: (
-            one.as_of is None,
-            one.as_of is None or now - one.as_of > ABANDONED_AFTER_MS,
-            one.interval,
-            -(one.as_of or 0),
+        key=lambda heartbeat: (
+            heartbeat.as_of is None,
+            heartbeat.as_of is None or now - heartbeat.as_of > ABANDONED_AFTER_MS,
+            heartbeat.interval,
+            -(heartbeat.as_of or 0),
         ),
     )
 
@@ -143,7 +143,7 @@ def most_informative_heartbeat(heartbeats: Iterable[Heartbeat], now: int) -> Hea
 def freshest_heartbeat(heartbeats: Iterable[Heartbeat], now: int) -> Heartbeat:
     """Return the newest heartbeat in the best state. A device is as fresh as its freshest source."""
     order = list(FreshnessState)
-    return min(heartbeats, key=lambda one: (order.index(one.state(now)), -(one.as_of or 0)))
+    return min(heartbeats, key=lambda heartbeat: (order.index(heartbeat.state(now)), -(heartbeat.as_of or 0)))
 
 
 def learning_sample_count(field: ReadingField) -> int:
@@ -168,9 +168,12 @@ def learn_interval(field: ReadingField, receipts: Sequence[Receipt]) -> int:
         return _default_interval(field)
     shortest = field.interval_ms or SECOND_MS
     gaps = sorted(later.received_at - earlier.received_at for earlier, later in pairwise(receipts))[:-1]
-    gap = next(gap for gap, passed in zip(gaps, accumulate(gaps), strict=True) if 2 * passed >= sum(gaps))
-    late = min(one.received_at - sample_end(field, one.at) for one in receipts) if is_collected_by_network(field) else 0
-    return max(min(gap, DAY_MS), shortest) + min(max(late, 0), DAY_MS)
+    interval = next(interval for interval, total in zip(gaps, accumulate(gaps), strict=True) if 2 * total >= sum(gaps))
+    interval = max(min(interval, DAY_MS), shortest)
+    if not is_collected_by_network(field):
+        return interval
+    delay = min(receipt.received_at - sample_end(field, receipt.at) for receipt in receipts)
+    return interval + min(max(delay, 0), DAY_MS)
 
 
 def _default_interval(field: ReadingField) -> int:
@@ -219,87 +222,95 @@ class FreshnessSnapshot:
 
     def resource_heartbeat(self, resource_id: str, field: ReadingField | None, now: int) -> Heartbeat:
         """Return the heartbeat of a field, or without a field that of the most informative one."""
-        known = self.heartbeats[resource_id]
-        return most_informative_heartbeat(known.values(), now) if field is None else known[field]
+        by_field = self.heartbeats[resource_id]
+        return most_informative_heartbeat(by_field.values(), now) if field is None else by_field[field]
 
     def resource_freshness(self, resource_id: str, field: ReadingField | None, now: int) -> Freshness:
-        pulse = self.resource_heartbeat(resource_id, field, now)
-        live = pulse.state(now) is FreshnessState.LIVE
-        return build_freshness(pulse, now, FreshnessCause.UNKNOWN if live else self._cause(resource_id, pulse, now))
+        heartbeat = self.resource_heartbeat(resource_id, field, now)
+        is_live = heartbeat.state(now) is FreshnessState.LIVE
+        cause = FreshnessCause.UNKNOWN if is_live else self._cause(resource_id, heartbeat, now)
+        return build_freshness(heartbeat, now, cause)
 
     def device_freshness(self, device_id: str, now: int) -> Freshness:
         """Return the freshness of a device. One that never sent anything is OFFLINE with the cause UNKNOWN."""
-        pulse = freshest_heartbeat(self._device_heartbeats(device_id), now)
-        if self._stopped_with_intake(pulse, now):
-            return build_freshness(pulse, now, FreshnessCause.PLATFORM)
-        return build_freshness(pulse, now, FreshnessCause.UNKNOWN if pulse.as_of is None else FreshnessCause.GATEWAY)
+        heartbeat = freshest_heartbeat(self._device_heartbeats(device_id), now)
+        if self._stopped_with_intake(heartbeat, now):
+            return build_freshness(heartbeat, now, FreshnessCause.PLATFORM)
+        return build_freshness(
+            heartbeat, now, FreshnessCause.UNKNOWN if heartbeat.as_of is None else FreshnessCause.GATEWAY
+        )
 
     def record_reading(self, resource_id: str, name: str, at: int) -> Heartbeat | None:
         """Record a reading of a field. Return the field's new heartbeat, or None if there is no such field."""
-        known = self.heartbeats.get(resource_id, {})
-        of = next((one for one in known if one.name == name), None)
-        if of is None:
+        by_field = self.heartbeats.get(resource_id, {})
+        field = next((candidate for candidate in by_field if candidate.name == name), None)
+        if field is None:
             return None
-        known[of] = known[of].advanced_to(sample_end(of, at))
-        return known[of]
+        by_field[field] = by_field[field].advanced_to(sample_end(field, at))
+        return by_field[field]
 
     def record_device_report(self, device_id: str, at: int) -> Heartbeat | None:
         """Record a device's report about itself. Return its new heartbeat, or None for an unknown device."""
-        sender = self.devices.get(device_id)
-        if sender is None:
+        device = self.devices.get(device_id)
+        if device is None:
             return None
-        self.devices[device_id] = sender._replace(heartbeat=sender.heartbeat.advanced_to(at))
+        self.devices[device_id] = device._replace(heartbeat=device.heartbeat.advanced_to(at))
         return self.devices[device_id].heartbeat
 
     def record_intake(self, name: str, at: int, connected: bool) -> Heartbeat | None:
         """Record a heartbeat of an intake. Return its new heartbeat, or None if the snapshot has no devices."""
         if not self.devices:
             return None
-        known = self.intakes.get(name)
-        pulse = Heartbeat(at, INTAKE_HEARTBEAT_INTERVAL_MS) if known is None else known.heartbeat.advanced_to(at)
-        self.intakes[name] = IntakeStatus(pulse, connected)
-        return pulse
+        previous = self.intakes.get(name)
+        heartbeat = (
+            Heartbeat(at, INTAKE_HEARTBEAT_INTERVAL_MS) if previous is None else previous.heartbeat.advanced_to(at)
+        )
+        self.intakes[name] = IntakeStatus(heartbeat, connected)
+        return heartbeat
 
     def next_change(self, now: int) -> int | None:
         """Return the next instant at which a state changes if nothing arrives; None if all are OFFLINE."""
-        pulses = [one for known in self.heartbeats.values() for one in known.values()]
-        pulses += [sender.heartbeat for sender in self.devices.values()]
-        pulses += [intake.heartbeat for intake in self.intakes.values()]
-        turns = [one.next_change(now) for one in pulses]
-        return min((turn for turn in turns if turn is not None), default=None)
+        heartbeats = [heartbeat for by_field in self.heartbeats.values() for heartbeat in by_field.values()]
+        heartbeats += [device.heartbeat for device in self.devices.values()]
+        heartbeats += [intake.heartbeat for intake in self.intakes.values()]
+        changes = [heartbeat.next_change(now) for heartbeat in heartbeats]
+        return min((change for change in changes if change is not None), default=None)
 
-    def _cause(self, resource_id: str, pulse: Heartbeat, now: int) -> FreshnessCause:
+    def _cause(self, resource_id: str, heartbeat: Heartbeat, now: int) -> FreshnessCause:
         """Return the cause of missing readings: the meter if its device still responds, otherwise the device."""
         device_id = self.device_by_resource.get(resource_id)
         if device_id is None:
             return FreshnessCause.UNKNOWN
-        if self._stopped_with_intake(pulse, now):
+        if self._stopped_with_intake(heartbeat, now):
             return FreshnessCause.PLATFORM
         if freshest_heartbeat(self._device_heartbeats(device_id), now).state(now) in RESPONDING_STATES:
             return FreshnessCause.METER
-        sender = self.devices[device_id]
-        meters = [
-            one
-            for one in sender.resource_ids
-            if any(pulse.as_of is not None for pulse in self.heartbeats[one].values())
+        device = self.devices[device_id]
+        active_resources = [
+            fed_id
+            for fed_id in device.resource_ids
+            if any(heartbeat.as_of is not None for heartbeat in self.heartbeats[fed_id].values())
         ]
         # A device that has only ever sent readings of one meter: either of the two may be silent.
-        alone = sender.heartbeat.as_of is None and len(meters) < 2
-        return FreshnessCause.UNKNOWN if alone else FreshnessCause.GATEWAY
+        single_source = device.heartbeat.as_of is None and len(active_resources) < 2
+        return FreshnessCause.UNKNOWN if single_source else FreshnessCause.GATEWAY
 
-    def _stopped_with_intake(self, pulse: Heartbeat, now: int) -> bool:
+    def _stopped_with_intake(self, heartbeat: Heartbeat, now: int) -> bool:
         """Return whether a source was live until the intakes stopped, so that the platform is the cause."""
-        up = [one for one in self.intakes.values() if one.connected and one.heartbeat.state(now) is FreshnessState.LIVE]
-        if up or not self.intakes or pulse.as_of is None:
+        working = any(
+            intake.connected and intake.heartbeat.state(now) is FreshnessState.LIVE for intake in self.intakes.values()
+        )
+        if working or not self.intakes or heartbeat.as_of is None:
             return False
-        until = max(one.heartbeat.as_of or 0 for one in self.intakes.values())
-        return pulse.as_of <= until + INTAKE_HEARTBEAT_INTERVAL_MS and pulse.state(until) is FreshnessState.LIVE
+        stopped_at = max(intake.heartbeat.as_of or 0 for intake in self.intakes.values())
+        was_live = heartbeat.state(stopped_at) is FreshnessState.LIVE
+        return was_live and heartbeat.as_of <= stopped_at + INTAKE_HEARTBEAT_INTERVAL_MS
 
     def _device_heartbeats(self, device_id: str) -> list[Heartbeat]:
         """Return the heartbeats of a device's reports and live readings, or of all its readings if those are empty."""
-        sender = self.devices[device_id]
-        known = [pair for one in sender.resource_ids for pair in self.heartbeats[one].items()]
-        live = [sender.heartbeat, *(pulse for one, pulse in known if not is_collected_by_network(one))]
-        if all(pulse.as_of is None for pulse in live):
-            return [sender.heartbeat, *(pulse for _, pulse in known)]
+        device = self.devices[device_id]
+        readings = [item for fed_id in device.resource_ids for item in self.heartbeats[fed_id].items()]
+        live = [device.heartbeat, *(heartbeat for field, heartbeat in readings if not is_collected_by_network(field))]
+        if all(heartbeat.as_of is None for heartbeat in live):
+            return [device.heartbeat, *(heartbeat for _, heartbeat in readings)]
         return live

@@ -166,7 +166,7 @@ def _parse_local(hardware_id: str, meter: Literal["electricitymeter", "gasmeter"
     if part is None:
         raise MeterMessageError(f"{meter} is missing")
     at, parts = _parse_timestamp(_get_member(payload, meter, "timestamp")), _PartParser()
-    values = [parts.parse(_parse_value, part, told) for told in LOCAL_VALUE_MAPPINGS[meter]]
+    values = [parts.parse(_parse_value, part, mapping) for mapping in LOCAL_VALUE_MAPPINGS[meter]]
     return MeterMessage(hardware_id, at, _without_none(values), problems=tuple(parts.problems))
 
 
@@ -198,7 +198,9 @@ def _parse_cloud(hardware_id: str, payload: Any) -> MeterMessage:
     at, parts = _parse_cloud_timestamp(payload), _PartParser()
     values = [parts.parse(_parse_demand, payload)]
     for meter, registers in CLOUD_REGISTERS.items():
-        values += [parts.parse(_parse_register, payload, meter, place, classifier) for place, classifier in registers]
+        values += [
+            parts.parse(_parse_register, payload, meter, attribute, classifier) for attribute, classifier in registers
+        ]
     state = NetworkState(
         at=at,
         hardware=parts.parse(_parse_text, payload, "hversion"),
@@ -207,8 +209,8 @@ def _parse_cloud(hardware_id: str, payload: Any) -> MeterMessage:
         lqi=parts.parse(_parse_byte, payload, "pan", "lqi"),
         status=parts.parse(_parse_text, payload, "pan", "status"),
     )
-    said = state if _get_member(payload, "pan") is not None else None
-    return MeterMessage(hardware_id, at, _without_none(values), said, tuple(parts.problems))
+    reported_state = state if _get_member(payload, "pan") is not None else None
+    return MeterMessage(hardware_id, at, _without_none(values), reported_state, tuple(parts.problems))
 
 
 def _parse_demand(payload: Any) -> Measurement | None:
@@ -224,18 +226,18 @@ def _parse_demand(payload: Any) -> Measurement | None:
 
 def _parse_register(payload: Any, meter: str, attribute: tuple[str, str], classifier: str) -> Measurement | None:
     """Parse a cumulative register, with the unit and scale in the same message."""
-    counted = _parse_hexadecimal(payload, meter, METERING_CLUSTER, *attribute)
-    if counted is None or counted == (1 << 48) - 1:  # all bits set: the meter has no such register
+    count = _parse_hexadecimal(payload, meter, METERING_CLUSTER, *attribute)
+    if count is None or count == (1 << 48) - 1:  # all bits set: the meter has no such register
         return None
     unit, multiplier, divisor = (
-        _parse_hexadecimal(payload, meter, METERING_CLUSTER, *one)
-        for one in (UNIT_ATTRIBUTE, MULTIPLIER_ATTRIBUTE, DIVISOR_ATTRIBUTE)
+        _parse_hexadecimal(payload, meter, METERING_CLUSTER, *attribute_path)
+        for attribute_path in (UNIT_ATTRIBUTE, MULTIPLIER_ATTRIBUTE, DIVISOR_ATTRIBUTE)
     )
-    meant = CLOUD_UNITS.get(unit) if unit is not None else None
-    if meant is None or not multiplier or not divisor:
+    field_and_unit = CLOUD_UNITS.get(unit) if unit is not None else None
+    if field_and_unit is None or not multiplier or not divisor:
         raise MeterMessageError(f"{meter} has a register without a known unit, a multiplier and a divisor")
-    field, name = meant
-    return _to_measurement(classifier, field, Decimal(counted) * multiplier / divisor, name)
+    field, unit_name = field_and_unit
+    return _to_measurement(classifier, field, Decimal(count) * multiplier / divisor, unit_name)
 
 
 def _to_measurement(classifier: str, field: str, amount: Decimal, unit: Any) -> Measurement | None:
@@ -244,8 +246,8 @@ def _to_measurement(classifier: str, field: str, amount: Decimal, unit: Any) -> 
     Raise MeterMessageError for an unknown unit or an implausible amount.
     """
     quantity = QUANTITIES[field]
-    named = next(iter(quantity.units)) if unit is None else unit
-    factor = quantity.units.get(named) if isinstance(named, str) else None
+    unit_name = next(iter(quantity.units)) if unit is None else unit
+    factor = quantity.units.get(unit_name) if isinstance(unit_name, str) else None
     if factor is None:
         raise MeterMessageError(f"the unit of {field} is not one of {', '.join(quantity.units)}")
     if amount.copy_abs() > MAX_PARSED_AMOUNT or abs(value := amount * factor) > quantity.max_amount:
@@ -278,12 +280,12 @@ def _parse_object(payload: bytes) -> Any:
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise MeterMessageError(f"the message has more than {MAX_PAYLOAD_BYTES:,} bytes")
     try:
-        told = json.loads(payload, parse_float=Decimal, parse_constant=_reject_constant)
+        parsed = json.loads(payload, parse_float=Decimal, parse_constant=_reject_constant)
     except (ValueError, ArithmeticError, RecursionError):
         raise MeterMessageError("the message is not JSON") from None
-    if not isinstance(told, dict):
+    if not isinstance(parsed, dict):
         raise MeterMessageError("the message is not a JSON object")
-    return told
+    return parsed
 
 
 def _reject_constant(name: str) -> None:
@@ -292,14 +294,14 @@ def _reject_constant(name: str) -> None:
 
 def _get_member(payload: Any, *path: str) -> Any:
     """Return the value at a path of members; None if any of them is missing or null."""
-    found = payload
+    value = payload
     for position, name in enumerate(path):
-        if found is None:
+        if value is None:
             return None
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise MeterMessageError(f"{'.'.join(path[:position])} is not an object")
-        found = found.get(name)
-    return found
+        value = value.get(name)
+    return value
 
 
 def _parse_text(payload: Any, *path: str) -> str | None:

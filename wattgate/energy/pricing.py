@@ -116,21 +116,21 @@ def price_samples(samples: Sequence[EnergySample], spans: Sequence[RateSpan], st
     counts = [0, *accumulate(sample.energy for sample in samples)]
     following = iter(spans)
     _, rule = next(following)
-    until, then = next(following, _END_SPAN)
-    before = 0  # the cumulative energy when the period of a block tariff began
+    until, next_rule = next(following, _END_SPAN)
+    period_start_count = 0  # the cumulative energy when the period of a block tariff began
     for index in range(bisect_left(times, start), len(samples)):
         at, energy, estimated = samples[index]
         if at >= until:
             while at >= until:
-                rule = then
-                until, then = next(following, _END_SPAN)
-            before = counts[bisect_left(times, rule.since)] if isinstance(rule, BlockRates) else 0
+                rule = next_rule
+                until, next_rule = next(following, _END_SPAN)
+            period_start_count = counts[bisect_left(times, rule.since)] if isinstance(rule, BlockRates) else 0
         if rule is None:
             yield PricedPart(at, energy, estimated, None, 0)
         elif isinstance(rule, Rate):
             yield PricedPart(at, energy, estimated, *rule)
         else:
-            for part, rate in split_by_block(energy, counts[index] - before, rule):
+            for part, rate in split_by_block(energy, counts[index] - period_start_count, rule):
                 yield PricedPart(at, part, estimated, *rate)
 
 
@@ -159,17 +159,17 @@ def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: s
     Each line is rounded once to whole pence, halves away from zero. VAT is rounded once for each VAT rate, on the sum
     of the rounded lines. So lines and VAT add up to the total.
     """
-    used = _total_by_charge(parts)
-    unpriced = used.pop(None, _ChargeTotal())
-    entries = [_energy_line(charge, one, unit) for charge, one in used.items() if charge]
+    totals = _total_by_charge(parts)
+    unpriced = totals.pop(None, _ChargeTotal())
+    entries = [_energy_line(charge, total, unit) for charge, total in totals.items() if charge]
     entries += [_standing_line(tariff, count) for tariff, count in _days_by_tariff(days)]
-    on: dict[int, Decimal] = {}
+    taxable: dict[int, Decimal] = {}
     for line, vat, _ in entries:
-        on[vat] = on.get(vat, Decimal(0)) + line.amount
-    taxes = [_build_vat(vat, amount) for vat, amount in sorted(on.items()) if vat]
+        taxable[vat] = taxable.get(vat, Decimal(0)) + line.amount
+    taxes = [_build_vat(vat, amount) for vat, amount in sorted(taxable.items()) if vat]
     subtotal = sum((line.amount for line, _, _ in entries), Decimal(0))
     return Bill(
-        energy=to_decimal(unpriced.energy + sum(one.energy for one in used.values()), ENERGY_DECIMALS),
+        energy=to_decimal(unpriced.energy + sum(total.energy for total in totals.values()), ENERGY_DECIMALS),
         unpriced=to_decimal(unpriced.energy, ENERGY_DECIMALS),
         lines=[line for line, _, _ in entries],
         subtotal=subtotal,
@@ -182,34 +182,36 @@ def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: s
 
 def cost_by_bucket(parts: Iterable[PricedPart], edges: Sequence[int]) -> dict[int, BucketCost]:
     """Return the cost of each bucket between consecutive edges, by position. Buckets without samples are omitted."""
-    found: dict[int, BucketCost] = {}
-    position, until, before = -1, edges[0], None
+    costs: dict[int, BucketCost] = {}
+    position, until, previous_at = -1, edges[0], None
     bucket = BucketCost()
     for at, energy, estimated, charge, rate in parts:
         if at >= until:
             while at >= until:
                 position += 1
                 until = edges[position + 1]
-            bucket = found[position] = BucketCost()
-        if at != before:  # count a sample that a block's limit has split once
+            bucket = costs[position] = BucketCost()
+        if at != previous_at:  # count a sample that a block's limit has split once
             bucket.count += 1
             bucket.estimated += estimated
-        before = at
+        previous_at = at
         if charge is None:
             bucket.unpriced += 1
             bucket.unpriced_energy += energy
         else:
             bucket.amount += energy * rate * (VAT_WHOLE + charge.vat)
-    return found
+    return costs
 
 
-def cost_by_sample(pieces: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool]]:
+def cost_by_sample(parts: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool]]:
     """Yield instant, cost with VAT (10^-23 pence) and estimated flag of each sample that has a price."""
-    for at, parts in groupby(pieces, key=itemgetter(0)):
-        inside = list(parts)
-        if all(part.charge is not None for part in inside):
-            amount = sum(part.energy * part.rate * (VAT_WHOLE + part.charge.vat) for part in inside if part.charge)
-            yield at, amount, inside[0].estimated
+    for at, group in groupby(parts, key=itemgetter(0)):
+        sample_parts = list(group)
+        if all(part.charge is not None for part in sample_parts):
+            amount = sum(
+                part.energy * part.rate * (VAT_WHOLE + part.charge.vat) for part in sample_parts if part.charge
+            )
+            yield at, amount, sample_parts[0].estimated
 
 
 def add_vat(tariff: TariffTerms, amount: Decimal) -> Decimal:
@@ -250,23 +252,23 @@ _BillEntry = tuple[CostLine, int, int]
 _END_SPAN = RateSpan(2**63, None)
 
 
-def _total_by_charge(pieces: Iterable[PricedPart]) -> dict[Charge | None, _ChargeTotal]:
-    found: dict[Charge | None, _ChargeTotal] = {}
-    for _, energy, estimated, charge, rate in pieces:
-        used = found.get(charge)
-        if used is None:
-            used = found[charge] = _ChargeTotal()
-        used.energy += energy
-        used.amount += energy * rate
-        used.estimated |= estimated
-    return found
+def _total_by_charge(parts: Iterable[PricedPart]) -> dict[Charge | None, _ChargeTotal]:
+    totals: dict[Charge | None, _ChargeTotal] = {}
+    for _, energy, estimated, charge, rate in parts:
+        total = totals.get(charge)
+        if total is None:
+            total = totals[charge] = _ChargeTotal()
+        total.energy += energy
+        total.amount += energy * rate
+        total.estimated |= estimated
+    return totals
 
 
 def _days_by_tariff(days: Iterable[TariffTerms]) -> list[tuple[TariffTerms, int]]:
-    found: dict[str, tuple[TariffTerms, int]] = {}
+    counts: dict[str, tuple[TariffTerms, int]] = {}
     for tariff in days:
-        found[tariff.tariff_id] = (tariff, found.get(tariff.tariff_id, (tariff, 0))[1] + 1)
-    return [(tariff, count) for tariff, count in found.values() if tariff.standing_charge]
+        counts[tariff.tariff_id] = (tariff, counts.get(tariff.tariff_id, (tariff, 0))[1] + 1)
+    return [(tariff, count) for tariff, count in counts.values() if tariff.standing_charge]
 
 
 def _energy_line(charge: Charge, total: _ChargeTotal, unit: str) -> _BillEntry:

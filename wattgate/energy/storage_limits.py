@@ -39,8 +39,8 @@ class StorageLimits:
         scale, start = self.scale[field_index], self.start[field_index]
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.rint(value * scale)
-            good = (np.abs(scaled) <= MAX_STORED_VALUE) & (scaled / scale == value)
-        good &= self.negative[field_index] | (value >= 0)
-        good &= (at <= now_ms + MAX_AHEAD_MS) & (at >= start) & (at >= self.oldest[field_index])
-        good &= (at - start) % self.interval[field_index] == 0
-        return np.where(good, scaled, 0).astype(np.int64), good
+            valid = (np.abs(scaled) <= MAX_STORED_VALUE) & (scaled / scale == value)
+        valid &= self.negative[field_index] | (value >= 0)
+        valid &= (at <= now_ms + MAX_AHEAD_MS) & (at >= start) & (at >= self.oldest[field_index])
+        valid &= (at - start) % self.interval[field_index] == 0
+        return np.where(valid, scaled, 0).astype(np.int64), valid

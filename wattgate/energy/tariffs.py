@@ -153,7 +153,7 @@ def _term_problems(tariff: TariffTerms) -> Iterator[Problem]:
 
 def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
     """Yield the parts that the tariff's kind needs but lacks, and those that it must not have."""
-    given = {
+    values = {
         "rate": tariff.rate,
         "bands": tariff.bands,
         "blocks": tariff.blocks,
@@ -161,9 +161,9 @@ def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
     }
     kind = tariff.kind.value
     for name in sorted(_ALLOWED_PARTS[tariff.kind] - {"rate"}):
-        if not given[name]:
+        if not values[name]:
             yield Problem((name,), f"is missing: a {kind} tariff needs it")
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in _ALLOWED_PARTS[tariff.kind] and value not in (None, []):
             yield Problem((name,), f"does not belong to a {kind} tariff")
     if tariff.kind is TariffKind.FLAT and tariff.rate is None:
@@ -205,29 +205,29 @@ def _band_problems(band: TariffBand, *path: str | int) -> Iterator[Problem]:
 
 def _overlap_problems(bands: Sequence[TariffBand]) -> Iterator[Problem]:
     """Yield a problem for each pair of bands that overlap, with the first half hour in which they do."""
-    holds: dict[int, int] = {}
+    band_at: dict[int, int] = {}
     for index, band in enumerate(bands):
-        met: set[int] = set()
+        reported: set[int] = set()
         for slot in sorted(_band_slots(band)):
-            other = holds.setdefault(slot, index)
-            if other != index and other not in met:
-                met.add(other)
+            other = band_at.setdefault(slot, index)
+            if other != index and other not in reported:
+                reported.add(other)
                 message = f"{band.name!r} overlaps {bands[other].name!r} on {_format_slot(slot)}"
                 yield Problem(("bands", index), message)
 
 
 def _block_problems(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
     for index, block in enumerate(blocks[:MAX_PARTS]):
-        place: ProblemPath = ("blocks", index)
-        yield from rate_problems(block.rate, *place, "rate")
+        path: ProblemPath = ("blocks", index)
+        yield from rate_problems(block.rate, *path, "rate")
         last = index == len(blocks) - 1
         if block.up_to is None:
             if not last:
-                yield Problem((*place, "upTo"), "only the last block has no limit")
+                yield Problem((*path, "upTo"), "only the last block has no limit")
             continue
-        yield from rate_problems(block.up_to, *place, "upTo")
+        yield from rate_problems(block.up_to, *path, "upTo")
         if last:
-            yield Problem((*place, "upTo"), "the last block has no limit")
+            yield Problem((*path, "upTo"), "the last block has no limit")
     limits = [Decimal(0), *(block.up_to for block in blocks if block.up_to is not None and block.up_to.is_finite())]
     if any(limit <= before for before, limit in pairwise(limits)):
         yield Problem(("blocks",), "do not ascend from 0")

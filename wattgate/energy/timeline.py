@@ -79,14 +79,16 @@ def rate_spans(tariffs: Sequence[TariffTerms], prices: PricesByTariff, start: in
 
     If several spans begin at the same instant, only the last of them applies.
     """
-    found = [RateSpan(start, None)]
+    spans = [RateSpan(start, None)]
     for tariff, begin, end in tariffs_in_force(tariffs, start, stop):
         if tariff.kind is TariffKind.DYNAMIC:
-            made = _dynamic_spans(tariff, prices.get(tariff.tariff_id, ()), begin)
+            tariff_spans = _dynamic_spans(tariff, prices.get(tariff.tariff_id, ()), begin)
         else:
-            made = _SPAN_BUILDERS[tariff.kind](tariff, begin, end)
-        found += [span if span.start >= begin else RateSpan(begin, span.rule) for span in made if span.start < end]
-    return found
+            tariff_spans = _SPAN_BUILDERS[tariff.kind](tariff, begin, end)
+        spans += [
+            span if span.start >= begin else RateSpan(begin, span.rule) for span in tariff_spans if span.start < end
+        ]
+    return spans
 
 
 def tariffs_in_force(tariffs: Sequence[TariffTerms], start: int, stop: int) -> Iterator[tuple[TariffTerms, int, int]]:
@@ -107,12 +109,12 @@ def standing_charge_days(tariffs: Sequence[TariffTerms], start: int, stop: int) 
 
 def energy_needed_from(tariffs: Sequence[TariffTerms], start: int, stop: int) -> int:
     """Return from when energy must be known to price [start, stop): the period of a block tariff may begin earlier."""
-    found = start
+    needed_from = start
     for tariff, begin, _ in tariffs_in_force(tariffs, start, stop):
         if tariff.kind is TariffKind.BLOCK and tariff.block_period:
             first, *_ = period_edges(begin, begin + 1, tariff.block_period, ZoneInfo(tariff.time_zone))
-            found = min(found, first)
-    return found
+            needed_from = min(needed_from, first)
+    return needed_from
 
 
 def period_edges(start: int, stop: int, period: Period, zone: tzinfo) -> list[int]:
@@ -149,13 +151,13 @@ def _time_of_use_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[Ra
 
 def _clock_change_day_spans(week: Sequence[Rate], midnight: int, following: int, zone: ZoneInfo) -> Iterator[RateSpan]:
     """Yield the spans of a day with a clock change. Check every minute, because the wall clock jumps."""
-    before = None
+    previous = None
     for minute in range(midnight, following, MINUTE_MS):
         local = from_ms(minute).astimezone(zone)
         rate = week[local.weekday() * DAY_SLOTS + local.hour * 2 + local.minute // 30]
-        if rate is not before:
+        if rate is not previous:
             yield RateSpan(minute, rate)
-        before = rate
+        previous = rate
 
 
 def _rate_by_slot(tariff: TariffTerms) -> list[Rate]:
@@ -164,8 +166,8 @@ def _rate_by_slot(tariff: TariffTerms) -> list[Rate]:
     parts = [(band.name, band.rate) for band in tariff.bands]
     for name, rate in [*parts, (None, tariff.rate or Decimal(0))]:
         rates.setdefault((name, rate), _build_rate(tariff, name, rate))
-    outside = rates[None, tariff.rate or Decimal(0)]
-    return [outside if index is None else rates[parts[index]] for index in band_by_slot(tariff.bands)]
+    default_rate = rates[None, tariff.rate or Decimal(0)]
+    return [default_rate if index is None else rates[parts[index]] for index in band_by_slot(tariff.bands)]
 
 
 def _rate_changes(day: Sequence[Rate]) -> list[tuple[int, Rate]]:

@@ -44,19 +44,19 @@ def power_within_budget(pence_per_day: Decimal, standing_charge: Decimal, rate: 
 
     None if the rate is unknown or not positive, or if the standing charge leaves nothing.
     """
-    left = pence_per_day - standing_charge
-    if rate is None or rate <= 0 or left <= 0:
+    remaining = pence_per_day - standing_charge
+    if rate is None or rate <= 0 or remaining <= 0:
         return None
-    return float(left / 24 / rate * 1000)
+    return float(remaining / 24 / rate * 1000)
 
 
 def mean_by_time_of_day(days: Sequence[Sequence[float | None]]) -> list[float | None]:
     """Return the mean over all days for each time of day; None where fewer than MIN_KNOWN_DAYS are known."""
-    found: list[float | None] = []
-    for times in zip(*days, strict=True):
-        known = [one for one in times if one is not None]
-        found.append(sum(known) / len(known) if len(known) >= MIN_KNOWN_DAYS else None)
-    return found
+    means: list[float | None] = []
+    for values in zip(*days, strict=True):
+        known = [value for value in values if value is not None]
+        means.append(sum(known) / len(known) if len(known) >= MIN_KNOWN_DAYS else None)
+    return means
 
 
 def _build_ambient(value: float, low_below: float, high_from: float, basis: AmbientBasis, unit: str) -> DisplayAmbient:

@@ -38,14 +38,14 @@ class EnergyTotal:
     def add_parts(self, parts: Iterable[PricedPart]) -> "EnergyTotal":
         """Return the total with more priced energy."""
         energy, amount, unpriced = self.energy, self.amount, self.unpriced
-        known, priced, estimated = self.has_energy, self.has_price, self.estimated
-        for _, some, guessed, charge, rate in parts:
-            energy, known, estimated = energy + some, True, estimated or guessed
+        has_energy, has_price, estimated = self.has_energy, self.has_price, self.estimated
+        for _, part_energy, part_estimated, charge, rate in parts:
+            energy, has_energy, estimated = energy + part_energy, True, estimated or part_estimated
             if charge is None:
-                unpriced += some
+                unpriced += part_energy
             else:
-                amount, priced = amount + some * rate * (VAT_WHOLE + charge.vat), True
-        return EnergyTotal(energy, amount, unpriced, known, priced, estimated)
+                amount, has_price = amount + part_energy * rate * (VAT_WHOLE + charge.vat), True
+        return EnergyTotal(energy, amount, unpriced, has_energy, has_price, estimated)
 
     def __add__(self, other: "EnergyTotal") -> "EnergyTotal":
         return EnergyTotal(

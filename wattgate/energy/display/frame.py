@@ -80,20 +80,24 @@ def render_frame(home: Home, at: datetime) -> Display:
     """Return the frame of a home at an instant."""
     now = to_ms(at)
     freshness = home.freshness(now)
-    shown = None if freshness.state in STATES_WITHOUT_POWER else total_power(home.sources)
+    power = None if freshness.state in STATES_WITHOUT_POWER else total_power(home.sources)
     meters = home.meters_at(now)
-    today, month = (_build_period(home, meters, place, now) for place in range(2))
-    paid = home.billed_meter
-    tariff = paid.rates.render_tariff(now, paid.block_energy(now)) if paid and paid.rates else None
+    today, month = (_build_period(home, meters, index, now) for index in range(2))
+    billed_meter = home.billed_meter
+    tariff = (
+        billed_meter.rates.render_tariff(now, billed_meter.block_energy(now))
+        if billed_meter and billed_meter.rates
+        else None
+    )
     return Display(
         ve_id=home.ve_id,
         name=home.name,
         time_zone=str(home.zone),
         at=at,
-        power=shown,
+        power=power,
         today=today,
         month=month,
-        ambient=_build_ambient(home, now, shown, tariff),
+        ambient=_build_ambient(home, now, power, tariff),
         tariff=tariff,
         freshness=freshness,
         unread_alerts=home.unread_alerts,
@@ -109,18 +113,18 @@ def has_same_content(frame: Display, other: Display) -> bool:
 def next_change(frame: Display) -> datetime:
     """Return when time alone may change the frame: by freshness, the tariff, the level of a half hour, or the day."""
     home, now = frame.home, to_ms(frame.at)
-    found = [home.calendar.periods_at(now)[0].end, now - now % HALF_HOUR_MS + HALF_HOUR_MS]
-    if (turns := home.freshness_snapshot.next_change(now)) is not None:
-        found.append(turns)
+    changes = [home.calendar.periods_at(now)[0].end, now - now % HALF_HOUR_MS + HALF_HOUR_MS]
+    if (freshness_change := home.freshness_snapshot.next_change(now)) is not None:
+        changes.append(freshness_change)
     if frame.tariff and frame.tariff.until:
-        found.append(to_ms(frame.tariff.until))
-    return from_ms(min(found))
+        changes.append(to_ms(frame.tariff.until))
+    return from_ms(min(changes))
 
 
 def _frame_content(frame: Display) -> tuple[object, ...]:
-    fresh = frame.freshness
+    freshness = frame.freshness
     return (
-        (fresh.state, fresh.as_of, fresh.cause),
+        (freshness.state, freshness.as_of, freshness.cause),
         (frame.power, frame.ambient, frame.tariff, frame.unread_alerts, frame.name, frame.time_zone),
         (frame.today, frame.month),
     )
@@ -129,24 +133,27 @@ def _frame_content(frame: Display) -> tuple[object, ...]:
 def _build_period(home: Home, meters: Sequence[Meter], period_index: int, now: int) -> DisplayPeriod:
     span = home.calendar.periods_at(now)[period_index]
     complete = [meter.counts[period_index].complete_to for meter in meters]
+    billed_meters = [meter for meter in meters if meter.kind in _BILLED_KINDS]
     return DisplayPeriod(
         start=from_ms(span.start),
         end=from_ms(span.end),
         electricity=_build_energy(meters, MeterKind.ELECTRICITY, period_index),
         exported=_build_energy(meters, MeterKind.EXPORTED, period_index),
         gas=_build_energy(meters, MeterKind.GAS, period_index),
-        cost=_build_cost(home, [one for one in meters if one.kind in _BILLED_KINDS], period_index, span, now),
+        cost=_build_cost(home, billed_meters, period_index, span, now),
         complete_to=from_ms(min(complete)) if complete else None,
     )
 
 
 def _build_energy(meters: Iterable[Meter], kind: MeterKind, period_index: int) -> DisplayEnergy | None:
-    alike = [meter for meter in meters if meter.kind is kind]
-    if not alike:
+    meters_of_kind = [meter for meter in meters if meter.kind is kind]
+    if not meters_of_kind:
         return None
-    counts = [meter.counts[period_index] for meter in alike if meter.unit == alike[0].unit]
-    all_ = _sum_counts(counts)
-    return DisplayEnergy(all_.value, alike[0].unit, all_.estimated, from_ms(min(count.complete_to for count in counts)))
+    counts = [meter.counts[period_index] for meter in meters_of_kind if meter.unit == meters_of_kind[0].unit]
+    total = _sum_counts(counts)
+    return DisplayEnergy(
+        total.value, meters_of_kind[0].unit, total.estimated, from_ms(min(count.complete_to for count in counts))
+    )
 
 
 def _build_cost(home: Home, meters: Sequence[Meter], period_index: int, span: TimeSpan, now: int) -> DisplayCost | None:
@@ -156,15 +163,15 @@ def _build_cost(home: Home, meters: Sequence[Meter], period_index: int, span: Ti
     """
     if not any(meter.rates for meter in meters):
         return None
-    tally = _sum_counts(meter.counts[period_index] for meter in meters)
+    total = _sum_counts(meter.counts[period_index] for meter in meters)
     standing = sum(
         (charge for at, charge in home.standing_charges if span.start <= at < span.end and at <= now), Decimal(0)
     )
     return DisplayCost(
-        total=_to_pounds(tally.pence + standing) if tally.has_price else None,
+        total=_to_pounds(total.pence + standing) if total.has_price else None,
         standing_charge=_to_pounds(standing),
-        unpriced=tally.unpriced_energy,
-        estimated=tally.estimated,
+        unpriced=total.unpriced_energy,
+        estimated=total.estimated,
     )
 
 
@@ -177,7 +184,7 @@ def _to_pounds(pence: Decimal) -> Decimal:
 
 
 def _build_ambient(
-    home: Home, now: int, shown: DisplayPower | None, tariff: DisplayTariff | None
+    home: Home, now: int, power: DisplayPower | None, tariff: DisplayTariff | None
 ) -> DisplayAmbient | None:
     basis, usual = home.ambient_reference(now)
     if basis is None or usual is None:
@@ -186,4 +193,4 @@ def _build_ambient(
         return (
             None if tariff is None or tariff.rate is None else ambient.ambient_by_price(tariff.rate, usual, tariff.unit)
         )
-    return None if shown is None else ambient.ambient_by_power(shown.imported, usual, basis)
+    return None if power is None else ambient.ambient_by_power(power.imported, usual, basis)

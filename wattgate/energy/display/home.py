@@ -65,7 +65,7 @@ class Home:
     def freshness(self, now: int) -> Freshness:
         """Return the freshness of the power source that has been silent longest, or else of the main resource."""
         if self.sources:
-            source = min(self.sources, key=lambda one: one.at)
+            source = min(self.sources, key=lambda candidate: candidate.at)
             return self.freshness_snapshot.resource_freshness(source.resource_id, source.field, now)
         if self.main_resource_id is not None:
             return self.freshness_snapshot.resource_freshness(self.main_resource_id, None, now)
@@ -74,7 +74,7 @@ class Home:
     @property
     def billed_meter(self) -> Meter | None:
         """The meter whose tariff is shown: the first electricity meter that has one."""
-        return next((one for one in self.meters if one.kind is MeterKind.ELECTRICITY and one.rates), None)
+        return next((meter for meter in self.meters if meter.kind is MeterKind.ELECTRICITY and meter.rates), None)
 
     def meters_at(self, now: int) -> tuple[Meter, ...]:
         """Return the meters for the day and month of an instant, with the energy of live power until then."""
@@ -85,18 +85,19 @@ class Home:
         if meter.source_index is None:
             return meter
         source = self.sources[meter.source_index]
-        held = source.integral_at(now)
-        return meter.with_estimate(held, source.at) if can_estimate_energy(held, now) else meter
+        integral = source.integral_at(now)
+        return meter.with_estimate(integral, source.at) if can_estimate_energy(integral, now) else meter
 
     def with_reading(self, source_index: int, at: int, watts: float) -> "Home":
         """Return the home with a newer reading of one power source."""
-        source, over = self.sources[source_index].with_reading(at, watts)
+        source, finished = self.sources[source_index].with_reading(at, watts)
         sources = (*self.sources[:source_index], source, *self.sources[source_index + 1 :])
         meters = self.meters
-        if over is not None and can_estimate_energy(over, at):
-            after = over.at + HALF_HOUR_MS
+        if finished is not None and can_estimate_energy(finished, at):
+            finished_end = finished.at + HALF_HOUR_MS
             meters = tuple(
-                one.with_estimate(over, after) if one.source_index == source_index else one for one in meters
+                meter.with_estimate(finished, finished_end) if meter.source_index == source_index else meter
+                for meter in meters
             )
         self.freshness_snapshot.record_reading(source.resource_id, source.field.name, at)
         return replace(self, sources=sources, meters=meters)
@@ -112,25 +113,27 @@ class Home:
         The owner's preferred basis comes first. If it has no value, use the first of budget, learned average and
         price that has one.
         """
-        found = {
+        usual_values = {
             AmbientBasis.BUDGET: self._budget_power(now),
             AmbientBasis.LEARNED: self.learned_power[self._half_hour_index(now)],
             AmbientBasis.PRICE: self._mean_rate(now),
         }
-        order = [self.preferences.basis, *found] if self.preferences.basis else [*found]
-        return next(((basis, one) for basis in order if (one := found[basis]) is not None), (None, None))
+        order = [self.preferences.basis, *usual_values] if self.preferences.basis else [*usual_values]
+        return next(((basis, usual) for basis in order if (usual := usual_values[basis]) is not None), (None, None))
 
     def _budget_power(self, now: int) -> float | None:
-        paid = self.billed_meter
-        if paid is None or paid.rates is None or self.preferences.daily_budget is None:
+        meter = self.billed_meter
+        if meter is None or meter.rates is None or self.preferences.daily_budget is None:
             return None
-        rate = paid.rates.rate_at(now, paid.block_energy(now))
-        return power_within_budget(self.preferences.daily_budget, paid.rates.standing_charge_at(now), rate)
+        rate = meter.rates.rate_at(now, meter.block_energy(now))
+        return power_within_budget(self.preferences.daily_budget, meter.rates.standing_charge_at(now), rate)
 
     def _mean_rate(self, now: int) -> float | None:
-        paid = self.billed_meter
-        usual = None if paid is None or paid.rates is None else paid.rates.mean_rate(*self.calendar.periods_at(now)[0])
-        return None if usual is None else float(usual)
+        meter = self.billed_meter
+        mean = (
+            None if meter is None or meter.rates is None else meter.rates.mean_rate(*self.calendar.periods_at(now)[0])
+        )
+        return None if mean is None else float(mean)
 
     def _half_hour_index(self, now: int) -> int:
         local = from_ms(now).astimezone(self.zone)

@@ -70,18 +70,18 @@ class PowerSource:
 
     def with_reading(self, at: int, watts: float) -> "tuple[PowerSource, PowerIntegral | None]":
         """Return the source with a newer reading, and the previous half hour if the reading ends it."""
-        slot, held = at - at % HALF_HOUR_MS, self.integral_at(at)
-        following = replace(self, at=at, watts=watts, integral=held, integrated_to=at)
-        if slot == held.at:
+        slot, integral = at - at % HALF_HOUR_MS, self.integral_at(at)
+        following = replace(self, at=at, watts=watts, integral=integral, integrated_to=at)
+        if slot == integral.at:
             return following, None
-        return replace(following, integral=PowerIntegral(slot, 0, 0, 0)), held
+        return replace(following, integral=PowerIntegral(slot, 0, 0, 0)), integral
 
 
 def _extend_integral(source: PowerSource, until: int) -> PowerIntegral:
-    more = max(0, until - source.integrated_to)
-    at, positive, negative, known = source.integral
-    gain = round(source.watts * more)
-    return PowerIntegral(at, positive + max(gain, 0), negative + max(-gain, 0), known + more)
+    extra_ms = max(0, until - source.integrated_to)
+    at, positive, negative, known_ms = source.integral
+    extra = round(source.watts * extra_ms)
+    return PowerIntegral(at, positive + max(extra, 0), negative + max(-extra, 0), known_ms + extra_ms)
 
 
 def to_watts(value: float, unit: str) -> float:
@@ -106,8 +106,8 @@ def total_power(sources: Sequence[PowerSource]) -> DisplayPower | None:
     """
     if not sources:
         return None
-    inward = [source.watts for source in sources if not source.exports]
-    outward = [max(0.0, source.watts) for source in sources if source.exports]
-    imported = sum(max(0.0, one) for one in inward)
-    exported = sum(outward) if outward else sum(max(0.0, -one) for one in inward)
+    import_watts = [source.watts for source in sources if not source.exports]
+    export_watts = [max(0.0, source.watts) for source in sources if source.exports]
+    imported = sum(max(0.0, watts) for watts in import_watts)
+    exported = sum(export_watts) if export_watts else sum(max(0.0, -watts) for watts in import_watts)
     return DisplayPower(imported - exported, imported, exported, from_ms(min(source.at for source in sources)))

@@ -40,8 +40,8 @@ class PeriodCount(NamedTuple):
         """
         if not self.span.start <= at < self.span.end:
             return self
-        known = complete_to if self.complete_to >= at else self.complete_to
-        return PeriodCount(self.span, self.total + more, known)
+        new_complete_to = complete_to if self.complete_to >= at else self.complete_to
+        return PeriodCount(self.span, self.total + more, new_complete_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,10 @@ class Meter:
 
     def for_periods(self, spans: Sequence[TimeSpan]) -> "Meter":
         """Return the meter with counts for these days or months. A new one starts empty."""
-        known = {count.span: count for count in self.counts}
+        counts_by_span = {count.span: count for count in self.counts}
         return replace(
-            self, counts=tuple(known.get(one) or PeriodCount(one, EnergyTotal(), one.start) for one in spans)
+            self,
+            counts=tuple(counts_by_span.get(span) or PeriodCount(span, EnergyTotal(), span.start) for span in spans),
         )
 
     def block_energy(self, at: int) -> int:
@@ -78,11 +79,11 @@ class Meter:
         """Return the meter with the estimated energy of a half hour, which is known up to `complete_to`."""
         if integral.at < self.stored_to:
             return self
-        some = integral_to_energy(integral.negative if self.counts_negative_power else integral.positive)
+        energy = integral_to_energy(integral.negative if self.counts_negative_power else integral.positive)
         rule, counted = self.rates.rule_at(integral.at) if self.rates else None, self.block_energy(integral.at)
-        more = EnergyTotal().add_parts(estimated_parts(integral.at, some, rule, counted))
+        more = EnergyTotal().add_parts(estimated_parts(integral.at, energy, rule, counted))
         return replace(
             self,
             counts=tuple(count.add_energy(integral.at, more, complete_to) for count in self.counts),
-            block_usage=(rule.since, counted + some) if isinstance(rule, BlockRates) else self.block_usage,
+            block_usage=(rule.since, counted + energy) if isinstance(rule, BlockRates) else self.block_usage,
         )

@@ -60,12 +60,12 @@ class RateSchedule:
         return f"pence/{self.unit}"
 
     def rule_at(self, at: int) -> Rate | BlockRates | None:
-        place = bisect_right(self.spans, at, key=_span_start)
-        return self.spans[place - 1].rule if place else None
+        position = bisect_right(self.spans, at, key=_span_start)
+        return self.spans[position - 1].rule if position else None
 
     def tariff_at(self, at: int) -> TariffTerms | None:
-        place = bisect_right(self.tariffs, at, key=_valid_from)
-        return self.tariffs[place - 1] if place else None
+        position = bisect_right(self.tariffs, at, key=_valid_from)
+        return self.tariffs[position - 1] if position else None
 
     def rate_at(self, at: int, counted: int) -> Decimal | None:
         """Return the rate with VAT. `counted` is the energy so far in a block tariff's period."""
@@ -78,11 +78,11 @@ class RateSchedule:
 
     def next_change(self, at: int, counted: int) -> tuple[int, Rate | None] | None:
         """Return when the rate next changes, and the new rate; None if no change is known."""
-        now = marginal_rate(self.rule_at(at), counted)
+        current = marginal_rate(self.rule_at(at), counted)
         for start, rule in self.spans[bisect_right(self.spans, at, key=_span_start) :]:
-            then = marginal_rate(rule, 0)
-            if _rate_key(then) != _rate_key(now):
-                return start, then
+            following = marginal_rate(rule, 0)
+            if _rate_key(following) != _rate_key(current):
+                return start, following
         return None
 
     def mean_rate(self, start: int, stop: int) -> Decimal | None:
@@ -91,15 +91,17 @@ class RateSchedule:
         if tariff is None or tariff.kind not in _TIME_DEPENDENT_KINDS:
             return None
         first = max(bisect_right(self.spans, start, key=_span_start) - 1, 0)
-        starts = [*(span for span in self.spans[first:] if span.start < stop), RateSpan(stop, None)]
-        known = [
+        spans = [*(span for span in self.spans[first:] if span.start < stop), RateSpan(stop, None)]
+        weighted_rates = [
             (following.start - max(span.start, start), rate)
-            for span, following in pairwise(starts)
+            for span, following in pairwise(spans)
             if (rate := _rate_with_vat(marginal_rate(span.rule, 0))) is not None
         ]
-        if len({rate for _, rate in known}) < 2:
+        if len({rate for _, rate in weighted_rates}) < 2:
             return None
-        return sum((length * rate for length, rate in known), Decimal(0)) / sum(length for length, _ in known)
+        return sum((length * rate for length, rate in weighted_rates), Decimal(0)) / sum(
+            length for length, _ in weighted_rates
+        )
 
     def render_tariff(self, at: int, counted: int) -> DisplayTariff | None:
         """Return the rate of energy at an instant, for output; None if no tariff is in force."""
@@ -120,8 +122,8 @@ class RateSchedule:
 
 
 def _render_next_rate(start: int, rate: Rate | None) -> DisplayRate | None:
-    told = _round_rate(rate)
-    return None if rate is None or told is None else DisplayRate(from_ms(start), told, rate.charge.band)
+    rounded = _round_rate(rate)
+    return None if rate is None or rounded is None else DisplayRate(from_ms(start), rounded, rate.charge.band)
 
 
 def _rate_key(rate: Rate | None) -> tuple[str, str | None, int] | None:
