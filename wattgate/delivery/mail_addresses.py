@@ -55,14 +55,14 @@ def parse_mailbox(text: str) -> Mailbox:
     text = text.strip()
     named = _NAME_AND_ADDRESS.fullmatch(text)
     name, address = (named["name"].strip().strip('"'), named["address"]) if named else ("", text)
-    local, at, domain = address.rpartition("@")
-    if not at or not all(map(_ATOM.fullmatch, local.split("."))):
+    local, separator, domain = address.rpartition("@")
+    if not separator or not all(map(_ATOM.fullmatch, local.split("."))):
         raise NotMailable(f"{quote_for_log(text)} is not an e-mail address")
     local = unicodedata.normalize("NFC", local)
-    found = Mailbox(local, _encode_domain(domain, text), name)
-    if len(local.encode()) > MAX_LOCAL_PART_OCTETS or len(found.address.encode()) > MAX_ADDRESS_OCTETS:
+    mailbox = Mailbox(local, _encode_domain(domain, text), name)
+    if len(local.encode()) > MAX_LOCAL_PART_OCTETS or len(mailbox.address.encode()) > MAX_ADDRESS_OCTETS:
         raise NotMailable(f"{quote_for_log(text)} is too long for an e-mail address")
-    return found
+    return mailbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,12 @@ def _parse_entry(text: str) -> str:
 
 def extract_addresses(texts: Iterable[str]) -> list[str]:
     """Return the valid addresses in the texts, in order, without duplicates. Upper and lower case count as equal."""
-    found: dict[str, str] = {}
+    addresses: dict[str, str] = {}
     for text in texts:
         with suppress(NotMailable):
             address = parse_mailbox(text).address
-            found.setdefault(address.lower(), address)
-    return list(found.values())
+            addresses.setdefault(address.lower(), address)
+    return list(addresses.values())
 
 
 def check_line(text: str, what: str) -> str:
@@ -106,7 +106,7 @@ def check_line(text: str, what: str) -> str:
     Control characters would end the header. Encoded words (RFC 2047) would be decoded into another text, and some
     versions of Python write line breaks that are hidden in them into the header (CVE-2024-6923).
     """
-    if any(unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") for sign in text):
+    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         raise NotMailable(f"{what} must not contain line breaks or control characters")
     if _ENCODED_WORD.search(text):
         raise NotMailable(f"{what} must not contain an encoded word (=?...?=)")
@@ -120,9 +120,9 @@ def quote_for_log(text: str) -> str:
 
 def _encode_domain(domain: str, text: str) -> str:
     try:
-        found = idna.encode(domain, uts46=True).decode()
+        encoded = idna.encode(domain, uts46=True).decode()
     except (idna.IDNAError, UnicodeError):
         raise NotMailable(f"{quote_for_log(text)} has no valid domain") from None
-    if "." not in found and found != "localhost":
+    if "." not in encoded and encoded != "localhost":
         raise NotMailable(f"{quote_for_log(text)} has no valid domain")
-    return found.lower()
+    return encoded.lower()

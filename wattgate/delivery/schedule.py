@@ -39,8 +39,8 @@ class Schedule:
         if attempt >= self.max_attempts:
             return None
         planned = self.pauses[attempt - 1] * (1 + self.jitter * random_fraction)
-        wished = timedelta(seconds=min(max(retry_after_seconds or 0.0, 0.0), MAX_RETRY_AFTER.total_seconds()))
-        return max(planned, wished)
+        requested = timedelta(seconds=min(max(retry_after_seconds or 0.0, 0.0), MAX_RETRY_AFTER.total_seconds()))
+        return max(planned, requested)
 
 
 MAIL_SCHEDULE = Schedule((10 * _MINUTE, 40 * _MINUTE, *[150 * _MINUTE] * 43))

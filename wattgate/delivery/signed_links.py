@@ -26,10 +26,10 @@ class SignedLinks:
         """Return the application id and delivery id of a link's token; None if its signature is invalid."""
         application_id, _, rest = token.partition(".")
         delivery_id = rest.partition(".")[0]
-        good = hmac.compare_digest(self._token(application_id, delivery_id).encode(), token.encode())
-        return (application_id, delivery_id) if good else None
+        valid = hmac.compare_digest(self._token(application_id, delivery_id).encode(), token.encode())
+        return (application_id, delivery_id) if valid else None
 
     def _token(self, application_id: str, delivery_id: str) -> str:
-        said = f"unsubscribe.{application_id}.{delivery_id}"
-        signature = hmac.digest(self.key, said.encode(), hashlib.sha256)[:_SIGNATURE_BYTES]
+        content = f"unsubscribe.{application_id}.{delivery_id}"
+        signature = hmac.digest(self.key, content.encode(), hashlib.sha256)[:_SIGNATURE_BYTES]
         return f"{application_id}.{delivery_id}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"

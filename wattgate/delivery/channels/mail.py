@@ -74,8 +74,8 @@ def build_and_encode_mail(
 ) -> tuple[MailMessage, bytes] | PermanentFailure:
     """Return the mail of an outbound message and its bytes, or PermanentFailure if it is not mailable."""
     try:
-        letter = build_mail(outbound, profile)
-        return letter, encode_mail(letter)
+        mail = build_mail(outbound, profile)
+        return mail, encode_mail(mail)
     except NotMailable as error:
         return PermanentFailure("message.not_mailable", str(error))
 
@@ -129,9 +129,9 @@ def encode_mail(mail: MailMessage) -> bytes:
             message.add_alternative(mail.html, subtype="html", charset="utf-8", cte="quoted-printable")
     except UnicodeEncodeError:
         raise NotMailable("a mail must not contain half of a surrogate pair") from None
-    written = message.as_bytes()
-    _check_round_trip(mail, written)
-    return written
+    encoded = message.as_bytes()
+    _check_round_trip(mail, encoded)
+    return encoded
 
 
 def parse_mail(encoded: bytes) -> EmailMessage:
@@ -156,7 +156,7 @@ def _headers(mail: MailMessage) -> dict[str, object]:
 
 def _check_link(url: str) -> str:
     check_line(url, "a link")
-    if len(url) > MAX_LINK_LENGTH or not url.isascii() or any(sign in url for sign in " <>"):
+    if len(url) > MAX_LINK_LENGTH or not url.isascii() or any(character in url for character in " <>"):
         raise NotMailable(f"the unsubscribe link is not a URL in ASCII of at most {MAX_LINK_LENGTH} characters")
     if urlsplit(url).scheme not in ("http", "https"):
         raise NotMailable("the unsubscribe link does not begin with http: or https:")
@@ -168,11 +168,11 @@ _BODY_HEADERS = ("content-type", "mime-version", "content-transfer-encoding")
 
 def _check_round_trip(mail: MailMessage, encoded: bytes) -> None:
     """Parse the bytes, and raise NotMailable unless they have exactly the headers of the mail."""
-    found = parse_mail(encoded)
+    parsed = parse_mail(encoded)
     expected = sorted(name.lower() for name in _headers(mail))
-    names = sorted(name.lower() for name in found.keys() if name.lower() not in _BODY_HEADERS)  # noqa: SIM118 (a name may be there twice)
-    if names != expected or found.defects:
+    names = sorted(name.lower() for name in parsed.keys() if name.lower() not in _BODY_HEADERS)  # noqa: SIM118 (a name may be there twice)
+    if names != expected or parsed.defects:
         raise NotMailable("mail programs would not parse the headers as intended")
-    told = (found["Subject"], found["From"].addresses, found["To"].addresses, found["Message-ID"])
-    if told != (mail.subject, (mail.sender.header_address,), (mail.recipient.header_address,), mail.message_id):
+    identity = (parsed["Subject"], parsed["From"].addresses, parsed["To"].addresses, parsed["Message-ID"])
+    if identity != (mail.subject, (mail.sender.header_address,), (mail.recipient.header_address,), mail.message_id):
         raise NotMailable("mail programs would not parse the headers as intended")

@@ -68,10 +68,10 @@ class PushChannel:
             if subscription is not None:
                 return await self._send_to_browser(outbound, subscription)
             return await self._send_to_phone(outbound, token)
-        except OutboundRequestFailed as failed:
-            if failed.type == BLOCKED:
-                return PermanentFailure(TOKEN_REJECTED_CODE, failed.message)
-            return TemporaryFailure(failed.message)
+        except OutboundRequestFailed as error:
+            if error.type == BLOCKED:
+                return PermanentFailure(TOKEN_REJECTED_CODE, error.message)
+            return TemporaryFailure(error.message)
 
     async def _send_to_browser(self, outbound: OutboundMessage, subscription: PushSubscription) -> Outcome:
         if self._vapid is None:
@@ -84,8 +84,8 @@ class PushChannel:
             "Urgency": outbound.headers.get("Urgency", "normal"),
         }
         body = encrypt(_fit_payload(push_payload(outbound)), subscription)
-        answer = await self._browser_http.send("POST", subscription.endpoint, headers=headers, body=body)
-        return outcome_of(answer, gone_statuses=(404, 410))
+        response = await self._browser_http.send("POST", subscription.endpoint, headers=headers, body=body)
+        return outcome_of(response, gone_statuses=(404, 410))
 
     async def _send_to_phone(self, outbound: OutboundMessage, token: str) -> Outcome:
         if self._provider is None:
@@ -112,29 +112,29 @@ def push_payload(outbound: OutboundMessage) -> dict[str, Any]:
 
 def outcome_of(response: OutboundResponse, *, gone_statuses: tuple[int, ...]) -> Outcome:
     """Return the outcome for a push service's response. `gone_statuses` mean that the token has expired."""
-    facts = {"statusCode": response.status}
+    details = {"statusCode": response.status}
     if 200 <= response.status < 300:
-        return Sent(response.headers.get("location"), facts)
+        return Sent(response.headers.get("location"), details)
     if response.status in gone_statuses:
-        return PermanentFailure(NO_TOKENS_CODE, TOKEN_GONE_REASON, {**facts, TOKEN_GONE: True})
+        return PermanentFailure(NO_TOKENS_CODE, TOKEN_GONE_REASON, {**details, TOKEN_GONE: True})
     reason = f"the push service answered {response.status}"
     if response.status in (408, 425, 429) or response.status >= 500:
-        return TemporaryFailure(reason, _retry_after_seconds(response.headers), facts)
-    return PermanentFailure(PROVIDER_REJECTED_CODE, reason, facts)
+        return TemporaryFailure(reason, _retry_after_seconds(response.headers), details)
+    return PermanentFailure(PROVIDER_REJECTED_CODE, reason, details)
 
 
 def _retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     """Return the pause that the service requests; None unless it is in seconds."""
-    asked = headers.get("retry-after", "")
-    return float(asked) if asked.isdecimal() else None
+    value = headers.get("retry-after", "")
+    return float(value) if value.isdecimal() else None
 
 
 def _fit_payload(payload: Mapping[str, Any]) -> bytes:
     """Return the payload as JSON. Cut the end of the body until the JSON fits into a Web Push message."""
     body = str(payload["body"])
     while (
-        len(written := json.dumps({**payload, "body": body}, ensure_ascii=False).encode()) > MAX_PLAINTEXT_BYTES
+        len(encoded := json.dumps({**payload, "body": body}, ensure_ascii=False).encode()) > MAX_PLAINTEXT_BYTES
         and body
     ):
-        body = body[: -max(1, (len(written) - MAX_PLAINTEXT_BYTES) // 4)]
-    return written
+        body = body[: -max(1, (len(encoded) - MAX_PLAINTEXT_BYTES) // 4)]
+    return encoded

@@ -76,11 +76,11 @@ class SmtpServer:
     def from_url(cls, url: str) -> "SmtpServer":
         """Parse a URL such as smtps://user:password@host:465. Raise ValueError if it is invalid."""
         parts = urlsplit(url)
-        schemes = {one.value: one for one in Security}
+        schemes = {security.value: security for security in Security}
         if parts.scheme not in schemes or not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
             raise ValueError("is not an address such as smtp+starttls://user:password@host:587")
         security = schemes[parts.scheme]
-        name, password = (None if one is None else unquote(one) for one in (parts.username, parts.password))
+        name, password = (None if part is None else unquote(part) for part in (parts.username, parts.password))
         if name is not None and security is Security.NONE and not _is_loopback(parts.hostname):
             raise ValueError("would send the password unencrypted; use smtps:// or smtp+starttls://")
         return cls(parts.hostname, parts.port or DEFAULT_PORTS[security], security, name, password)
@@ -124,13 +124,13 @@ class SmtpChannel:
 
     async def send(self, outbound: OutboundMessage) -> Outcome:
         """Send the message as a mail to its one address."""
-        made = build_and_encode_mail(outbound, self._profile)
-        if isinstance(made, PermanentFailure):
-            return made
-        letter, written = made
+        encoded = build_and_encode_mail(outbound, self._profile)
+        if isinstance(encoded, PermanentFailure):
+            return encoded
+        mail, content = encoded
         try:
             async with asyncio.timeout(self._timeout_seconds), self._connection_slots:
-                return await self._deliver(letter, written)
+                return await self._deliver(mail, content)
         except TimeoutError:
             reason = f"the mail server did not accept the mail within {self._timeout_seconds:g} seconds"
         except SMTPResponseException as error:
@@ -157,8 +157,8 @@ class SmtpChannel:
     async def _deliver(self, mail: MailMessage, encoded: bytes) -> Outcome:
         connection = await self._start_mail(mail)
         with _close_on_error(connection):
-            outcome, goes_on = await _send_recipient_and_data(connection.client, mail, encoded)
-        if goes_on:
+            outcome, reusable = await _send_recipient_and_data(connection.client, mail, encoded)
+        if reusable:
             connection.mail_count += 1
             connection.last_used_at = asyncio.get_running_loop().time()
             self._idle_connections.append(connection)
@@ -168,11 +168,11 @@ class SmtpChannel:
 
     async def _start_mail(self, mail: MailMessage) -> _PooledConnection:
         """Return a connection on which MAIL FROM was accepted. Open a new one if the server has closed the idle one."""
-        waiting = self._take_idle_connection()
-        if waiting is not None:
-            with suppress(SMTPServerDisconnected, _ServerClosing), _close_on_error(waiting):
-                await _send_mail_from(waiting.client, mail)
-                return waiting
+        idle = self._take_idle_connection()
+        if idle is not None:
+            with suppress(SMTPServerDisconnected, _ServerClosing), _close_on_error(idle):
+                await _send_mail_from(idle.client, mail)
+                return idle
         connection = await self._connect()
         with _close_on_error(connection):
             await _send_mail_from(connection.client, mail)
@@ -180,12 +180,12 @@ class SmtpChannel:
 
     def _take_idle_connection(self) -> _PooledConnection | None:
         """Remove and return the connection that was used last, if it is usable. Close those that are not."""
-        since = asyncio.get_running_loop().time() - MAX_IDLE_SECONDS
+        oldest = asyncio.get_running_loop().time() - MAX_IDLE_SECONDS
         while self._idle_connections:
             connection = self._idle_connections.pop()
             if (
                 connection.client.is_connected
-                and connection.last_used_at > since
+                and connection.last_used_at > oldest
                 and connection.mail_count < MAX_MAILS_PER_CONNECTION
             ):
                 return connection
@@ -240,19 +240,20 @@ async def _send_mail_from(client: SMTP, mail: MailMessage) -> None:
 async def _send_recipient_and_data(client: SMTP, mail: MailMessage, encoded: bytes) -> tuple[Outcome, bool]:
     """Send RCPT TO and DATA. Return the outcome, and whether the connection can be reused."""
     if mail.is_international and not client.supports_extension("smtputf8"):
-        refused = PermanentFailure(
+        failure = PermanentFailure(
             "address.not_supported", "the mail server does not accept addresses that are not ASCII"
         )
-        return refused, await _reset(client)
+        return failure, await _reset(client)
     try:
         await client.rcpt(mail.recipient.address, encoding="utf-8")
-        answer = await client.data(encoded)
+        response = await client.data(encoded)
     except (SMTPRecipientRefused, SMTPDataError) as error:
         if error.code == SERVICE_CLOSING_CODE:
             return TemporaryFailure(_format_error(error)), False
-        refused_address = isinstance(error, SMTPRecipientRefused)
-        return rejection_outcome(error.code, error.message, is_address_rejection=refused_address), await _reset(client)
-    return Sent(answer.message[:MAX_REASON_LENGTH]), True
+        is_address_rejection = isinstance(error, SMTPRecipientRefused)
+        outcome = rejection_outcome(error.code, error.message, is_address_rejection=is_address_rejection)
+        return outcome, await _reset(client)
+    return Sent(response.message[:MAX_REASON_LENGTH]), True
 
 
 async def _reset(client: SMTP) -> bool:
@@ -269,15 +270,19 @@ def rejection_outcome(code: int, message: str, *, is_address_rejection: bool) ->
 
     A rejected mail marks the address as invalid only if the enhanced status code says so.
     """
-    told = f"{code} {' '.join(message.split())}"[:MAX_REASON_LENGTH]
+    reason = f"{code} {' '.join(message.split())}"[:MAX_REASON_LENGTH]
     if not 500 <= code < 600:
-        return TemporaryFailure(told)
-    said = _ENHANCED_STATUS.match(message)
-    gone = (
-        said["detail"] in _UNKNOWN_ADDRESS_DETAILS if said else is_address_rejection and code in _UNKNOWN_ADDRESS_CODES
+        return TemporaryFailure(reason)
+    enhanced = _ENHANCED_STATUS.match(message)
+    is_unknown_address = (
+        enhanced["detail"] in _UNKNOWN_ADDRESS_DETAILS
+        if enhanced
+        else is_address_rejection and code in _UNKNOWN_ADDRESS_CODES
     )
     return PermanentFailure(
-        "address.refused" if gone else "message.refused", told, {SUPPRESS_ADDRESS: True} if gone else {}
+        "address.refused" if is_unknown_address else "message.refused",
+        reason,
+        {SUPPRESS_ADDRESS: True} if is_unknown_address else {},
     )
 
 

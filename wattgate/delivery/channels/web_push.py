@@ -53,13 +53,15 @@ class PushSubscription:
 def parse_subscription(token: str) -> PushSubscription | None:
     """Parse a push token with the JSON of a subscription. Return None for the token of another kind of app."""
     try:
-        given = json.loads(token)
-        keys = given["keys"]
-        found = PushSubscription(str(given["endpoint"]), decode_base64(keys["p256dh"]), decode_base64(keys["auth"]))
-        _decode_point(found.public_key)
+        parsed = json.loads(token)
+        keys = parsed["keys"]
+        subscription = PushSubscription(
+            str(parsed["endpoint"]), decode_base64(keys["p256dh"]), decode_base64(keys["auth"])
+        )
+        _decode_point(subscription.public_key)
     except (ValueError, TypeError, KeyError):
         return None
-    return found if len(found.secret) == SECRET_BYTES else None
+    return subscription if len(subscription.secret) == SECRET_BYTES else None
 
 
 def token_problem(token: str) -> str | None:
@@ -86,15 +88,15 @@ def encrypt(
     """
     salt = os.urandom(SALT_BYTES) if salt is None else salt
     private_key = private_key or ec.generate_private_key(CURVE)
-    our_point = _encode_point(private_key.public_key())
-    shared = private_key.exchange(ec.ECDH(), _decode_point(subscription.public_key))
-    info = b"WebPush: info\x00" + subscription.public_key + our_point
-    material = _derive_key(shared, subscription.secret, info, 32)
-    key = _derive_key(material, salt, b"Content-Encoding: aes128gcm\x00", 16)
-    nonce = _derive_key(material, salt, b"Content-Encoding: nonce\x00", 12)
-    sealed = AESGCM(key).encrypt(nonce, plaintext + LAST_RECORD_DELIMITER, None)
-    record_size = max(4096, len(sealed))
-    return salt + record_size.to_bytes(4, "big") + bytes((len(our_point),)) + our_point + sealed
+    sender_point = _encode_point(private_key.public_key())
+    shared_secret = private_key.exchange(ec.ECDH(), _decode_point(subscription.public_key))
+    info = b"WebPush: info\x00" + subscription.public_key + sender_point
+    key_material = _derive_key(shared_secret, subscription.secret, info, 32)
+    key = _derive_key(key_material, salt, b"Content-Encoding: aes128gcm\x00", 16)
+    nonce = _derive_key(key_material, salt, b"Content-Encoding: nonce\x00", 12)
+    ciphertext = AESGCM(key).encrypt(nonce, plaintext + LAST_RECORD_DELIMITER, None)
+    record_size = max(4096, len(ciphertext))
+    return salt + record_size.to_bytes(4, "big") + bytes((len(sender_point),)) + sender_point + ciphertext
 
 
 class Vapid:
@@ -117,17 +119,17 @@ class Vapid:
 
     def authorization(self, endpoint: str, now: datetime) -> str:
         """Return the Authorization header of a request to an endpoint."""
-        place = urlsplit(endpoint)
+        url = urlsplit(endpoint)
         claims = {
-            "aud": f"{place.scheme}://{place.netloc}",
+            "aud": f"{url.scheme}://{url.netloc}",
             "exp": int((now + VAPID_TOKEN_LIFETIME).timestamp()),
             "sub": self._contact,
         }
-        head = encode_base64url(json.dumps({"typ": "JWT", "alg": "ES256"}).encode())
-        signed = f"{head}.{encode_base64url(json.dumps(claims).encode())}"
-        r, s = decode_dss_signature(self._key.sign(signed.encode(), ec.ECDSA(SHA256())))
+        header = encode_base64url(json.dumps({"typ": "JWT", "alg": "ES256"}).encode())
+        signing_input = f"{header}.{encode_base64url(json.dumps(claims).encode())}"
+        r, s = decode_dss_signature(self._key.sign(signing_input.encode(), ec.ECDSA(SHA256())))
         signature = encode_base64url(r.to_bytes(32, "big") + s.to_bytes(32, "big"))
-        return f"vapid t={signed}.{signature}, k={self.public_key}"
+        return f"vapid t={signing_input}.{signature}, k={self.public_key}"
 
 
 def encode_base64url(value: bytes) -> str:

@@ -32,7 +32,9 @@ def matches_any(patterns: Iterable[str], event_code: str) -> bool:
 def _matches(pattern: list[str], code: list[str]) -> bool:
     if pattern[-1] == "*" and len(code) > len(pattern):
         code = code[: len(pattern)]
-    return len(pattern) == len(code) and all(one in ("*", part) for one, part in zip(pattern, code, strict=True))
+    return len(pattern) == len(code) and all(
+        segment in ("*", part) for segment, part in zip(pattern, code, strict=True)
+    )
 
 
 class WebhookChannel:
@@ -47,12 +49,12 @@ class WebhookChannel:
         headers = {"Content-Type": "application/json", **outbound.headers}
         (url,) = outbound.addresses
         try:
-            answer = await self._http.send("POST", url, headers=headers, body=outbound.content.text.encode())
-        except OutboundRequestFailed as failed:
+            response = await self._http.send("POST", url, headers=headers, body=outbound.content.text.encode())
+        except OutboundRequestFailed as error:
             return TemporaryFailure(
-                failed.message[:MAX_REASON_LENGTH], details={"statusCode": 0, "error": failed.to_json}
+                error.message[:MAX_REASON_LENGTH], details={"statusCode": 0, "error": error.to_json}
             )
-        return _outcome_of(answer, self._clock())
+        return _outcome_of(response, self._clock())
 
 
 def _outcome_of(response: OutboundResponse, now: datetime) -> Outcome:
@@ -61,10 +63,10 @@ def _outcome_of(response: OutboundResponse, now: datetime) -> Outcome:
         return Sent(details={"statusCode": response.status})
     reason = _status_reason(response.status)
     error = {"statusCode": response.status, "message": reason}
-    told = {"statusCode": response.status, "error": {"type": "response", "error": error, "initialError": None}}
+    details = {"statusCode": response.status, "error": {"type": "response", "error": error, "initialError": None}}
     if response.status == STATUS_GONE:
-        return PermanentFailure("gone", reason, details=told)
-    return TemporaryFailure(reason, parse_retry_after(response.headers, now), details=told)
+        return PermanentFailure("gone", reason, details=details)
+    return TemporaryFailure(reason, parse_retry_after(response.headers, now), details=details)
 
 
 def _status_reason(status: int) -> str:
@@ -76,11 +78,11 @@ def _status_reason(status: int) -> str:
 
 def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds of a Retry-After header (RFC 9110, 10.2.3); None if it is missing or invalid."""
-    written = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,9}", written):
-        return float(written)
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"[0-9]{1,9}", value):
+        return float(value)
     try:
-        return max((parsedate_to_datetime(written) - now).total_seconds(), 0.0)
+        return max((parsedate_to_datetime(value) - now).total_seconds(), 0.0)
     except (ValueError, TypeError):  # not a date, or without a zone
         return None
 

@@ -30,8 +30,8 @@ _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
 """A host whose last label matches is an IPv4 address, possibly in an unusual form (WHATWG URL, section 3.5)."""
 
 NON_PUBLIC_NETWORKS = tuple(
-    ip_network(one)
-    for one in (
+    ip_network(network)
+    for network in (
         "0.0.0.0/8",  # "this" network
         "10.0.0.0/8",  # private
         "100.64.0.0/10",  # carrier-grade NAT
@@ -120,10 +120,10 @@ def parse_destination(url: str, policy: EgressPolicy) -> Destination:
     if not 0 < port < 65_536 or not (policy.allowed_networks or port in ALLOWED_PORTS[scheme]):
         raise BlockedDestination(f"has a port that is not one of {', '.join(map(str, ALLOWED_PORTS[scheme]))}")
     target = (parts["path"] or "/") + parts["query"]
-    found = Destination(scheme, _normalize_host(parts["host"].lower(), policy), port, target)
-    if found.host_ip is not None:
-        check_address(found.host_ip, port, found.scheme, policy)
-    return found
+    destination = Destination(scheme, _normalize_host(parts["host"].lower(), policy), port, target)
+    if destination.host_ip is not None:
+        check_address(destination.host_ip, port, destination.scheme, policy)
+    return destination
 
 
 def check_address(address: IpAddress, port: int, scheme: str, policy: EgressPolicy) -> None:

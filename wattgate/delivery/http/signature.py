@@ -37,10 +37,10 @@ def signature_headers(message_id: str, sent_at: datetime, body: bytes, secrets: 
     A receiver accepts a message with any valid signature, so that secrets can be rotated without interruption.
     """
     timestamp = str(int(sent_at.timestamp()))
-    told = {"webhook-id": message_id, "webhook-timestamp": timestamp}
+    headers = {"webhook-id": message_id, "webhook-timestamp": timestamp}
     if secrets:
-        told["webhook-signature"] = " ".join(_sign(message_id, timestamp, body, secret) for secret in secrets)
-    return told
+        headers["webhook-signature"] = " ".join(_sign(message_id, timestamp, body, secret) for secret in secrets)
+    return headers
 
 
 def _sign(message_id: str, timestamp: str, body: bytes, secret: str) -> str:

@@ -15,10 +15,10 @@ def is_culture(code: str) -> bool:
 
 def culture_fallbacks(culture: str | None, default: str = DEFAULT_CULTURE) -> tuple[str, ...]:
     """Return the cultures to try, best first, such as fr-CA, fr, en-GB, en: RFC 4647 lookup, then the default's."""
-    tried: dict[str, str] = {}
-    for wanted in (culture, default):
-        tags = wanted.split("-") if wanted else []
-        for length in range(len(tags), 0, -1):
-            tag = "-".join(tags[:length])
-            tried.setdefault(tag.lower(), tag)
-    return tuple(tried.values())
+    tags_by_key: dict[str, str] = {}
+    for code in (culture, default):
+        subtags = code.split("-") if code else []
+        for length in range(len(subtags), 0, -1):
+            tag = "-".join(subtags[:length])
+            tags_by_key.setdefault(tag.lower(), tag)
+    return tuple(tags_by_key.values())

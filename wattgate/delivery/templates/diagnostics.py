@@ -38,8 +38,8 @@ class Finding:
     hint: str | None = None
 
     def __str__(self) -> str:
-        where = f"{self.part}" if self.line is None else f"{self.part}, line {self.line}, column {self.column}"
-        return f"{where}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+        position = f"{self.part}" if self.line is None else f"{self.part}, line {self.line}, column {self.column}"
+        return f"{position}: {self.message}" + (f" ({self.hint})" if self.hint else "")
 
 
 class TemplateError(Exception):

@@ -52,8 +52,8 @@ def parse_template(source: str, part: TemplatePart) -> liquid.BoundTemplate:
         check_markers(source)
         template = TEMPLATE_ENVIRONMENT.from_string(source)
     except InvalidMarker as error:
-        place = line_and_column(source, error.index)
-        raise TemplateSyntaxError([_error_finding("does-not-parse", part, str(error), *place)]) from None
+        position = line_and_column(source, error.index)
+        raise TemplateSyntaxError([_error_finding("does-not-parse", part, str(error), *position)]) from None
     except LIBRARY_ERRORS as error:
         raise TemplateSyntaxError([_finding_from_error(error, "does-not-parse", source, part)]) from None
     for name, token in used_filters(template):
@@ -73,15 +73,15 @@ def render_source(
 
     Raise TemplateSyntaxError or TemplateLimitExceeded.
     """
-    template, sink = parse_template(source, part), OutputWriter(part, source, limits)
+    template, writer = parse_template(source, part), OutputWriter(part, source, limits)
     try:
-        template.render_with_context(LimitedRenderContext(template, sink, data), sink)
+        template.render_with_context(LimitedRenderContext(template, writer, data), writer)
     except (RenderLimitExceeded, ResourceLimitError) as error:
         message = str(error) if isinstance(error, RenderLimitExceeded) else str(error.message)
         raise TemplateLimitExceeded([_error_finding("too-much", part, message)]) from None
     except LIBRARY_ERRORS as error:
-        sink.findings.append(_finding_from_error(error, "value-refused", source, part))
-    return sink
+        writer.findings.append(_finding_from_error(error, "value-refused", source, part))
+    return writer
 
 
 def used_filters(template: liquid.BoundTemplate) -> Iterable[tuple[str, Any]]:
@@ -92,15 +92,15 @@ def used_filters(template: liquid.BoundTemplate) -> Iterable[tuple[str, Any]]:
         node = nodes.pop()
         nodes.extend(node.children(context))
         for expression in node.expressions():
-            for one in getattr(expression, "filters", None) or ():
-                yield one.name, one.token
+            for used_filter in getattr(expression, "filters", None) or ():
+                yield used_filter.name, used_filter.token
 
 
 def _filter_hint(name: str) -> str | None:
     if name in UNNEEDED_FILTERS:
         return "every value is escaped for its position; remove the filter"
-    near = closest_match(name, TEMPLATE_ENVIRONMENT.filters)
-    return f"did you mean {near}?" if near else None
+    similar = closest_match(name, TEMPLATE_ENVIRONMENT.filters)
+    return f"did you mean {similar}?" if similar else None
 
 
 def _finding_from_error(error: Exception, code: str, source: str, part: TemplatePart) -> Finding:
@@ -108,8 +108,8 @@ def _finding_from_error(error: Exception, code: str, source: str, part: Template
     if isinstance(error, LiquidError) and error.token is not None:
         line, column = line_and_column(source, error.token.start_index)
         return _error_finding(code, part, str(error.message), line, column)
-    said = str(error.message) if isinstance(error, LiquidError) else str(error)
-    return _error_finding(code, part, said or "the template is nested too deeply")
+    message = str(error.message) if isinstance(error, LiquidError) else str(error)
+    return _error_finding(code, part, message or "the template is nested too deeply")
 
 
 def _error_finding(code: str, part: TemplatePart, message: str, *position: Any) -> Finding:

@@ -128,4 +128,4 @@ def _escape_in_url(value: str, before: str) -> str:
         return value
     if not _URL_START.match(before + value):
         raise UnsafeValue("a URL must begin with https:// (or http, mailto, tel, sms, cid)")
-    return _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), value)
+    return _UNSAFE_IN_URL.sub(lambda match: quote(match[0]), value)

@@ -115,11 +115,11 @@ class HtmlTokenizer:
             end = len(text) if end < 0 else end
             self.on_raw(text[at:end])
             return end
-        held, character = self._pending.lower(), text[at]
-        if not held:
+        pending, character = self._pending.lower(), text[at]
+        if not pending:
             self.tag_position = self.position
-        wanted = f"</{self.element_name}"
-        if held == wanted and character in _WHITESPACE + "/>":
+        end_tag = f"</{self.element_name}"
+        if pending == end_tag and character in _WHITESPACE + "/>":
             self.state, self.tag_name, self.is_end_tag, self.attributes, self._pending = (
                 HtmlState.BEFORE_ATTRIBUTE_NAME,
                 self.element_name,
@@ -128,12 +128,12 @@ class HtmlTokenizer:
                 "",
             )
             self._read_tag(character)
-        elif wanted.startswith(held + character.lower()):
+        elif end_tag.startswith(pending + character.lower()):
             self._pending += character
         else:
             self.on_raw(self._pending)
             self._pending = ""
-            if not held:
+            if not pending:
                 self.on_raw(character)
                 return at + 1
             return at
@@ -178,10 +178,10 @@ class HtmlTokenizer:
             if pending.endswith(">"):
                 self.state, self._pending = HtmlState.TEXT, ""
         else:
-            again = pending == "<"
-            self.on_text("<" if again else f"<{pending}")
+            is_bracket = pending == "<"
+            self.on_text("<" if is_bracket else f"<{pending}")
             self.state, self._pending, self.tag_position = (
-                (HtmlState.TAG_OPEN if again else HtmlState.TEXT),
+                (HtmlState.TAG_OPEN if is_bracket else HtmlState.TEXT),
                 "",
                 self.position,
             )

@@ -110,40 +110,40 @@ class LimitedRenderContext(RenderContext):
 
     def get(self, path: list[object], *, token: Any, default: object = UNDEFINED) -> object:
         """Return the value at a path, or `MissingVariable`."""
-        found = super().get(path, token=token, default=default)
-        if isinstance(found, Undefined) and not isinstance(found, MissingVariable):
+        value = super().get(path, token=token, default=default)
+        if isinstance(value, Undefined) and not isinstance(value, MissingVariable):
             return MissingVariable(format_path(path), token, self._closest_path(path))
-        return found
+        return value
 
     def _closest_path(self, path: list[object]) -> str | None:
         """Return the path with its unknown name replaced by the most similar known name; None if none is similar."""
-        at: Any = self.scope
+        value: Any = self.scope
         known: Any = {**self.globals, **self.locals}
         for depth, segment in enumerate(path):
             try:
-                at = self.scope[str(segment)] if depth == 0 else self.get_item(at, segment)
+                value = self.scope[str(segment)] if depth == 0 else self.get_item(value, segment)
             except (KeyError, TypeError, IndexError):
-                near = closest_match(str(segment), known) if isinstance(known, Mapping) else None
-                return format_path([*path[:depth], near, *path[depth + 1 :]]) if near else None
-            known = at
+                similar = closest_match(str(segment), known) if isinstance(known, Mapping) else None
+                return format_path([*path[:depth], similar, *path[depth + 1 :]]) if similar else None
+            known = value
         return None
 
     def filter(self, name: str, token: Any) -> Callable[..., object]:
         """Return a filter that checks the size of its input, arguments and output."""
-        found = super().filter(name, token)
+        unbounded = super().filter(name, token)
 
-        def bounded(value: object, *arguments: object, **named: object) -> object:
-            for given in (value, *arguments, *named.values()):
-                if isinstance(given, MissingVariable) and (name != "default" or given is not value):
-                    self.writer.report_missing(given)
+        def bounded(value: object, *arguments: object, **keywords: object) -> object:
+            for argument in (value, *arguments, *keywords.values()):
+                if isinstance(argument, MissingVariable) and (name != "default" or argument is not value):
+                    self.writer.report_missing(argument)
                 if name in NUMBER_FILTERS:
-                    _check_number(given, name)
-            for given in (*arguments, *named.values()):
-                _check_size(given, MAX_ARGUMENT_LENGTH if isinstance(given, str) else MAX_VALUE_LENGTH)
+                    _check_number(argument, name)
+            for argument in (*arguments, *keywords.values()):
+                _check_size(argument, MAX_ARGUMENT_LENGTH if isinstance(argument, str) else MAX_VALUE_LENGTH)
             _check_size(value, MAX_VALUE_LENGTH)
-            made = found(value, *arguments, **named)
-            _check_size(made, MAX_VALUE_LENGTH)
-            return made
+            result = unbounded(value, *arguments, **keywords)
+            _check_size(result, MAX_VALUE_LENGTH)
+            return result
 
         return bounded
 
@@ -182,10 +182,10 @@ class LoopNode(ForNode):
     """`{% for %}`. Its iterable must exist, and is limited in size."""
 
     def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
-        over = self.expression.iterable.evaluate(context)
-        if isinstance(over, MissingVariable) and isinstance(buffer, OutputWriter):
-            buffer.report_missing(over)
-        _check_size(over, MAX_VALUE_LENGTH)
+        iterable = self.expression.iterable.evaluate(context)
+        if isinstance(iterable, MissingVariable) and isinstance(buffer, OutputWriter):
+            buffer.report_missing(iterable)
+        _check_size(iterable, MAX_VALUE_LENGTH)
         return super().render_to_output(context, buffer)
 
 

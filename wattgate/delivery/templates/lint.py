@@ -20,14 +20,14 @@ _URL_ATTRIBUTES = ("href", "src", "background", "poster")
 def lint_html(source: str) -> list[Finding]:
     """Return findings about the images, links, styles and elements of a template's HTML."""
     masked = _MARKER.sub(_mask_marker, source)
-    reader = _Linter(masked)
-    reader.feed(masked)
-    found = reader.findings
-    if not reader.has_language:
+    linter = _Linter(masked)
+    linter.feed(masked)
+    findings = linter.findings
+    if not linter.has_language:
         message = "the document has no language"
         hint = 'write <html lang="en">, for screen readers'
-        found.append(Finding(Severity.INFO, "language-missing", TemplatePart.HTML, message, 1, 1, hint))
-    return found
+        findings.append(Finding(Severity.INFO, "language-missing", TemplatePart.HTML, message, 1, 1, hint))
+    return findings
 
 
 def _mask_marker(marker: re.Match[str]) -> str:
@@ -63,13 +63,13 @@ class _Linter(HtmlTokenizer):
                 self._check_style_sheet("".join(self.style_chunks))
             self.style_chunks = []
             return
-        given = {name: html.unescape(value) for name, value in self.attributes.items()}
-        self.has_language = self.has_language or bool(self.tag_name == "html" and given.get("lang"))
-        self._check_element(self.tag_name, given)
+        attributes = {name: html.unescape(value) for name, value in self.attributes.items()}
+        self.has_language = self.has_language or bool(self.tag_name == "html" and attributes.get("lang"))
+        self._check_element(self.tag_name, attributes)
         for name in _URL_ATTRIBUTES:
-            self._check_link(name, given.get(name))
-        if given.get("style"):
-            self._check_declarations(tinycss2.parse_blocks_contents(given["style"]), None)
+            self._check_link(name, attributes.get(name))
+        if attributes.get("style"):
+            self._check_declarations(tinycss2.parse_blocks_contents(attributes["style"]), None)
 
     def _check_element(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == "img" and "alt" not in attributes:
@@ -108,13 +108,13 @@ class _Linter(HtmlTokenizer):
             )
 
     def _check_style_sheet(self, css: str) -> None:
-        begins = line_and_column(self.source, self.tag_position - len(css))
+        sheet_start = line_and_column(self.source, self.tag_position - len(css))
         for rule in tinycss2.parse_stylesheet(css, skip_comments=True):
             if rule.type == "error":
-                at = _position_within(begins, rule)
-                self.add_finding(Severity.WARNING, "css-broken", rule.message, "mail programs ignore it", at)
+                position = _position_within(sheet_start, rule)
+                self.add_finding(Severity.WARNING, "css-broken", rule.message, "mail programs ignore it", position)
             elif rule.type == "qualified-rule":
-                self._check_declarations(tinycss2.parse_blocks_contents(rule.content), begins)
+                self._check_declarations(tinycss2.parse_blocks_contents(rule.content), sheet_start)
 
     def _check_declarations(self, nodes: Iterable[tinycss2.ast.Node], sheet_start: tuple[int, int] | None) -> None:
         """Report declarations that mail programs drop. `sheet_start` is the position of their style sheet, if any."""
@@ -122,12 +122,12 @@ class _Linter(HtmlTokenizer):
             if node.type != "declaration":
                 continue
             value = tinycss2.serialize(node.value).strip()
-            dropped = clients_without_support(node.name, value)
-            if dropped:
-                at = None if sheet_start is None else _position_within(sheet_start, node)
-                message = f"{node.name}: {value} is dropped by {_join_names(dropped)}"
+            clients = clients_without_support(node.name, value)
+            if clients:
+                position = None if sheet_start is None else _position_within(sheet_start, node)
+                message = f"{node.name}: {value} is dropped by {_join_names(clients)}"
                 self.add_finding(
-                    Severity.INFO, "css-dropped", message, "check that the mail looks right without it", at
+                    Severity.INFO, "css-dropped", message, "check that the mail looks right without it", position
                 )
 
 
@@ -138,8 +138,8 @@ def _position_within(start: tuple[int, int], node: tinycss2.ast.Node) -> tuple[i
 
 
 def _join_names(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def extract_links(document: str) -> list[str]:

@@ -24,28 +24,28 @@ class InvalidMarker(ValueError):
 
 def check_markers(source: str) -> None:
     """Raise InvalidMarker for a marker that does not end or is too long, or if there are too many markers."""
-    at, count = 0, 0
-    while begins := _MARKER_START.search(source, at):
+    position, count = 0, 0
+    while start := _MARKER_START.search(source, position):
         count += 1
         if count > MAX_MARKERS:
-            raise InvalidMarker(f"there are more than {MAX_MARKERS:,} markers", begins.start())
-        at = _find_marker_end(source, begins)
+            raise InvalidMarker(f"there are more than {MAX_MARKERS:,} markers", start.start())
+        position = _find_marker_end(source, start)
 
 
-def _find_marker_end(source: str, begins: re.Match[str]) -> int:
+def _find_marker_end(source: str, start: re.Match[str]) -> int:
     """Return the position after a marker. For `raw`, this is the position after its `endraw`."""
-    index, mark = begins.start(), begins[0]
-    end = source.find(_MARKER_ENDS[mark], index + 2, index + MAX_MARKER_LENGTH)
+    index, opening = start.start(), start[0]
+    end = source.find(_MARKER_ENDS[opening], index + 2, index + MAX_MARKER_LENGTH)
     if end < 0:
         raise InvalidMarker(
-            f"{mark} is not followed by {_MARKER_ENDS[mark]} within {MAX_MARKER_LENGTH:,} characters", index
+            f"{opening} is not followed by {_MARKER_ENDS[opening]} within {MAX_MARKER_LENGTH:,} characters", index
         )
     if source[index + 2 : end].strip("- \t\r\n") == "doc":
         raise InvalidMarker("there is no tag doc; use {% comment %} for notes", index)
     raw = _RAW.match(source, index)
     if raw is None:
         return end + 2
-    ends = _END_RAW.search(source, raw.end())
-    if ends is None:
+    end_raw = _END_RAW.search(source, raw.end())
+    if end_raw is None:
         raise InvalidMarker("raw is not followed by endraw", index)
-    return ends.end()
+    return end_raw.end()

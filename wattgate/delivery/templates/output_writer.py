@@ -76,7 +76,7 @@ class OutputWriter(StringIO):
             return self.reject_value("a value must be a text or a number; this one is an object", token)
         text = SURROGATE.sub("\ufffd", to_liquid_string(value, False))
         try:
-            written = self._escape(text)
+            escaped = self._escape(text)
         except UnsafeValue as error:
             return self.reject_value(str(error), token)
         plain_link = (
@@ -86,7 +86,7 @@ class OutputWriter(StringIO):
         )
         if self.part is TemplatePart.HTML and plain_link and text.strip().lower().startswith("http:"):
             self.add_finding(Severity.WARNING, "link-not-https", f"{text.strip()} is not https", token)
-        return self.write(written)
+        return self.write(escaped)
 
     def _escape(self, text: str) -> str:
         if self.part is TemplatePart.HTML:
@@ -112,11 +112,13 @@ class OutputWriter(StringIO):
 
 def closest_match(name: str, known: Iterable[object]) -> str | None:
     """Return the known name that is most similar to another one; None if none is similar enough."""
-    close = get_close_matches(name, [one for one in known if isinstance(one, str)], 1, MIN_SIMILARITY)
-    return close[0] if close else None
+    matches = get_close_matches(
+        name, [candidate for candidate in known if isinstance(candidate, str)], 1, MIN_SIMILARITY
+    )
+    return matches[0] if matches else None
 
 
 def format_path(path: Iterable[object]) -> str:
     """Return a path in the syntax of templates."""
     first, *rest = path
-    return str(first) + "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in rest)
+    return str(first) + "".join(f"[{segment}]" if isinstance(segment, int) else f".{segment}" for segment in rest)

@@ -43,15 +43,15 @@ class _PlainTextWriter(HtmlTokenizer):
         self.links: list[tuple[str, int]] = []
 
     def on_tag(self) -> None:
-        given = {name: html.unescape(value) for name, value in self.attributes.items()}
+        attributes = {name: html.unescape(value) for name, value in self.attributes.items()}
         if self.is_end_tag:
             self._write_end_tag(self.tag_name)
         elif self.tag_name in VOID_TAGS:
-            self._write_void_tag(self.tag_name, given)
+            self._write_void_tag(self.tag_name, attributes)
         elif self.hidden_tags:
             if self.tag_name == self.hidden_tags[0]:
                 self.hidden_tags.append(self.tag_name)
-        elif self.tag_name in HIDDEN_TAGS or _DISPLAY_NONE.search(given.get("style", "")):
+        elif self.tag_name in HIDDEN_TAGS or _DISPLAY_NONE.search(attributes.get("style", "")):
             self.hidden_tags.append(self.tag_name)
         elif self.tag_name in BLOCK_TAGS:
             self.text.append(PARAGRAPH_MARK if self.tag_name in PARAGRAPH_TAGS else LINE_BREAK_MARK)
@@ -59,7 +59,7 @@ class _PlainTextWriter(HtmlTokenizer):
         elif self.tag_name in ("td", "th"):
             self.text.append(" ")
         elif self.tag_name == "a":
-            self.links.append((given.get("href", ""), len(self.text)))
+            self.links.append((attributes.get("href", ""), len(self.text)))
 
     def _write_void_tag(self, tag: str, attributes: dict[str, str]) -> None:
         if self.hidden_tags:
@@ -76,16 +76,16 @@ class _PlainTextWriter(HtmlTokenizer):
         elif tag in BLOCK_TAGS:
             self.text.append(PARAGRAPH_MARK if tag in PARAGRAPH_TAGS else LINE_BREAK_MARK)
         elif tag == "a" and self.links:
-            address, begins = self.links.pop()
-            shown = "".join(self.text[begins:]).strip()
+            address, start = self.links.pop()
+            visible = "".join(self.text[start:]).strip()
             address = address.removeprefix("mailto:").removeprefix("tel:")
-            if address and not address.startswith("#") and address != shown:
-                self.text.append(f" ({address})" if shown else address)
+            if address and not address.startswith("#") and address != visible:
+                self.text.append(f" ({address})" if visible else address)
 
     def on_text(self, text: str) -> None:
         if not self.hidden_tags:
-            said = html.unescape(text).replace(LINE_BREAK_MARK, "").replace(PARAGRAPH_MARK, "")
-            self.text.append(_WHITESPACE.sub(" ", said))
+            decoded = html.unescape(text).replace(LINE_BREAK_MARK, "").replace(PARAGRAPH_MARK, "")
+            self.text.append(_WHITESPACE.sub(" ", decoded))
 
     def on_raw(self, text: str) -> None:
         if self.element_name == "textarea":

@@ -101,7 +101,7 @@ class PartialRendering:
 
     @property
     def errors(self) -> list[Finding]:
-        return [one for one in self.findings if one.severity is Severity.ERROR]
+        return [finding for finding in self.findings if finding.severity is Severity.ERROR]
 
     @property
     def complete(self) -> RenderedTemplate:
@@ -116,13 +116,13 @@ def render(
 
     Raise TemplateSyntaxError, TemplateLimitExceeded, MissingVariables or UnsafeTemplateValues.
     """
-    drafted = render_partially(source, data, limits, strict=True)
-    errors = drafted.errors
-    if any(one.code.startswith("variable-") for one in errors):
+    rendering = render_partially(source, data, limits, strict=True)
+    errors = rendering.errors
+    if any(finding.code.startswith("variable-") for finding in errors):
         raise MissingVariables(errors)
     if errors:
         raise UnsafeTemplateValues(errors)
-    return drafted.complete
+    return rendering.complete
 
 
 def render_partially(
@@ -133,29 +133,29 @@ def render_partially(
     strict: bool = False,
 ) -> PartialRendering:
     """Render as many parts as possible. With `strict`, raise TemplateSyntaxError and TemplateLimitExceeded."""
-    made: dict[TemplatePart, str | None] = {}
+    parts: dict[TemplatePart, str | None] = {}
     findings: list[Finding] = []
-    for part, written in source.parts():
+    for part, part_source in source.parts():
         try:
-            sink = render_source(written, part, data, limits)
-        except TemplateError as fault:
+            writer = render_source(part_source, part, data, limits)
+        except TemplateError as error:
             if strict:
                 raise
-            made[part] = None
-            findings += fault.findings
+            parts[part] = None
+            findings += error.findings
             continue
-        findings += sink.findings
-        made[part] = sink.getvalue()
-    subject, preheader = _join_lines(made[TemplatePart.SUBJECT]), _join_lines(made[TemplatePart.PREHEADER])
-    document = made[TemplatePart.HTML]
+        findings += writer.findings
+        parts[part] = writer.getvalue()
+    subject, preheader = _join_lines(parts[TemplatePart.SUBJECT]), _join_lines(parts[TemplatePart.PREHEADER])
+    document = parts[TemplatePart.HTML]
     if subject is not None:
         findings += _header_findings(subject)
     text = (
-        made[TemplatePart.TEXT] if TemplatePart.TEXT in made else None if document is None else html_to_text(document)
+        parts[TemplatePart.TEXT] if TemplatePart.TEXT in parts else None if document is None else html_to_text(document)
     )
     if document is not None:
-        document, said = _inline_styles(document, preheader or "", limits)
-        findings += said
+        document, style_findings = _inline_styles(document, preheader or "", limits)
+        findings += style_findings
     return PartialRendering(subject, preheader, document, text, tuple(findings))
 
 
@@ -177,11 +177,11 @@ def _inline_styles(document: str, preheader: str, limits: RenderLimits) -> tuple
     if preheader:
         hidden = f'<div style="{HIDDEN_STYLE}">{html.escape(preheader)}</div>'
         body = _BODY_TAG.search(document)
-        at = body.end() if body else 0
-        document = document[:at] + hidden + document[at:]
-    nesting = _DepthCounter()
-    nesting.feed(document)
-    if nesting.max_depth > MAX_DEPTH:
+        position = body.end() if body else 0
+        document = document[:position] + hidden + document[position:]
+    counter = _DepthCounter()
+    counter.feed(document)
+    if counter.max_depth > MAX_DEPTH:
         message = f"more than {MAX_DEPTH} elements are nested"
         return None, [Finding(Severity.ERROR, "too-much", TemplatePart.HTML, message)]
     try:
