@@ -55,7 +55,7 @@ async def faulty(served: House) -> Any:
         yield client
 
 
-async def test_a_defect_is_masked_on_both_doors_and_logged(
+async def test_unexpected_error_is_masked_in_graphql_and_rest_and_logged(
     faulty: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
@@ -68,7 +68,7 @@ async def test_a_defect_is_masked_on_both_doors_and_logged(
     assert caplog.text.count("RuntimeError: the password is hunter2") >= 2
 
 
-async def test_every_error_carries_the_trace_id_of_its_answer(served: House) -> None:
+async def test_every_error_has_the_trace_id_of_its_response(served: House) -> None:
     rest = await served.call("GET", "/account/unknown", served.one.headers["account"])
     assert rest.json()["traceId"] == rest.headers["x-trace-id"]
     query = {"query": '{ account(accountId: "unknown") { name } }'}
@@ -78,7 +78,7 @@ async def test_every_error_carries_the_trace_id_of_its_answer(served: House) -> 
     assert error["message"] == rest.json()["error"] == "no account with id unknown"
 
 
-def test_the_contract_of_every_error() -> None:
+def test_every_error_has_code_retryable_and_trace_id() -> None:
     before = TRACE_ID.set("trace")
     for kind in GatewayError.__subclasses__():
         told = kind("message", retry_after=3).extensions
@@ -106,7 +106,7 @@ async def test_every_graphql_error_has_a_code(served: House, document: str, code
 
 
 @pytest.mark.parametrize("value", ["1850-01-01T00:00:00Z", "2026-01-01T00:00:00", "yesterday"])
-async def test_a_value_that_a_scalar_does_not_take_is_told_wherever_it_stands(served: House, value: str) -> None:
+async def test_invalid_scalar_value_is_reported_in_documents_and_variables(served: House, value: str) -> None:
     asked = 'readings(resourceId: "x", period: P1D, range: { start: %s, end: %s }) { unit }'
     written = await served.graphql("{ " + asked % (f'"{value}"', f'"{value}"') + " }", served.one.headers["account"])
     document = "query ($at: DateTime!) { " + asked % ("$at", "$at") + " }"
@@ -117,7 +117,7 @@ async def test_a_value_that_a_scalar_does_not_take_is_told_wherever_it_stands(se
         assert all(value in error["message"] for error in told["errors"])
 
 
-async def test_a_text_that_the_database_does_not_take_is_bad_input(served: House, settled: Tenant) -> None:
+async def test_text_that_the_database_rejects_is_bad_input(served: House, settled: Tenant) -> None:
     """PostgreSQL takes no U+0000, in texts and in JSON; SQLite does."""
     asked = "query ($given: String!) { userByUsername(username: $given) { userId } }"
     told = await served.graphql(asked, served.one.headers["administrator"], given="\0")
@@ -128,7 +128,7 @@ async def test_a_text_that_the_database_does_not_take_is_bad_input(served: House
         await settled.gateway.runner.run(profiles.set_account_profile, settled.account, profile)
 
 
-async def test_unknown_paths_and_methods_are_told_in_the_same_form(served: House) -> None:
+async def test_unknown_paths_and_methods_are_reported_in_the_same_form(served: House) -> None:
     unknown = await served.call("GET", "/nothing", {})
     wrong = await served.call("PATCH", "/account", {})
     assert (unknown.status_code, unknown.json()["code"], unknown.json()["error"]) == (404, "NOT_FOUND", "Not found")
@@ -136,7 +136,7 @@ async def test_unknown_paths_and_methods_are_told_in_the_same_form(served: House
     assert set(wrong.headers["allow"].split(", ")) >= {"GET", "POST"}
 
 
-async def test_sibling_fields_have_sessions_of_their_own(served: House) -> None:
+async def test_sibling_fields_have_their_own_sessions(served: House) -> None:
     document = """{
       a: virtualEntities { resources { current { value } firstTime lastTime tariff { rate } type { name } } }
       b: accounts { name }

@@ -41,7 +41,7 @@ def letter(**more: Any) -> MailMessage:
     return MailMessage(**{**given, **more})
 
 
-def test_a_mail_has_a_text_and_html_and_says_what_it_is() -> None:
+def test_mail_has_text_html_and_its_headers() -> None:
     found = parse_mail(encode_mail(letter(unsubscribe_url=LINK)))
     assert dict(found.items()) == {
         "From": "Energy <alerts@energy.example>",
@@ -63,11 +63,11 @@ def test_a_mail_has_a_text_and_html_and_says_what_it_is() -> None:
     ]
 
 
-def test_a_mail_without_html_is_a_plain_text() -> None:
+def test_mail_without_html_is_plain_text() -> None:
     assert parse_mail(encode_mail(letter(html=None))).get_content_type() == "text/plain"
 
 
-def test_what_goes_over_the_wire_is_ascii_in_lines_that_every_server_takes() -> None:
+def test_encoded_mail_is_ascii_in_short_lines() -> None:
     written = encode_mail(
         letter(subject="Grüße — ⚡ " * 20, text="ü" * 3000 + "\n.\nend", html="<p>" + "x" * 5000 + "</p>")
     )
@@ -76,18 +76,18 @@ def test_what_goes_over_the_wire_is_ascii_in_lines_that_every_server_takes() -> 
     assert max(len(line) for line in written.split(b"\r\n")) <= 100
 
 
-def test_a_letter_has_the_same_message_id_each_time_it_is_written() -> None:
+def test_message_id_is_the_same_for_each_encoding() -> None:
     assert parse_mail(encode_mail(letter()))["Message-ID"] == parse_mail(encode_mail(letter()))["Message-ID"]
 
 
 @pytest.mark.parametrize("subject", SMUGGLED)
-def test_a_subject_that_would_become_another_header_is_refused(subject: str) -> None:
+def test_subject_that_injects_a_header_is_rejected(subject: str) -> None:
     with pytest.raises(NotMailable):
         encode_mail(letter(subject=subject))
 
 
 @pytest.mark.parametrize("smuggled", SMUGGLED)
-def test_so_is_an_address_a_name_or_a_link_that_would(smuggled: str) -> None:
+def test_address_name_or_link_that_injects_a_header_is_rejected(smuggled: str) -> None:
     for text in (f"{smuggled}@example.org", f"user@{smuggled}", f"{smuggled} <user@example.org>"):
         with pytest.raises(NotMailable):
             parse_mailbox(text)
@@ -104,7 +104,7 @@ def test_so_is_an_address_a_name_or_a_link_that_would(smuggled: str) -> None:
         encode_mail(letter(reference=smuggled))
 
 
-def test_half_a_character_in_the_body_is_refused() -> None:
+def test_half_of_a_surrogate_pair_in_the_body_is_rejected() -> None:
     with pytest.raises(NotMailable):
         encode_mail(letter(text="\ud83d"))
 
@@ -112,13 +112,13 @@ def test_half_a_character_in_the_body_is_refused() -> None:
 @pytest.mark.parametrize(
     "link", ["javascript:alert(1)", "mailto:a@b.example", "https://a.example/ b", f"{LINK}>", LINK * 9]
 )
-def test_a_link_that_is_none_of_the_web_is_refused(link: str) -> None:
+def test_unsubscribe_link_that_is_not_a_web_url_is_rejected(link: str) -> None:
     with pytest.raises(NotMailable):
         encode_mail(letter(unsubscribe_url=link))
 
 
 @given(st.text(max_size=400))
-def test_any_subject_is_read_as_it_was_written_or_refused(subject: str) -> None:
+def test_any_subject_round_trips_or_is_rejected(subject: str) -> None:
     try:
         check_line(subject, "a subject")
     except NotMailable:
@@ -129,7 +129,7 @@ def test_any_subject_is_read_as_it_was_written_or_refused(subject: str) -> None:
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-def test_any_name_and_address_is_read_as_it_was_written_or_refused(name: str, address: str) -> None:
+def test_any_name_and_address_round_trips_or_is_rejected(name: str, address: str) -> None:
     for text in (f"{name} <user@example.org>", address, f"{address}@example.org", f"{name} <{address}>"):
         try:
             found = parse_mailbox(text)
@@ -157,7 +157,7 @@ def test_any_name_and_address_is_read_as_it_was_written_or_refused(name: str, ad
         ('"Who, Dr." <who@example.org>', "who@example.org"),
     ],
 )
-def test_an_address_is_known_however_it_is_written(written: str, address: str) -> None:
+def test_address_is_normalized(written: str, address: str) -> None:
     assert parse_mailbox(written).address == address
 
 
@@ -187,12 +187,12 @@ def test_an_address_is_known_however_it_is_written(written: str, address: str) -
         "user@" + ".".join(["x" * 60] * 5),
     ],
 )
-def test_what_is_not_one_address_is_refused(written: str) -> None:
+def test_text_that_is_not_exactly_one_address_is_rejected(written: str) -> None:
     with pytest.raises(NotMailable):
         parse_mailbox(written)
 
 
-def test_an_address_that_is_not_ascii_is_written_as_it_is_and_the_rest_in_ascii() -> None:
+def test_only_an_international_address_is_not_ascii() -> None:
     written = encode_mail(letter(recipient=parse_mailbox("jürgen@bücher.example"), subject="Grüße"))
     assert "To: jürgen@xn--bcher-kva.example\r\n".encode() in written
     assert written.replace("jürgen".encode(), b"").isascii()

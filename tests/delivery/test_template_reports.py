@@ -19,7 +19,7 @@ def codes(source: TemplateSource, data: dict[str, Any] | None = None) -> list[st
     return [one.code for one in build_report(source, data).findings]
 
 
-def test_nothing_is_said_of_a_good_template() -> None:
+def test_valid_template_has_no_findings() -> None:
     made = build_report(GOOD)
     assert made.findings == ()
     assert made.ok
@@ -48,7 +48,7 @@ def test_nothing_is_said_of_a_good_template() -> None:
         ("<script>{{ name }}</script>", Severity.ERROR, "value-refused", 1, 9),
     ],
 )
-def test_what_mail_programs_stumble_over_is_told_with_its_line(
+def test_problem_for_mail_programs_is_reported_with_its_position(
     html: str, severity: Severity, code: str, line: int | None, column: int | None
 ) -> None:
     made = build_report(TemplateSource(html, "s"), {"insecure": "http://a.example", "name": "Ada"})
@@ -57,7 +57,7 @@ def test_what_mail_programs_stumble_over_is_told_with_its_line(
     assert made.ok is not any(one.severity is Severity.ERROR for one in made.findings)
 
 
-def test_names_are_compared_with_the_data_both_ways() -> None:
+def test_missing_variables_and_unused_data_are_reported() -> None:
     source = TemplateSource("<p>{{ nmae }}</p>{% if tpi %}x{% endif %}{% if rare %}{{ rare }}{% endif %}", "s")
     told = {
         (one.code, one.message, one.hint)
@@ -69,7 +69,7 @@ def test_names_are_compared_with_the_data_both_ways() -> None:
     assert ("variable-unused", "more is in the data and not in the template", None) in told
 
 
-def test_data_is_made_from_the_names_of_variables() -> None:
+def test_sample_data_is_generated_from_variable_names() -> None:
     source = TemplateSource(
         "{% for day in days %}{{ day.date | date: '%d' }} {{ day.cost }}{% endfor %}{{ home.name }} {{ n | plus: 1 }} "
         "{{ days.size }} {{ days[0].link }} {% assign x = user.email %}{{ x }}",
@@ -86,7 +86,7 @@ def test_data_is_made_from_the_names_of_variables() -> None:
     assert render(source, made.data)
 
 
-def test_the_size_is_that_of_what_is_sent() -> None:
+def test_reported_size_is_that_of_the_sent_html() -> None:
     style = "<style>p { color: #123456; font-family: sans-serif }</style>"
     large = TemplateSource(style + "<p>x</p>" * 1_500, "s")
     assert len(large.html) < HTML_WARNING_BYTES < build_report(large).html_bytes < HTML_ERROR_BYTES
@@ -94,7 +94,7 @@ def test_the_size_is_that_of_what_is_sent() -> None:
     assert "too-large" in codes(TemplateSource(style + "<p>x</p>" * 2_000, "s"))
 
 
-def test_a_text_of_its_own_must_have_the_links_and_numbers_of_the_html() -> None:
+def test_text_must_have_the_links_and_numbers_of_the_html() -> None:
     html = '<p>You used 4.5 kWh for £1,234.50: <a href="https://a.example/?x=1&amp;y=2">more</a></p>'
     assert not {"text-lacks-link", "text-lacks-number"} & set(
         codes(TemplateSource(html, "s", text="4.5 kWh, £1,234.50, https://a.example/?x=1&y=2"))
@@ -110,7 +110,7 @@ def test_a_text_of_its_own_must_have_the_links_and_numbers_of_the_html() -> None
     ]
 
 
-def test_subject_and_preheader_fit_their_lists() -> None:
+def test_missing_or_long_subject_and_preheader_are_reported() -> None:
     assert "subject-empty" in codes(TemplateSource("<p>x</p>", "{% if x %}a{% endif %}"), {})
     assert "subject-long" in codes(TemplateSource("<p>x</p>", "x" * 61))
     assert "preheader-long" in codes(TemplateSource("<p>x</p>", "x", "x" * 111))

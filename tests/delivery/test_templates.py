@@ -81,7 +81,7 @@ def whole(document: str) -> str:
 
 
 @given(place=st.sampled_from(PLACES), value=VALUES)
-def test_a_value_never_becomes_markup_wherever_it_stands(place: str, value: str) -> None:
+def test_value_never_becomes_markup_at_any_position(place: str, value: str) -> None:
     made = render_partially(TemplateSource(place, "s"), {"v": value, "list": [value, value]}).html
     plain = render_partially(TemplateSource(place, "s"), {"v": "https://a", "list": ["https://a", "https://a"]}).html
     assert made is not None
@@ -92,7 +92,7 @@ def test_a_value_never_becomes_markup_wherever_it_stands(place: str, value: str)
 
 
 @given(place=st.sampled_from(PLACES), value=VALUES)
-def test_a_link_leads_to_no_program(place: str, value: str) -> None:
+def test_link_never_runs_code(place: str, value: str) -> None:
     made = render_partially(TemplateSource(place, "s"), {"v": value, "list": [value]}).html
     for link in Outline(whole(made or "")).links:
         seen = re.sub(r"[\x00-\x20]", "", link).lower()
@@ -101,7 +101,7 @@ def test_a_link_leads_to_no_program(place: str, value: str) -> None:
 
 
 @given(before=st.text(alphabet="=?utf-8Q ab", max_size=12), value=VALUES)
-def test_a_value_in_a_subject_never_makes_a_header(before: str, value: str) -> None:
+def test_value_in_a_subject_never_injects_a_header(before: str, value: str) -> None:
     try:
         rendered = render(TemplateSource("<p>x</p>", before + "x {{ v }}"), {"v": value})
     except TemplateError:
@@ -114,7 +114,7 @@ def test_a_value_in_a_subject_never_makes_a_header(before: str, value: str) -> N
 
 
 @given(source=st.text(alphabet="{}%|<>\"'= \nabif", max_size=60), value=VALUES)
-def test_whatever_is_written_is_rendered_or_refused_with_a_place(source: str, value: str) -> None:
+def test_any_source_is_rendered_or_rejected_with_a_position(source: str, value: str) -> None:
     made = render_partially(TemplateSource(source, source, source, source), {"a": value, "b": [value]})
     for finding in made.findings:
         assert (finding.line is None) == (finding.column is None)
@@ -141,7 +141,7 @@ def test_whatever_is_written_is_rendered_or_refused_with_a_place(source: str, va
         ("x\0", None, None, "half of a surrogate pair"),
     ],
 )
-def test_a_template_that_does_not_parse_is_refused_with_its_place(
+def test_syntax_error_is_reported_with_its_position(
     source: str, line: int | None, column: int | None, words: str
 ) -> None:
     with pytest.raises(TemplateSyntaxError) as refused:
@@ -165,22 +165,22 @@ def test_a_template_that_does_not_parse_is_refused_with_its_place(
         "x" * (MAX_SOURCE_LENGTH + 1),
     ],
 )
-def test_a_template_that_takes_too_much_is_stopped(source: str) -> None:
+def test_template_that_exceeds_a_limit_is_rejected(source: str) -> None:
     with pytest.raises(TemplateLimitExceeded):
         render(TemplateSource(source, "s"), {})
 
 
-def test_a_template_that_takes_too_long_is_stopped() -> None:
+def test_template_that_exceeds_the_time_limit_is_stopped() -> None:
     with pytest.raises(TemplateLimitExceeded, match="longer than 0 s"):
         render(TemplateSource("{% for i in (1..1000) %}{% endfor %}", "s"), {}, RenderLimits(max_seconds=0))
 
 
-def test_numbers_that_would_fill_the_memory_are_no_numbers() -> None:
+def test_huge_exponent_is_not_accepted_as_a_number() -> None:
     with pytest.raises(UnsafeTemplateValues, match="takes numbers"):
         render(TemplateSource("{{ n | ceil }}", "s"), {"n": "1e999999999"})
 
 
-def test_what_the_data_lacks_is_told_with_its_place_and_the_nearest_name() -> None:
+def test_missing_variable_is_reported_with_its_position_and_a_suggestion() -> None:
     source = TemplateSource("<p>{{ user.name }}\n{{ user.nmae }} {{ other }}</p>{% for one in lsit %}{% endfor %}", "s")
     with pytest.raises(MissingVariables) as refused:
         render(source, {"user": {"name": "Ada"}, "list": []})
@@ -188,7 +188,7 @@ def test_what_the_data_lacks_is_told_with_its_place_and_the_nearest_name() -> No
     assert told == [(2, 4, "did you mean user.name?"), (2, 20, None), (2, 46, "did you mean list?")]
 
 
-def test_a_variable_may_be_missing_where_the_template_says_so() -> None:
+def test_optional_variables_may_be_missing() -> None:
     source = TemplateSource(
         "{{ name | default: 'you' }}{% if tip %}{{ tip }}{% endif %}{% unless tip %}!{% endunless %}", "s"
     )
@@ -196,17 +196,17 @@ def test_a_variable_may_be_missing_where_the_template_says_so() -> None:
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\rb", "a\x00b", "a\u2028b", "=?utf-8?q?hi=0ABcc=3A_x?=", "=?x?="])
-def test_a_value_that_ends_or_encodes_a_header_is_refused(value: str) -> None:
+def test_value_that_ends_or_encodes_a_header_is_rejected(value: str) -> None:
     with pytest.raises(UnsafeTemplateValues):
         render(TemplateSource("x", "Hello {{ name }}"), {"name": value})
 
 
-def test_an_encoded_word_that_comes_together_from_pieces_is_refused() -> None:
+def test_encoded_word_from_several_values_is_rejected() -> None:
     with pytest.raises(UnsafeTemplateValues):
         render(TemplateSource("x", "={{ a }}{{ b }}"), {"a": "?utf-8?q?x?", "b": "="})
 
 
-def test_a_subject_may_be_written_over_several_lines() -> None:
+def test_subject_source_may_have_several_lines() -> None:
     source = TemplateSource("x", "{% if high %}\n  High use:\n{% endif %}\n{{ kwh }} kWh\n")
     assert render(source, {"high": True, "kwh": 4.5}).subject == "High use: 4.5 kWh"
 
@@ -220,11 +220,11 @@ def test_a_subject_may_be_written_over_several_lines() -> None:
         ("", ""),
     ],
 )
-def test_an_address_is_kept_as_it_is_but_for_what_would_end_it(value: str, written: str) -> None:
+def test_url_value_is_escaped_only_where_it_would_end_the_attribute(value: str, written: str) -> None:
     assert f'href="{written}"' in render(TemplateSource('<a href="{{ v }}">x</a>', "s"), {"v": value}).html
 
 
-def test_a_value_within_an_address_is_a_part_of_it_and_no_more() -> None:
+def test_value_within_a_url_is_quoted() -> None:
     made = render(
         TemplateSource('<a href="https://a.example/{{ v }}?x={{ v }}#{{ v }}">x</a>', "s"), {"v": "a/b?c=d&e#f"}
     )
@@ -247,31 +247,31 @@ def test_a_value_within_an_address_is_a_part_of_it_and_no_more() -> None:
         ("{{ object }}", "is an object"),
     ],
 )
-def test_a_value_that_must_not_stand_somewhere_is_refused_with_the_reason(source: str, words: str) -> None:
+def test_value_at_a_forbidden_position_is_rejected_with_the_reason(source: str, words: str) -> None:
     data: dict[str, Any] = {"v": "script:x", "css": "red; background: url(x)", "object": {"a": 1}}
     with pytest.raises(UnsafeTemplateValues, match=words):
         render(TemplateSource(source, "s"), data)
 
 
-def test_styles_are_inlined_and_those_for_some_screens_stay() -> None:
+def test_styles_are_inlined_and_media_queries_remain() -> None:
     html = "<style>p { color: red } @media (max-width: 400px) { p { color: blue } }</style><p>x</p>"
     made = render(TemplateSource(html, "s"), {}).html
     assert '<p style="color: red;">x</p>' in made
     assert "@media" in made
 
 
-def test_no_style_sheet_is_loaded() -> None:
+def test_external_style_sheets_are_not_loaded() -> None:
     html = '<link rel="stylesheet" href="http://127.0.0.1:1/x.css"><link rel="stylesheet" href="/etc/passwd"><p>x</p>'
     assert "x" in render(TemplateSource(html, "s"), {}).html
 
 
-def test_the_preheader_comes_first_and_is_not_seen() -> None:
+def test_preheader_is_first_and_hidden() -> None:
     made = render(TemplateSource('<body class="a>b"><p>x</p></body>', "s", "Hi {{ n }}"), {"n": "<Ada>"})
     assert re.search(r'<body class="a>b"><div style="display:none[^>]*>Hi &lt;Ada&gt;</div><p>x</p>', made.html)
     assert made.text == "x"
 
 
-def test_the_text_is_made_from_the_html_where_there_is_none() -> None:
+def test_missing_text_is_converted_from_the_html() -> None:
     html = """<head><title>t</title><style>p {}</style></head><h1>Hi</h1><p>You used
       <b>4 kWh</b>. <a href="https://a.example/x">More</a></p><ul><li>one</li><li>two</li></ul>
       <!--[if mso]><p>Outlook</p><![endif]--><table><tr><td>a</td><td>b</td></tr></table><img alt="Chart" src="x">
@@ -283,6 +283,6 @@ def test_the_text_is_made_from_the_html_where_there_is_none() -> None:
 
 
 @pytest.mark.parametrize("nested", ["<div>", "<b>", "<table><tr><td></b>", "<div></p><p>", "<ul><li>"])
-def test_a_document_that_is_nested_too_deeply_is_refused(nested: str) -> None:
+def test_deeply_nested_document_is_rejected(nested: str) -> None:
     with pytest.raises(UnsafeTemplateValues, match="elements are nested"):
         render(TemplateSource(nested * 10_000, "s"), {})

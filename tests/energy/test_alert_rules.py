@@ -72,7 +72,7 @@ def plain(rule: Rule, known: list[alert_rules.TimedValue], after: int, fresh_fro
 
 
 @given(some_rules, samples, st.integers(-1, DAY_MS), st.integers(0, 2 * DAY_MS))
-def test_a_threshold_fires_as_the_plain_model_says(
+def test_threshold_fires_as_in_the_reference_model(
     rule: Rule, known: list[alert_rules.TimedValue], after: int, fresh_from: int
 ) -> None:
     _, firings = alert_rules.evaluate_threshold(rule, RuleState(), known, after=after, fresh_from=fresh_from)
@@ -80,7 +80,7 @@ def test_a_threshold_fires_as_the_plain_model_says(
 
 
 @given(some_rules, samples, st.integers(0, 40))
-def test_it_does_not_matter_in_how_many_parts_samples_come(
+def test_firings_do_not_depend_on_how_samples_are_split(
     rule: Rule, known: list[alert_rules.TimedValue], cut: int
 ) -> None:
     whole = alert_rules.evaluate_threshold(rule, RuleState(), known, after=-1, fresh_from=0)
@@ -93,7 +93,7 @@ def test_it_does_not_matter_in_how_many_parts_samples_come(
 
 
 @given(st.integers(0, 365 * 24 * 60), st.sampled_from([NIGHT, QuietHours(time(1, 15), time(1, 45), LONDON)]))
-def test_after_quiet_hours_is_the_first_minute_that_is_not_quiet(minute: int, quiet: QuietHours) -> None:
+def test_next_allowed_minute_is_the_first_after_quiet_hours(minute: int, quiet: QuietHours) -> None:
     at = to_ms(datetime(2026, 1, 1, tzinfo=UTC)) + minute * MINUTE_MS
     end = quiet.next_allowed(at)
     assert not quiet.contains(end)
@@ -105,7 +105,7 @@ def test_after_quiet_hours_is_the_first_minute_that_is_not_quiet(minute: int, qu
     st.integers(1, 900),
     st.sampled_from([None, NIGHT]),
 )
-def test_silence_is_told_when_looking_every_minute_would_tell_it(
+def test_replayed_silence_fires_as_an_evaluation_every_minute(
     minutes: list[int], window: int, quiet: QuietHours | None
 ) -> None:
     rule, until = Rule(window=window * MINUTE_MS, quiet_hours=quiet), 3001
@@ -122,11 +122,11 @@ def test_silence_is_told_when_looking_every_minute_would_tell_it(
     ("at", "quiet"),
     [("2026-01-10T21:59", False), ("2026-01-10T22:00", True), ("2026-07-10T21:00", True), ("2026-07-10T06:00", False)],
 )
-def test_quiet_hours_are_those_of_the_homes_clock(at: str, quiet: bool) -> None:
+def test_quiet_hours_use_the_wall_clock_of_the_home(at: str, quiet: bool) -> None:
     assert NIGHT.contains(to_ms(datetime.fromisoformat(at).replace(tzinfo=UTC))) is quiet
 
 
-def test_a_budget_is_told_once_a_period_when_it_will_be_exceeded() -> None:
+def test_pace_fires_once_in_each_period_that_will_exceed_the_budget() -> None:
     day = Rule(window=6 * HOUR_MS, threshold=240)
     edges = list(range(0, 2 * DAY_MS + 1, HOUR_MS))
     amounts = [5] * 12 + [20] * 12 + [11] * 24  # the first day will exceed it from the 19th hour on, the second at once
@@ -134,14 +134,14 @@ def test_a_budget_is_told_once_a_period_when_it_will_be_exceeded() -> None:
     assert [one.at // HOUR_MS for one in firings] == [19, 30]
 
 
-def test_a_sum_that_is_to_stay_above_a_threshold_is_not_judged_while_samples_are_missing() -> None:
+def test_sum_below_a_threshold_is_not_evaluated_in_incomplete_windows() -> None:
     rule = Rule(window=HOUR_MS, threshold=10, side=ThresholdSide.BELOW, expected_samples=2)
     half = 30 * MINUTE_MS
     assert alert_rules.evaluate_threshold(rule, RuleState(), [(0, 3), (4 * half, 3)], after=-1, fresh_from=0)[1] == []
     assert len(alert_rules.evaluate_threshold(rule, RuleState(), [(0, 3), (half, 3)], after=-1, fresh_from=0)[1]) == 1
 
 
-def test_the_moment_of_a_firing_is_when_its_sample_is_complete() -> None:
+def test_firing_is_dated_when_its_sample_is_complete() -> None:
     delay = timedelta(minutes=30) // timedelta(milliseconds=1)
     firings = alert_rules.evaluate_threshold(
         Rule(window=HOUR_MS), RuleState(), [(0, 1)], after=-1, fresh_from=0, delay=delay

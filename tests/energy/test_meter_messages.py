@@ -111,7 +111,7 @@ def values(message: MeterMessage) -> dict[str, str]:
     return {f"{one.classifier} {one.field} {one.unit}": f"{one.value.normalize():f}" for one in message.values}
 
 
-def test_an_electricity_message_gives_power_registers_and_prices_in_pence() -> None:
+def test_electricity_message_has_power_registers_and_prices_in_pence() -> None:
     message = read(ELECTRICITY_TOPIC, electricity())
     assert (message.hardware_id, message.at, message.network_state, message.problems) == (MAC, AT, None, ())
     assert values(message) == {
@@ -123,7 +123,7 @@ def test_an_electricity_message_gives_power_registers_and_prices_in_pence() -> N
     }
 
 
-def test_a_gas_message_gives_its_register_as_energy_and_as_volume() -> None:
+def test_gas_message_has_its_register_as_energy_and_as_volume() -> None:
     message = read(GAS_TOPIC, gas())
     assert values(message) == {
         "gas.consumption REGISTER kWh": "66589.57",
@@ -133,7 +133,7 @@ def test_a_gas_message_gives_its_register_as_energy_and_as_volume() -> None:
     }
 
 
-def test_power_and_export_of_gas_which_old_firmware_tells_are_passed_over() -> None:
+def test_power_and_export_of_gas_from_old_firmware_are_ignored() -> None:
     payload = gas()
     payload["gasmeter"]["power"] = {"value": 1.5, "units": "kW"}
     payload["gasmeter"]["energy"]["export"] = {"cumulative": 3.0, "units": "kWh"}
@@ -142,20 +142,20 @@ def test_power_and_export_of_gas_which_old_firmware_tells_are_passed_over() -> N
     assert message.problems == ()
 
 
-def test_a_gas_register_in_the_billions_is_not_believed_and_the_rest_is() -> None:
+def test_implausible_gas_register_is_rejected_and_the_rest_is_parsed() -> None:
     message = read(GAS_TOPIC, gas(cumulative=3422879123.0))
     assert "gas.consumption REGISTER kWh" not in values(message)
     assert "gas.consumption VOLUME m3" in values(message)
     assert message.problems == ("REGISTER is more than 100,000,000 kWh",)
 
 
-def test_volume_in_a_unit_that_is_none_of_volume_is_not_read() -> None:
+def test_volume_in_a_wrong_unit_is_rejected() -> None:
     message = read(GAS_TOPIC, gas(cumulativevolunits="kWh"))
     assert "gas.consumption VOLUME m3" not in values(message)
     assert message.problems == ("the unit of VOLUME is not one of m3",)
 
 
-def test_a_state_message_tells_of_the_display() -> None:
+def test_state_message_has_the_network_state() -> None:
     message = read(STATE_TOPIC, STATE)
     assert message.values == ()
     assert message.network_state == NetworkState(
@@ -169,7 +169,7 @@ def test_a_state_message_tells_of_the_display() -> None:
     )
 
 
-def test_a_cloud_message_gives_what_its_hexadecimal_attributes_mean() -> None:
+def test_cloud_message_is_parsed_from_hexadecimal_attributes() -> None:
     message = read(CLOUD_TOPIC, cloud())
     assert (message.hardware_id, message.at, message.problems) == (MAC, AT, ())
     assert values(message) == {
@@ -194,19 +194,19 @@ def test_a_cloud_message_gives_what_its_hexadecimal_attributes_mean() -> None:
         ("7FFFFF", "8388607"),
     ],
 )
-def test_demand_has_a_sign_however_many_bits_it_comes_with(demand: str, watts: str) -> None:
+def test_demand_is_signed_with_any_number_of_bits(demand: str, watts: str) -> None:
     assert values(read(CLOUD_TOPIC, cloud(demand)))["electricity.consumption POWER W"] == watts
 
 
 @pytest.mark.parametrize("demand", ["800000", "00800000", "FF800000"])
-def test_the_cloud_s_code_for_no_power_is_no_value(demand: str) -> None:
+def test_cloud_code_for_no_power_is_no_value(demand: str) -> None:
     message = read(CLOUD_TOPIC, cloud(demand))
     assert "electricity.consumption POWER W" not in values(message)
     assert message.problems == ()
 
 
 @pytest.mark.parametrize(("value", "units"), [(-8388.608, "kW"), (-8388608, "W"), (None, "kW")])
-def test_the_local_code_for_no_power_is_no_value(value: Any, units: str) -> None:
+def test_local_code_for_no_power_is_no_value(value: Any, units: str) -> None:
     message = read(ELECTRICITY_TOPIC, electricity(power={"value": value, "units": units}))
     assert "electricity.consumption POWER W" not in values(message)
     assert "electricity.consumption REGISTER kWh" in values(message)
@@ -222,11 +222,11 @@ def test_the_local_code_for_no_power_is_no_value(value: Any, units: str) -> None
         ({"value": 1}, "1000"),
     ],
 )
-def test_power_may_be_zero_or_negative_and_of_another_unit(power: Any, watts: str) -> None:
+def test_power_may_be_zero_negative_or_in_another_unit(power: Any, watts: str) -> None:
     assert values(read(ELECTRICITY_TOPIC, electricity(power=power)))["electricity.consumption POWER W"] == watts
 
 
-def test_zero_registers_and_prices_are_what_a_display_tells_before_it_knows() -> None:
+def test_zero_registers_and_prices_are_ignored() -> None:
     nothing = {"cumulative": 0.0, "units": "kWh"}
     price = {"unitrate": 0.0, "standingcharge": 0}
     message = read(ELECTRICITY_TOPIC, electricity(energy={"export": nothing, "import": {**nothing, "price": price}}))
@@ -234,7 +234,7 @@ def test_zero_registers_and_prices_are_what_a_display_tells_before_it_knows() ->
     assert message.problems == ()
 
 
-def test_pounds_become_pence_and_kilowatts_watts_without_a_rounding_error() -> None:
+def test_pounds_and_kilowatts_are_converted_without_rounding_errors() -> None:
     text = json.dumps(electricity()).replace("0.16401", "0.1640100000000000000001").replace("0.425", "0.4250000001")
     message = parse_message(ELECTRICITY_TOPIC, text.encode())
     assert Measurement("electricity.consumption", "RATE", Decimal("16.40100000000000000001"), "pence") in message.values
@@ -263,7 +263,7 @@ def test_sections_may_be_missing_from_a_cloud_message(meter: str, left: Any) -> 
     assert (partial.network_state is None) is (meter == "pan" and left is None)
 
 
-def test_a_cloud_register_without_a_scale_is_not_guessed() -> None:
+def test_cloud_register_without_a_scale_is_rejected() -> None:
     payload = cloud()
     del payload["elecMtr"]["0702"]["03"]
     payload["gasMtr"]["0702"]["03"]["02"] = "00000000"
@@ -275,7 +275,7 @@ def test_a_cloud_register_without_a_scale_is_not_guessed() -> None:
     }
 
 
-def test_a_cloud_register_of_all_ones_is_no_value() -> None:
+def test_cloud_register_with_all_bits_set_is_no_value() -> None:
     payload = cloud()
     payload["elecMtr"]["0702"]["00"]["00"] = "FFFFFFFFFFFF"
     message = read(CLOUD_TOPIC, payload)
@@ -283,20 +283,20 @@ def test_a_cloud_register_of_all_ones_is_no_value() -> None:
     assert message.problems == ()
 
 
-def test_gas_that_the_cloud_counts_in_kilowatt_hours_is_energy() -> None:
+def test_cloud_gas_register_in_kilowatt_hours_is_energy() -> None:
     payload = cloud()
     payload["gasMtr"]["0702"]["03"]["00"] = "00"
     assert values(read(CLOUD_TOPIC, payload))["gas.consumption REGISTER kWh"] == "3276.627"
 
 
-def test_the_cloud_s_time_is_taken_in_hexadecimal_where_it_is_no_number() -> None:
+def test_cloud_time_is_parsed_from_hexadecimal_without_a_number() -> None:
     payload = cloud()
     del payload["gmtime"]
     assert read(CLOUD_TOPIC, payload).at == AT
 
 
 @pytest.mark.parametrize("prefix", ["glow/", "home/energy/", ""])
-def test_whatever_stands_before_the_hardware_id_is_the_prefix(prefix: str) -> None:
+def test_topic_may_have_any_prefix_before_the_hardware_id(prefix: str) -> None:
     assert read(f"{prefix}{MAC}/SENSOR/electricitymeter", electricity()).hardware_id == MAC
     assert read(f"{prefix}{MAC}/STATE", STATE).hardware_id == MAC
 
@@ -327,7 +327,7 @@ def test_whatever_stands_before_the_hardware_id_is_the_prefix(prefix: str) -> No
         (CLOUD_TOPIC, b'{"time": "6245C12G"}', "time is not a hexadecimal number"),
     ],
 )
-def test_what_is_no_message_is_refused_with_a_reason(topic: str, payload: bytes, reason: str) -> None:
+def test_invalid_message_is_rejected_with_the_reason(topic: str, payload: bytes, reason: str) -> None:
     with pytest.raises(MeterMessageError) as told:
         parse_message(topic, payload)
     assert str(told.value) == reason
@@ -346,13 +346,13 @@ def test_what_is_no_message_is_refused_with_a_reason(topic: str, payload: bytes,
         (17, "power is not an object"),
     ],
 )
-def test_a_part_that_cannot_be_read_leaves_the_others_as_they_are(power: Any, reason: str) -> None:
+def test_invalid_part_does_not_affect_the_others(power: Any, reason: str) -> None:
     message = read(ELECTRICITY_TOPIC, electricity(power=power))
     assert message.problems == (reason,)
     assert "electricity.consumption REGISTER kWh" in values(message)
 
 
-def test_a_display_says_of_itself_what_can_be_kept() -> None:
+def test_invalid_parts_of_the_network_state_are_dropped() -> None:
     han = {"rssi": 2**40, "status": "joi\u0000ned", "lqi": "48"}
     message = read(STATE_TOPIC, {**STATE, "han": han, "hardware": "x" * 65, "software": None})
     assert message.network_state == NetworkState(at=AT, smets_version="SMETS2")
@@ -376,12 +376,12 @@ def refused_or_read(topic: str, payload: bytes) -> None:
 
 
 @given(st.sampled_from(TOPICS) | st.text(), st.binary())
-def test_whatever_bytes_come_nothing_but_a_refusal_is_raised(topic: str, payload: bytes) -> None:
+def test_any_payload_is_parsed_or_rejected(topic: str, payload: bytes) -> None:
     refused_or_read(topic, payload)
 
 
 @given(st.sampled_from(TOPICS), st.data())
-def test_whatever_stands_in_any_place_of_a_message_nothing_but_a_refusal_is_raised(topic: str, data: Any) -> None:
+def test_any_value_at_any_path_is_parsed_or_rejected(topic: str, data: Any) -> None:
     payload = {
         ELECTRICITY_TOPIC: electricity(),
         GAS_TOPIC: gas(),
@@ -402,6 +402,6 @@ def test_whatever_stands_in_any_place_of_a_message_nothing_but_a_refusal_is_rais
     st.sampled_from(["value", "cumulative", "unitrate"]),
     st.from_regex(r"-?[0-9]{1,30}(\.[0-9]{1,30})?([eE]-?[0-9]{1,9})?"),
 )
-def test_whatever_number_is_told_nothing_but_a_refusal_is_raised(name: str, number: str) -> None:
+def test_any_number_is_parsed_or_rejected(name: str, number: str) -> None:
     text = json.dumps(electricity())
     refused_or_read(ELECTRICITY_TOPIC, text.replace(f'"{name}": ', f'"{name}": {number}, "old": ', 1).encode())

@@ -136,7 +136,7 @@ def some_case(draw: st.DrawFn) -> tuple[list[EnergySample], list[Tariff], Prices
 
 @settings(max_examples=examples(250))
 @given(case=some_case())
-def test_every_sample_costs_what_a_patient_clerk_would_say(
+def test_cost_of_every_sample_matches_the_reference_model(
     case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int],
 ) -> None:
     samples, tariffs, prices, start, stop = case
@@ -160,7 +160,7 @@ def test_every_sample_costs_what_a_patient_clerk_would_say(
 
 @settings(max_examples=examples(150))
 @given(case=some_case())
-def test_lines_and_vat_add_up_to_the_total_which_is_as_near_to_the_exact_one_as_its_roundings_allow(
+def test_lines_and_vat_add_up_to_the_total_within_the_rounding_error(
     case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int],
 ) -> None:
     samples, tariffs, prices, start, stop = case
@@ -177,7 +177,7 @@ def test_lines_and_vat_add_up_to_the_total_which_is_as_near_to_the_exact_one_as_
 
 @settings(max_examples=examples(150))
 @given(case=some_case(), cut=st.integers(1, 400))
-def test_what_adjoining_ranges_cost_exactly_is_what_the_whole_costs(
+def test_exact_costs_of_adjacent_ranges_add_up(
     case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int], cut: int
 ) -> None:
     samples, tariffs, prices, start, stop = case
@@ -193,7 +193,7 @@ def _pairs(start: int, middle: int, stop: int) -> list[tuple[int, int]]:
 
 @settings(max_examples=examples(100))
 @given(case=some_case(), step=st.integers(1, 96))
-def test_buckets_hold_the_exact_cost_of_the_energy_and_nothing_of_the_standing_charge(
+def test_buckets_have_the_exact_energy_cost_without_standing_charge(
     case: tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int], step: int
 ) -> None:
     samples, tariffs, prices, start, stop = case
@@ -208,7 +208,7 @@ def test_buckets_hold_the_exact_cost_of_the_energy_and_nothing_of_the_standing_c
 
 
 @given(amount=st.integers(-(10**12), 10**12), places=st.integers(0, 6))
-def test_the_one_rounding_rule_is_half_up_away_from_zero(amount: int, places: int) -> None:
+def test_amounts_are_rounded_with_halves_away_from_zero(amount: int, places: int) -> None:
     exact = Decimal(amount).scaleb(-places)
     assert (
         divide_half_up(amount, 10**places)
@@ -224,7 +224,7 @@ def test_the_one_rounding_rule_is_half_up_away_from_zero(amount: int, places: in
     )
 
 
-def test_a_band_across_midnight_belongs_to_the_weekday_on_which_it_starts() -> None:
+def test_band_across_midnight_belongs_to_its_starting_weekday() -> None:
     friday = tariff(
         TariffKind.TIME_OF_USE, rate=Decimal(30), bands=[band("weekend", "10", "22:00", "02:00", [Weekday.FRIDAY])]
     )
@@ -238,7 +238,7 @@ def test_a_band_across_midnight_belongs_to_the_weekday_on_which_it_starts() -> N
     ]
 
 
-def test_energy_with_a_negative_price_earns_and_halves_of_a_penny_earn_away_from_zero() -> None:
+def test_negative_price_is_a_credit_rounded_away_from_zero() -> None:
     start = datetime(2026, 1, 9, tzinfo=UTC)
     made = bill(half_hours(start, start + HALF_HOUR, "0.5"), tariff(rate=Decimal(-5), vat_rate=Decimal(20)))
     assert lines(made) == [("ENERGY", "0.5", "-3")]
@@ -246,7 +246,7 @@ def test_energy_with_a_negative_price_earns_and_halves_of_a_penny_earn_away_from
     assert (made.total, made.exact) == (Decimal(-4), Decimal(-3))
 
 
-def test_a_sample_that_crosses_the_limit_of_a_block_is_split_there() -> None:
+def test_sample_that_crosses_the_limit_of_a_block_is_split() -> None:
     one = tariff(
         TariffKind.BLOCK,
         blocks=blocks(("1.2", "10"), ("1.5", "20"), (None, "40")),
@@ -261,7 +261,7 @@ def test_a_sample_that_crosses_the_limit_of_a_block_is_split_there() -> None:
     assert [line.estimated for line in made.lines] == [True, True, True]
 
 
-def test_blocks_count_from_the_start_of_their_period_also_where_less_is_asked_for() -> None:
+def test_blocks_count_from_the_start_of_their_period_for_a_shorter_range() -> None:
     one = tariff(TariffKind.BLOCK, blocks=blocks(("1", "10"), (None, "20")), block_period=Period.P1M)
     start, stop = (datetime(2026, 7, day, tzinfo=LONDON).astimezone(UTC) for day in (1, 2))
     day = half_hours(start, stop)
@@ -270,7 +270,7 @@ def test_blocks_count_from_the_start_of_their_period_also_where_less_is_asked_fo
     assert lines(bill_of(day, [one], evening, to_ms(stop), {})) == [("block 2", "1", "20")]
 
 
-def test_a_dynamic_tariff_tells_the_mean_rate_and_what_it_has_no_price_for() -> None:
+def test_dynamic_tariff_reports_the_mean_rate_and_unpriced_energy() -> None:
     start = datetime(2026, 1, 9, tzinfo=UTC)
     known = [Price(to_ms(start), 10_000_000), Price(to_ms(start + 2 * HALF_HOUR), -4_000_000)]
     made = bill(half_hours(start, start + 4 * HALF_HOUR), tariff(TariffKind.DYNAMIC), prices={"t": known})
@@ -279,7 +279,7 @@ def test_a_dynamic_tariff_tells_the_mean_rate_and_what_it_has_no_price_for() -> 
     assert (made.energy, made.unpriced, made.total) == (Decimal(2), Decimal(1), Decimal(3))
 
 
-def test_a_new_tariff_in_the_middle_of_a_day_prices_what_begins_from_then_on() -> None:
+def test_new_tariff_in_the_middle_of_a_day_prices_later_samples() -> None:
     start = datetime(2026, 1, 9, tzinfo=UTC)
     old = tariff(tariff_id="old", standing_charge=Decimal(50), time_zone="UTC")
     new = tariff(
@@ -301,7 +301,7 @@ def test_a_new_tariff_in_the_middle_of_a_day_prices_what_begins_from_then_on() -
 
 
 @pytest.mark.parametrize(("day", "half_hours_of_night"), [("2026-03-29", 12), ("2026-10-25", 16), ("2026-06-01", 14)])
-def test_a_night_through_a_clock_change_has_the_half_hours_that_it_has(day: str, half_hours_of_night: int) -> None:
+def test_night_band_follows_clock_changes(day: str, half_hours_of_night: int) -> None:
     one = tariff(TariffKind.TIME_OF_USE, rate=Decimal(30), bands=[band("night", "10", "00:00", "07:00")])
     start = datetime.fromisoformat(day).replace(tzinfo=LONDON)
     stop = (start + timedelta(days=1)).astimezone(UTC)
@@ -309,7 +309,7 @@ def test_a_night_through_a_clock_change_has_the_half_hours_that_it_has(day: str,
     assert {line.band: line.quantity for line in made.lines}["night"] == half_hours_of_night
 
 
-def test_bands_of_one_name_and_rate_are_one_line() -> None:
+def test_bands_with_the_same_name_and_rate_share_a_line() -> None:
     twice = [band("peak", "40", "07:00", "09:00", WORKING_DAYS), band("peak", "40", "17:00", "19:00", WORKING_DAYS)]
     one = tariff(TariffKind.TIME_OF_USE, rate=Decimal(20), bands=twice)
     start = datetime(2026, 1, 9, tzinfo=UTC)

@@ -35,12 +35,12 @@ def defined(
     ("datatype", "decimals"),
     [("fixedpoint(2)", 2), ("FixedPoint(0)", 0), ("DECIMAL(15,5)", 5), ("decimal(15, 5)", 5), ("integer", 0)],
 )
-def test_the_datatypes_that_are_known(datatype: str, decimals: int) -> None:
+def test_known_datatypes_have_their_decimals(datatype: str, decimals: int) -> None:
     assert defined(datatype)[0].decimals == decimals
 
 
 @pytest.mark.parametrize("datatype", ["", "float", "fixedpoint", "fixedpoint(10)", "fixedpoint(-1)", "text(3)"])
-def test_a_datatype_that_is_not_known_is_refused(datatype: str) -> None:
+def test_unknown_datatype_is_rejected(datatype: str) -> None:
     with pytest.raises(StorageError):
         defined(datatype)
 
@@ -49,11 +49,11 @@ def test_a_datatype_that_is_not_known_is_refused(datatype: str) -> None:
     ("interval", "milliseconds"),
     [("PT30M", 1_800_000), ("PT1H", 3_600_000), ("PT10S", 10_000), ("P1D", 86_400_000), ("PT1H30M", 5_400_000)],
 )
-def test_the_grid_of_regular_sampling(interval: str, milliseconds: int) -> None:
+def test_interval_of_regular_sampling_is_parsed(interval: str, milliseconds: int) -> None:
     assert defined(interval=interval)[0].interval_ms == milliseconds
 
 
-def test_regular_sampling_without_an_interval_is_half_hourly_and_irregular_has_no_grid() -> None:
+def test_default_interval_is_half_an_hour_and_irregular_sampling_has_none() -> None:
     assert defined()[0].interval_ms == 1_800_000
     assert defined(sampling="irregular")[0].interval_ms is None
 
@@ -71,12 +71,12 @@ def test_regular_sampling_without_an_interval_is_half_hourly_and_irregular_has_n
         {"start": "soon"},
     ],
 )
-def test_a_definition_that_makes_no_sense_is_refused(changes: Changes) -> None:
+def test_invalid_definition_is_rejected(changes: Changes) -> None:
     with pytest.raises(StorageError):
         defined(**changes)
 
 
-def test_a_type_without_fields_and_one_with_a_name_twice_are_refused() -> None:
+def test_missing_and_duplicate_fields_are_rejected() -> None:
     field = StorageField(field_name="ENERGY", unit="kWh", datatype="integer")
     for fields in ([], [field, field]):
         with pytest.raises(StorageError):
@@ -84,7 +84,7 @@ def test_a_type_without_fields_and_one_with_a_name_twice_are_refused() -> None:
 
 
 @given(st.integers(-MAX_STORED_VALUE, MAX_STORED_VALUE), st.integers(0, 9))
-def test_every_value_that_fits_comes_back_as_it_was(scaled: int, decimals: int) -> None:
+def test_every_valid_value_round_trips(scaled: int, decimals: int) -> None:
     (field,) = defined(f"fixedpoint({decimals})", negative=True)
     value = Decimal(scaled).scaleb(-decimals)
     assert field.to_stored(value) == scaled
@@ -92,7 +92,7 @@ def test_every_value_that_fits_comes_back_as_it_was(scaled: int, decimals: int) 
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1000000000000", "0.0001", "-0.001"])
-def test_a_value_that_does_not_fit_is_refused(value: str) -> None:
+def test_invalid_value_is_rejected(value: str) -> None:
     with pytest.raises(StorageError):
         defined()[0].to_stored(Decimal(value))
 
@@ -108,7 +108,7 @@ def test_a_value_that_does_not_fit_is_refused(value: str) -> None:
         max_size=30,
     )
 )
-def test_many_readings_at_once_are_taken_exactly_as_one_by_one(given: list[tuple[int, float, int]]) -> None:
+def test_batch_of_readings_is_checked_like_single_readings(given: list[tuple[int, float, int]]) -> None:
     known = [
         *defined("fixedpoint(3)", negative=True),
         *defined("integer", interval="PT10M"),
@@ -133,6 +133,6 @@ def test_many_readings_at_once_are_taken_exactly_as_one_by_one(given: list[tuple
 
 
 @pytest.mark.parametrize(("interval", "hourly"), [("PT30M", False), ("PT15M", False), ("PT10M", True), ("PT10S", True)])
-def test_hours_are_rolled_up_where_there_are_more_than_four_samples_in_one(interval: str, hourly: bool) -> None:
+def test_hours_with_more_than_four_samples_are_rolled_up(interval: str, hourly: bool) -> None:
     assert defined(interval=interval)[0].has_hourly_rollup is hourly
     assert defined(sampling="irregular")[0].has_hourly_rollup

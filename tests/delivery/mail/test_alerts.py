@@ -67,7 +67,7 @@ async def work(post: Post, given: Settings) -> int:
     return count
 
 
-async def test_an_alert_arrives_as_a_mail_with_a_text_and_html(post: Post, there: MailServer) -> None:
+async def test_alert_arrives_as_mail_with_text_and_html(post: Post, there: MailServer) -> None:
     await write_template(post, "<h1>Dear {{ name }}</h1><p>{{ used }} % of your budget is used.</p>")
     alert_id = await post.send(Channel.EMAIL, data={"name": "Zoë <b>", "used": 80})
     assert await work(post, settings(there)) == 1
@@ -85,9 +85,7 @@ async def test_an_alert_arrives_as_a_mail_with_a_text_and_html(post: Post, there
     assert (await post.notification(alert_id)).state is NotificationState.SENT
 
 
-async def test_a_mail_that_was_sent_before_its_worker_died_arrives_again_with_the_same_id(
-    post: Post, there: MailServer
-) -> None:
+async def test_mail_of_a_crashed_worker_arrives_again_with_the_same_id(post: Post, there: MailServer) -> None:
     async def drop(server: MailServer) -> str:
         server.hang_up()
         return "250 OK"
@@ -102,7 +100,7 @@ async def test_a_mail_that_was_sent_before_its_worker_died_arrives_again_with_th
     assert [stage for _, stage, _, _ in await post.log(alert_id)][1:] == ["Attempt Failed", "Sent"]
 
 
-async def test_a_greylisted_mail_arrives_a_little_later(post: Post, there: MailServer) -> None:
+async def test_greylisted_mail_is_retried_and_arrives(post: Post, there: MailServer) -> None:
     there.say("RCPT", "451 4.7.1 greylisted", "451 4.7.1 greylisted")
     alert_id = await post.send(Channel.EMAIL)
     for minutes in (12, 45, 0):
@@ -112,9 +110,7 @@ async def test_a_greylisted_mail_arrives_a_little_later(post: Post, there: MailS
     assert (await post.notification(alert_id)).state is NotificationState.SENT
 
 
-async def test_an_address_that_nobody_has_gets_no_mail_until_it_is_taken_from_the_list(
-    post: Post, there: MailServer
-) -> None:
+async def test_unknown_address_is_suppressed_until_it_is_removed_from_the_list(post: Post, there: MailServer) -> None:
     there.say("RCPT", REFUSED)
     first = await post.send(Channel.EMAIL, callback_url="https://hooks.example.org/x")
     await work(post, settings(there))
@@ -135,7 +131,7 @@ async def test_an_address_that_nobody_has_gets_no_mail_until_it_is_taken_from_th
     assert len(there.taken) == 1
 
 
-async def test_a_refused_mail_does_not_put_its_address_on_the_list(post: Post, there: MailServer) -> None:
+async def test_rejected_mail_does_not_suppress_its_address(post: Post, there: MailServer) -> None:
     there.say("DATA", "554 5.7.1 this looks like spam")
     alert_id = await post.send(Channel.EMAIL)
     await work(post, settings(there))
@@ -143,14 +139,14 @@ async def test_a_refused_mail_does_not_put_its_address_on_the_list(post: Post, t
     assert await post.rows(MailSuppression) == []
 
 
-async def test_what_is_not_on_the_list_cannot_be_taken_from_it(post: Post) -> None:
+async def test_only_suppressed_addresses_can_be_removed_from_the_list(post: Post) -> None:
     with pytest.raises(NotFound):
         await post.run(mail.remove_mail_suppression, address="other@example.org")
     with pytest.raises(BadInput):
         await post.run(mail.remove_mail_suppression, address="no address")
 
 
-async def test_a_user_without_an_address_gets_no_mail_and_the_callback_is_told(post: Post) -> None:
+async def test_user_without_an_address_gets_no_mail_and_the_callback_receives_an_event(post: Post) -> None:
     await post.run(address_of, email="not an address")
     alert_id = await post.send(Channel.EMAIL, callback_url="https://hooks.example.org/x")
     assert await post.deliveries(alert_id) == []
@@ -160,7 +156,7 @@ async def test_a_user_without_an_address_gets_no_mail_and_the_callback_is_told(p
     assert told["errorCode"] == "error.alert.notification.email.user.address.not_found"
 
 
-async def test_a_mail_that_waited_for_days_is_not_sent(post: Post, there: MailServer) -> None:
+async def test_mail_that_waited_for_days_is_not_sent(post: Post, there: MailServer) -> None:
     alert_id = await post.send(Channel.EMAIL)
     post.pass_time(timedelta(days=6))
     await work(post, settings(there))
@@ -168,7 +164,7 @@ async def test_a_mail_that_waited_for_days_is_not_sent(post: Post, there: MailSe
     assert (await post.notification(alert_id)).state is NotificationState.FAILED
 
 
-async def test_without_a_template_that_does_a_mail_says_what_kind_of_alert_it_is(post: Post, there: MailServer) -> None:
+async def test_mail_without_a_usable_template_names_the_alert_type(post: Post, there: MailServer) -> None:
     await write_template(post, "<p>{{ missing }}</p>")
     await post.send(Channel.EMAIL, data={})
     await work(post, settings(there))
@@ -176,7 +172,7 @@ async def test_without_a_template_that_does_a_mail_says_what_kind_of_alert_it_is
     assert (message.get_content_type(), message["Subject"]) == ("text/plain", "High")
 
 
-async def test_without_a_server_mail_is_kept_in_development_and_waits_otherwise(post: Post) -> None:
+async def test_without_a_server_mail_is_stored_in_development_and_waits_otherwise(post: Post) -> None:
     assert DeliveryKind.EMAIL not in create_delivery_handlers(settings(), post.runner)
     given = settings(environment="development")
     alert_id = await post.send(Channel.EMAIL)
@@ -186,7 +182,7 @@ async def test_without_a_server_mail_is_kept_in_development_and_waits_otherwise(
     assert (kept.recipient, parse_mail(kept.content)["To"]) == ("user@example.org", "user@example.org")
 
 
-async def test_of_very_many_kept_mails_the_oldest_go(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_oldest_kept_mails_are_deleted_above_the_limit(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail, "MAX_KEPT_MAILS", 2)
     ids = []
     for _ in range(4):
@@ -197,7 +193,7 @@ async def test_of_very_many_kept_mails_the_oldest_go(post: Post, monkeypatch: py
     assert kept == [(await post.deliveries(one))[0].delivery_id for one in ids[2:]]
 
 
-async def test_the_link_in_a_mail_unsubscribes_by_a_click_and_not_by_a_look(post: Post, there: MailServer) -> None:
+async def test_unsubscribe_link_needs_a_post_request(post: Post, there: MailServer) -> None:
     await post.send(Channel.EMAIL)
     await work(post, settings(there))
     link = there.taken[0].message["List-Unsubscribe"].strip("<>")

@@ -15,7 +15,7 @@ from wattgate.enums import NotificationState
 from wattgate.graphql.types.alerts import Alert, Channel
 
 
-async def test_an_alert_arrives_as_mail_push_and_webhook(post: Post, there: MailServer) -> None:
+async def test_alert_arrives_as_mail_push_and_webhook(post: Post, there: MailServer) -> None:
     post.clock.now = utc_now()
     await post.tokens("fcm:phone")
     await write_template(post, "<h1>Dear {{ name }}</h1>")

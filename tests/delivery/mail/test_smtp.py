@@ -65,7 +65,7 @@ def of_server(authority: trustme.CA, name: str = "localhost") -> ssl.SSLContext:
     return context
 
 
-async def test_a_mail_arrives_with_a_text_and_html() -> None:
+async def test_mail_arrives_with_text_and_html() -> None:
     async with mail_server() as there:
         assert await send(channel(there), outgoing()) == [Sent("2.0.0 queued as 1")]
         (taken,) = there.taken
@@ -85,7 +85,7 @@ async def test_a_mail_arrives_with_a_text_and_html() -> None:
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
 
-async def test_mails_go_over_one_connection_and_each_has_one_recipient() -> None:
+async def test_mails_share_one_connection_and_each_has_one_recipient() -> None:
     async with mail_server() as there:
         mails = [outgoing(n, addresses=(f"user{n}@example.org",)) for n in range(5)]
         assert all(isinstance(one, Sent) for one in await send(channel(there), *mails))
@@ -93,7 +93,7 @@ async def test_mails_go_over_one_connection_and_each_has_one_recipient() -> None
         assert [one.recipients for one in there.taken] == [[f"user{n}@example.org"] for n in range(5)]
 
 
-async def test_mails_at_the_same_time_share_a_few_connections() -> None:
+async def test_concurrent_mails_share_the_maximum_number_of_connections() -> None:
     async with mail_server() as there:
         by = channel(there, max_connections=2)
         found = await asyncio.gather(*[by.send(outgoing(n)) for n in range(12)])
@@ -103,14 +103,14 @@ async def test_mails_at_the_same_time_share_a_few_connections() -> None:
         assert there.connections <= 2
 
 
-async def test_a_connection_takes_only_so_many_mails() -> None:
+async def test_connection_is_replaced_after_its_maximum_number_of_mails() -> None:
     async with mail_server() as there:
         found = await send(channel(there), *[outgoing(n) for n in range(MAX_MAILS_PER_CONNECTION + 1)])
         assert all(isinstance(one, Sent) for one in found)
         assert there.connections == 2
 
 
-async def test_a_connection_that_the_server_has_ended_is_opened_again() -> None:
+async def test_connection_closed_by_the_server_is_opened_again() -> None:
     async with mail_server() as there:
         by = channel(there)
         assert isinstance(await by.send(outgoing(1)), Sent)
@@ -123,7 +123,7 @@ async def test_a_connection_that_the_server_has_ended_is_opened_again() -> None:
 
 
 @pytest.mark.parametrize("security", [Security.STARTTLS, Security.TLS])
-async def test_over_tls_the_gateway_logs_in(authority: trustme.CA, security: Security) -> None:
+async def test_gateway_logs_in_over_tls(authority: trustme.CA, security: Security) -> None:
     context = of_server(authority)
     tls = {"tls": context} if security is Security.TLS else {"starttls": context}
     async with mail_server(**tls, auth=True) as there:
@@ -136,7 +136,7 @@ async def test_over_tls_the_gateway_logs_in(authority: trustme.CA, security: Sec
 
 
 @pytest.mark.parametrize("security", [Security.STARTTLS, Security.TLS])
-async def test_a_server_that_cannot_prove_its_name_gets_nothing(authority: trustme.CA, security: Security) -> None:
+async def test_server_with_an_invalid_certificate_gets_no_mail(authority: trustme.CA, security: Security) -> None:
     context = of_server(authority, "other.test")
     at_once = security is Security.TLS
     async with mail_server(tls=context if at_once else None, starttls=None if at_once else context) as there:
@@ -148,7 +148,7 @@ async def test_a_server_that_cannot_prove_its_name_gets_nothing(authority: trust
         assert there.taken == []
 
 
-async def test_a_server_that_offers_no_tls_gets_nothing_where_tls_is_asked_for() -> None:
+async def test_server_without_starttls_gets_no_mail_if_starttls_is_required() -> None:
     async with mail_server() as there:
         server = SmtpServer("localhost", there.port, Security.STARTTLS, USERNAME, PASSWORD)
         (found,) = await send(SmtpChannel(server, SENDER))
@@ -156,7 +156,7 @@ async def test_a_server_that_offers_no_tls_gets_nothing_where_tls_is_asked_for()
         assert there.taken == []
 
 
-async def test_a_wrong_password_is_a_matter_of_the_gateway_and_no_mail_is_lost(authority: trustme.CA) -> None:
+async def test_wrong_password_is_a_temporary_failure(authority: trustme.CA) -> None:
     async with mail_server(starttls=of_server(authority), auth=True) as there:
         server = SmtpServer("localhost", there.port, Security.STARTTLS, USERNAME, "wrong")
         (found,) = await send(SmtpChannel(server, SENDER, tls_context=trusting(authority)))
@@ -164,13 +164,13 @@ async def test_a_wrong_password_is_a_matter_of_the_gateway_and_no_mail_is_lost(a
         assert found.reason.startswith("535 ")
 
 
-async def test_so_is_a_sender_whom_the_server_does_not_know() -> None:
+async def test_rejected_sender_is_a_temporary_failure() -> None:
     async with mail_server() as there:
         there.say("MAIL", "550 5.7.1 you may not send from here")
         assert await send(channel(there)) == [TemporaryFailure("550 5.7.1 you may not send from here")]
 
 
-async def test_an_address_that_nobody_has_is_refused_and_the_connection_goes_on() -> None:
+async def test_unknown_address_is_a_permanent_failure_and_the_connection_is_reused() -> None:
     async with mail_server() as there:
         there.say("RCPT", "550 5.1.1 no such user here")
         assert await send(channel(there), outgoing(1), outgoing(2)) == [
@@ -180,7 +180,7 @@ async def test_an_address_that_nobody_has_is_refused_and_the_connection_goes_on(
         assert there.connections == 1
 
 
-async def test_a_greylisting_server_is_tried_again() -> None:
+async def test_greylisting_is_a_temporary_failure() -> None:
     async with mail_server() as there:
         there.say("RCPT", "451 4.7.1 greylisted, come back later")
         assert await send(channel(there), outgoing(), outgoing()) == [
@@ -189,7 +189,7 @@ async def test_a_greylisting_server_is_tried_again() -> None:
         ]
 
 
-async def test_a_mail_that_is_refused_says_nothing_of_its_address() -> None:
+async def test_rejected_mail_does_not_mark_its_address_as_invalid() -> None:
     async with mail_server() as there:
         there.say("DATA", "554 5.7.1 this looks like spam", "452 4.3.1 no room")
         assert await send(channel(there), outgoing(), outgoing()) == [
@@ -213,7 +213,7 @@ async def test_a_mail_that_is_refused_says_nothing_of_its_address() -> None:
         (550, "5.1.8 bad sender", True, False),
     ],
 )
-def test_only_an_address_that_nobody_has_is_at_fault(code: int, message: str, of_address: bool, gone: bool) -> None:
+def test_only_an_unknown_address_is_marked_as_invalid(code: int, message: str, of_address: bool, gone: bool) -> None:
     found = rejection_outcome(code, message, is_address_rejection=of_address)
     assert isinstance(found, PermanentFailure)
     assert (found.code, dict(found.details)) == (
@@ -232,7 +232,7 @@ async def drop(there: MailServer) -> str:
 
 
 @pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
-async def test_a_server_that_hangs_is_left_after_a_while(command: str) -> None:
+async def test_hanging_server_times_out(command: str) -> None:
     async with mail_server() as there:
         there.say(command, hang)
         by = channel(there, max_connections=1, timeout_seconds=0.5)
@@ -240,7 +240,7 @@ async def test_a_server_that_hangs_is_left_after_a_while(command: str) -> None:
         assert isinstance((await send(by))[0], Sent)
 
 
-async def test_those_who_wait_for_a_connection_do_so_within_the_limit_too() -> None:
+async def test_waiting_for_a_connection_counts_towards_the_timeout() -> None:
     async with mail_server() as there:
         there.say("DATA", hang, hang)
         by = channel(there, max_connections=1, timeout_seconds=0.5)
@@ -248,7 +248,7 @@ async def test_those_who_wait_for_a_connection_do_so_within_the_limit_too() -> N
         assert [type(one) for one in found] == [TemporaryFailure, TemporaryFailure]
 
 
-async def test_a_server_that_hangs_before_its_greeting_is_left_too() -> None:
+async def test_server_that_hangs_before_its_greeting_times_out() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -260,7 +260,7 @@ async def test_a_server_that_hangs_before_its_greeting_is_left_too() -> None:
 
 
 @pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
-async def test_a_server_that_drops_the_connection_is_tried_again(command: str) -> None:
+async def test_dropped_connection_is_a_temporary_failure(command: str) -> None:
     async with mail_server() as there:
         there.say(command, drop)
         first, second = await send(channel(there), outgoing(), outgoing())
@@ -268,7 +268,7 @@ async def test_a_server_that_drops_the_connection_is_tried_again(command: str) -
         assert isinstance(second, Sent)
 
 
-async def test_a_mail_that_arrives_twice_has_one_message_id() -> None:
+async def test_duplicate_mails_have_the_same_message_id() -> None:
     async with mail_server() as there:
         there.say("DATA", drop)
         first, second = await send(channel(there), outgoing(), outgoing(attempt=2))
@@ -276,14 +276,14 @@ async def test_a_mail_that_arrives_twice_has_one_message_id() -> None:
         assert [one.message["Message-ID"] for one in there.taken] == ["<delivery-1@energy.example>"] * 2
 
 
-async def test_no_server_is_no_loss() -> None:
+async def test_unreachable_server_is_a_temporary_failure() -> None:
     async with mail_server() as there:
         by = channel(there)
     (found,) = await send(by)
     assert isinstance(found, TemporaryFailure)
 
 
-async def test_an_address_that_is_not_ascii_goes_to_servers_that_take_it() -> None:
+async def test_international_address_needs_a_server_with_smtputf8() -> None:
     mail = outgoing(addresses=("jürgen@bücher.example",))
     async with mail_server() as there:
         assert await send(channel(there), mail) == [Sent("2.0.0 queued as 1")]
@@ -296,7 +296,7 @@ async def test_an_address_that_is_not_ascii_goes_to_servers_that_take_it() -> No
 
 
 @pytest.mark.parametrize("address", ["no address", "a@b.example\r\nRCPT TO:<x@y.example>", "a@b.example, c@d.example"])
-async def test_what_is_no_address_goes_to_no_server(address: str) -> None:
+async def test_invalid_address_fails_without_a_connection(address: str) -> None:
     async with mail_server() as there:
         (found,) = await send(channel(there), outgoing(addresses=(address,)))
         assert isinstance(found, PermanentFailure)
@@ -313,7 +313,7 @@ async def test_what_is_no_address_goes_to_no_server(address: str) -> None:
         ("smtp://me:secret@127.0.0.1:2525", SmtpServer("127.0.0.1", 2525, Security.NONE, "me", "secret")),
     ],
 )
-def test_a_server_is_named_by_a_url(url: str, server: SmtpServer) -> None:
+def test_server_is_parsed_from_a_url(url: str, server: SmtpServer) -> None:
     assert SmtpServer.from_url(url) == server
     assert "secret" not in repr(SmtpServer.from_url(url))
 
@@ -330,6 +330,6 @@ def test_a_server_is_named_by_a_url(url: str, server: SmtpServer) -> None:
         "smtp://me:secret@mail.example.org",
     ],
 )
-def test_what_names_no_server_is_refused(url: str) -> None:
+def test_invalid_server_url_is_rejected(url: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (several sentences)
         SmtpServer.from_url(url)

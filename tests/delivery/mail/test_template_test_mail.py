@@ -33,7 +33,7 @@ async def now(post: Post, sent: Any) -> Any:
     return await post.run(template_test_mail.test_mail, test_mail_id=sent.test_mail.test_mail_id)
 
 
-async def test_what_is_written_arrives_marked_as_a_test(post: Post, there: MailServer) -> None:
+async def test_test_mail_arrives_marked_as_a_test(post: Post, there: MailServer) -> None:
     sent = await try_out(post, data={"name": "Zoë <b>", "used": 80})
     assert sent.state is DeliveryState.WAITING
     assert await work(post, settings(there)) == 1
@@ -50,23 +50,21 @@ async def test_what_is_written_arrives_marked_as_a_test(post: Post, there: MailS
     assert (found.state, found.reason, found.test_mail.address) == (DeliveryState.SENT, None, TESTER)
 
 
-async def test_without_data_some_is_made_from_the_variables(post: Post, there: MailServer) -> None:
+async def test_test_mail_without_data_uses_sample_data(post: Post, there: MailServer) -> None:
     await try_out(post, "Any Body <any@testers.example>")
     await work(post, settings(there))
     assert there.taken[0].recipients == ["any@testers.example"]
     assert there.taken[0].message["Subject"] == "[TEST] Budget of Ada Lovelace"
 
 
-async def test_without_a_mail_server_a_test_mail_is_kept_as_it_would_have_been_sent(post: Post) -> None:
+async def test_test_mail_without_a_server_is_stored_in_development(post: Post) -> None:
     await try_out(post)
     assert await work(post, settings(environment="development")) == 1
     (kept,) = await post.rows(KeptMail)
     assert (kept.recipient, parse_mail(kept.content)["Subject"]) == (TESTER, "[TEST] Budget of Ada Lovelace")
 
 
-async def test_a_server_that_is_away_is_asked_again_for_some_minutes_and_its_answer_is_told(
-    post: Post, there: MailServer
-) -> None:
+async def test_test_mail_is_retried_and_reports_the_reason(post: Post, there: MailServer) -> None:
     there.say("RCPT", *["451 4.7.1 greylisted"] * 3)
     sent = await try_out(post)
     for _ in range(3):
@@ -79,7 +77,7 @@ async def test_a_server_that_is_away_is_asked_again_for_some_minutes_and_its_ans
     assert (await now(post, sent)).state is DeliveryState.SENT
 
 
-async def test_a_tester_whom_nobody_knows_is_told_of_and_gets_no_more(post: Post, there: MailServer) -> None:
+async def test_test_mail_to_an_unknown_address_fails_and_suppresses_the_address(post: Post, there: MailServer) -> None:
     there.say("RCPT", REFUSED)
     sent = await try_out(post)
     await work(post, settings(there))
@@ -104,7 +102,7 @@ async def test_a_tester_whom_nobody_knows_is_told_of_and_gets_no_more(post: Post
         ("", "is not an e-mail address"),
     ],
 )
-async def test_nobody_else_gets_one(post: Post, address: str, told: str) -> None:
+async def test_test_mail_to_an_address_outside_the_allow_list_is_rejected(post: Post, address: str, told: str) -> None:
     with pytest.raises(BadInput, match=told) as refused:
         await try_out(post, address)
     assert [one.path for one in refused.value.problems] == [("address",)]
@@ -121,37 +119,37 @@ async def test_nobody_else_gets_one(post: Post, address: str, told: str) -> None
     ],
     ids=["does not parse", "never ends", "lacks a variable", "is a push", "is nothing"],
 )
-async def test_what_would_not_be_sent_is_not_tried_out(post: Post, input: dict[str, Any]) -> None:
+async def test_invalid_template_is_not_sent_as_a_test_mail(post: Post, input: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
         await try_out(post, **input)
 
 
-async def test_not_very_many_wait(post: Post) -> None:
+async def test_number_of_waiting_test_mails_is_limited(post: Post) -> None:
     for _ in range(template_test_mail.MAX_WAITING_MAILS):
         await try_out(post)
     with pytest.raises(Unavailable, match="20 test mails wait already"):
         await try_out(post)
 
 
-async def test_they_wait_where_there_is_neither_a_mail_server_nor_an_outbox_to_look_at(post: Post) -> None:
+async def test_mail_has_no_handler_in_production_without_a_server(post: Post) -> None:
     others = {DeliveryKind.PUSH, DeliveryKind.WEBHOOK}
     assert set(create_delivery_handlers(settings(environment="production"), post.runner)) == others
     assert set(create_delivery_handlers(settings(environment="development"), post.runner)) == set(DeliveryKind)
 
 
 @pytest.mark.parametrize("text", ["", "@", "energy.example", "a@b@c", "@energy example"])
-def test_an_allow_list_holds_addresses_and_domains_alone(text: str) -> None:
+def test_allow_list_accepts_only_addresses_and_domains(text: str) -> None:
     with pytest.raises(NotMailable):
         AllowList.from_texts([text])
 
 
-def test_an_allow_list_knows_an_address_however_it_is_written() -> None:
+def test_allow_list_matches_all_spellings_of_an_address() -> None:
     known = AllowList.from_texts(["Zoë@Energy.example", "@BÜCHER.example"])
     for text in ("zoë@energy.EXAMPLE", "Zoë <Zoë@energy.example>", "any@bücher.example", "any@xn--bcher-kva.example"):
         assert known.allows(parse_mailbox(text)), text
 
 
-async def test_who_may_not_write_templates_sends_none(served: House) -> None:
+async def test_sending_a_test_mail_needs_the_permission_to_write_templates(served: House) -> None:
     query = 'mutation { sendTestMail(address: "a@testers.example", input: {html: "x"}) { state } }'
     told = await served.graphql(query, served.one.headers["account"])
     assert told["errors"][0]["extensions"]["code"] == "FORBIDDEN"

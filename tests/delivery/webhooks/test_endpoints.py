@@ -27,7 +27,7 @@ async def added(served: House, **changed: Any) -> dict[str, Any]:
     return dict(answer.json())
 
 
-async def test_a_registered_endpoint_is_listed_and_changed_on_both_doors(served: House) -> None:
+async def test_registered_endpoint_is_listed_and_changed_with_graphql_and_rest(served: House) -> None:
     headers = served.one.headers["administrator"]
     issued = await added(served, description="The shop")
     endpoint = issued["endpoint"]
@@ -47,7 +47,7 @@ async def test_a_registered_endpoint_is_listed_and_changed_on_both_doors(served:
     assert (await served.call("GET", one, headers)).status_code == 404
 
 
-async def test_a_secret_is_told_when_it_is_made_and_never_again(served: House) -> None:
+async def test_secret_is_returned_only_when_it_is_created(served: House) -> None:
     headers = served.one.headers["application"]
     issued = await added(served)
     one = f"{PLACE}/{issued['endpoint']['endpointId']}"
@@ -64,7 +64,7 @@ async def test_a_secret_is_told_when_it_is_made_and_never_again(served: House) -
 
 
 @pytest.mark.parametrize("hours", [-1, 169, 2**31 - 1])
-async def test_a_secret_is_not_good_for_long_beside_its_successor(served: House, hours: int) -> None:
+async def test_overlap_of_secrets_is_limited(served: House, hours: int) -> None:
     one = f"{PLACE}/{served.one.ids['webhook_endpoint']}/secret"
     answer = await served.call("POST", one, served.one.headers["application"], json={"overlapHours": hours})
     assert answer.status_code == 400
@@ -86,7 +86,7 @@ async def test_a_secret_is_not_good_for_long_beside_its_successor(served: House,
         ({"events": [""]}, "events"),
     ],
 )
-async def test_an_endpoint_that_cannot_be_is_refused_with_the_reason(
+async def test_invalid_endpoint_is_rejected_with_the_path_of_the_problem(
     served: House, changed: dict[str, Any], path: str
 ) -> None:
     headers = served.one.headers["application"]
@@ -100,21 +100,21 @@ async def test_an_endpoint_that_cannot_be_is_refused_with_the_reason(
     assert told["errors"][0]["extensions"]["problems"][0]["path"][:2] == ["input", path]
 
 
-async def test_what_an_endpoint_must_have_is_not_taken_away(served: House) -> None:
+async def test_required_fields_of_an_endpoint_cannot_be_set_to_null(served: House) -> None:
     one = f"{PLACE}/{served.one.ids['webhook_endpoint']}"
     for name in ("url", "events", "enabled", "ordered", "description"):
         answer = await served.call("PUT", one, served.one.headers["application"], json={name: None})
         assert answer.status_code == 400, name
 
 
-async def test_users_do_not_see_where_their_application_is_told_of_events(served: House) -> None:
+async def test_users_cannot_see_the_endpoints_of_their_application(served: House) -> None:
     headers = served.one.headers["account"]
     assert (await served.call("GET", PLACE, headers)).status_code == 403
     told = await served.graphql("{ webhooks { endpoint { url } } }", headers)
     assert all(one["endpoint"] is None for one in (told.get("data") or {}).get("webhooks") or [])
 
 
-async def test_an_application_has_so_many_endpoints_and_no_more(served: House) -> None:
+async def test_number_of_endpoints_of_an_application_is_limited(served: House) -> None:
     headers = served.other.headers["application"]
     known = len((await served.call("GET", PLACE, headers)).json())
     made = []
@@ -138,7 +138,7 @@ async def test_an_application_has_so_many_endpoints_and_no_more(served: House) -
         ("alert.sent.*", set()),
     ],
 )
-def test_a_pattern_stands_for_events(pattern: str, wanted: set[str]) -> None:
+def test_pattern_matches_event_codes(pattern: str, wanted: set[str]) -> None:
     assert {code for code in EVENT_DESCRIPTIONS if matches_any([pattern], code)} == wanted
 
 
@@ -152,9 +152,7 @@ async def complete(http: httpx.AsyncClient, webhook_id: str) -> dict[str, Any]:
     return dict(found)
 
 
-async def test_a_served_gateway_delivers_by_itself_to_networks_that_its_settings_name(
-    databases: Databases, there: Sink
-) -> None:
+async def test_running_gateway_delivers_to_networks_of_its_settings(databases: Databases, there: Sink) -> None:
     async with databases() as url:
         settings = Settings(
             _env_file=None, database_url=url, callout_networks=["127.0.0.0/8"], callout_http=True, drain_seconds=0

@@ -52,7 +52,7 @@ async def there() -> AsyncIterator[Sink]:
         yield made
 
 
-async def test_a_request_arrives_as_it_was_made(there: Sink) -> None:
+async def test_request_arrives_unchanged(there: Sink) -> None:
     there.behave = answering(201, headers="X-Told: yes\r\n", body=b"thanks")
     callout = OutboundHttpClient(HERE, resolve=names(hooks_test=["127.0.0.1"]))
     answer = await post(callout, f"http://hooks.test:{there.port}/in?a=b%20c", b'{"one": 1}')
@@ -63,7 +63,7 @@ async def test_a_request_arrives_as_it_was_made(there: Sink) -> None:
     assert received.headers["content-type"] == "application/json"
 
 
-async def test_a_host_is_reached_at_the_address_that_was_checked_though_its_name_changes(there: Sink) -> None:
+async def test_dns_rebinding_does_not_change_the_checked_address(there: Sink) -> None:
     """DNS rebinding: the second answer would be a private address; the name is looked up once."""
     asked: list[str] = []
 
@@ -94,25 +94,25 @@ async def test_a_host_is_reached_at_the_address_that_was_checked_though_its_name
         ["0.0.0.0"],
     ],
 )
-async def test_a_name_that_leads_to_any_address_that_is_not_public_is_refused(answers: list[str]) -> None:
+async def test_host_with_any_non_public_address_is_blocked(answers: list[str]) -> None:
     refused = await failure(OutboundHttpClient(resolve=names(hooks_test=answers)), "https://hooks.test/")
     assert (refused.type, refused.code, refused.syscall) == ("refused", "EACCES", "connect")
     assert refused.message == "hooks.test leads to an address that is not public"  # and not to which
 
 
-async def test_where_an_address_leads_is_judged_again_at_each_request() -> None:
+async def test_destination_is_checked_for_each_request() -> None:
     for url in ("http://example.org/", "https://127.0.0.1/", "https://example.org:25/", "nonsense"):
         assert (await failure(OutboundHttpClient(resolve=names()), url)).type == "refused"
 
 
-async def test_nothing_is_connected_to_what_is_refused(there: Sink) -> None:
+async def test_blocked_destination_gets_no_connection(there: Sink) -> None:
     here_but_not_named = OutboundHttpClient(EgressPolicy(allow_http=True), resolve=names(hooks_test=["127.0.0.1"]))
     for host in ("hooks.test", "127.0.0.1"):
         await failure(here_but_not_named, f"http://{host}:{there.port}/")
     assert there.connections == 0
 
 
-async def test_the_machines_own_addresses_are_known() -> None:
+async def test_own_addresses_of_the_machine_are_recognized() -> None:
     assert is_own_address(ip_address("127.0.0.1"))
     assert is_own_address(ip_address("127.0.0.77"))
     assert not is_own_address(ip_address("93.184.215.14"))
@@ -120,7 +120,7 @@ async def test_the_machines_own_addresses_are_known() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_is_an_answer_and_is_not_followed(there: Sink, status: int) -> None:
+async def test_redirect_is_returned_and_not_followed(there: Sink, status: int) -> None:
     async with sink() as elsewhere:
         there.behave = answering(status, headers=f"Location: {elsewhere.url}\r\n")
         assert (await post(OutboundHttpClient(HERE), there.url)).status == status
@@ -135,7 +135,7 @@ async def test_proxies_of_the_environment_are_not_used(there: Sink, monkeypatch:
         assert (proxy.connections, there.connections) == (0, 1)
 
 
-async def test_of_an_answer_of_ten_megabytes_little_is_read(there: Sink) -> None:
+async def test_large_response_is_read_only_up_to_the_limit(there: Sink) -> None:
     there.behave = there.flooding
     answer = await post(OutboundHttpClient(HERE), there.url)
     assert (answer.status, len(answer.body)) == (200, MAX_BODY_BYTES)
@@ -152,7 +152,7 @@ async def test_of_an_answer_of_ten_megabytes_little_is_read(there: Sink) -> None
     ],
     ids=["a long header", "announcements without end", "not HTTP", "no status"],
 )
-async def test_an_answer_that_is_none_is_told_as_that(there: Sink, head: bytes) -> None:
+async def test_invalid_http_response_is_a_protocol_error(there: Sink, head: bytes) -> None:
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
         writer.write(head)
         await writer.drain()
@@ -163,7 +163,7 @@ async def test_an_answer_that_is_none_is_told_as_that(there: Sink, head: bytes) 
     assert (failed.code, failed.syscall) == ("EPROTO", "read")
 
 
-async def test_a_head_is_an_answer_whatever_becomes_of_its_body(there: Sink) -> None:
+async def test_complete_head_is_a_response_even_if_the_body_fails(there: Sink) -> None:
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 202 Accepted\r\ncontent-length: 100\r\n\r\nhalf")
         await writer.drain()
@@ -173,7 +173,7 @@ async def test_a_head_is_an_answer_whatever_becomes_of_its_body(there: Sink) -> 
     assert (answer.status, answer.body) == (202, b"half")
 
 
-async def test_a_refused_connection_is_told_in_the_shape_of_the_specification(there: Sink) -> None:
+async def test_refused_connection_is_reported_in_the_form_of_the_specification(there: Sink) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -194,7 +194,7 @@ async def test_a_refused_connection_is_told_in_the_shape_of_the_specification(th
     }
 
 
-async def test_an_unknown_host_is_told_in_the_shape_of_the_specification() -> None:
+async def test_unknown_host_is_reported_in_the_form_of_the_specification() -> None:
     failed = await failure(OutboundHttpClient(), "https://there-is-no-such-host.invalid/")  # the system's own resolver
     told = failed.to_json["initialError"]
     assert told.pop("code") == told.pop("errno") == failed.code
@@ -211,25 +211,25 @@ async def test_an_unknown_host_is_told_in_the_shape_of_the_specification() -> No
         ([], "ENOTFOUND"),
     ],
 )
-async def test_a_name_without_addresses_is_told_as_that(what: Sequence[str] | OSError, code: str) -> None:
+async def test_host_without_addresses_is_a_resolver_error(what: Sequence[str] | OSError, code: str) -> None:
     failed = await failure(OutboundHttpClient(resolve=names(hooks_test=what)), "https://hooks.test/")
     assert (failed.code, failed.syscall) == (code, "getaddrinfo")
 
 
-async def test_the_next_address_is_tried_where_the_first_takes_no_connection(there: Sink) -> None:
+async def test_next_address_is_tried_if_the_first_refuses_the_connection(there: Sink) -> None:
     callout = OutboundHttpClient(HERE, resolve=names(hooks_test=["127.0.0.99", "127.0.0.1"]))
     assert (await post(callout, f"http://hooks.test:{there.port}/")).status == 204
 
 
 @pytest.mark.parametrize(("behave", "code"), [(closing, "ECONNRESET"), (hanging, "ETIMEDOUT")])
-async def test_a_sink_that_closes_or_hangs_is_told_as_that(there: Sink, behave: object, code: str) -> None:
+async def test_closed_or_hanging_connection_is_a_read_error(there: Sink, behave: object, code: str) -> None:
     there.behave = behave  # type: ignore[assignment]
     failed = await failure(OutboundHttpClient(HERE, timeout_seconds=0.3), there.url)
     assert (failed.code, failed.syscall, failed.port) == (code, "read", there.port)
     assert json.dumps(failed.to_json)
 
 
-async def test_a_request_that_is_cancelled_leaves_no_connection_behind(there: Sink) -> None:
+async def test_cancelled_request_closes_its_connection(there: Sink) -> None:
     ended = asyncio.Event()
 
     async def read_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -250,7 +250,7 @@ async def test_a_request_that_is_cancelled_leaves_no_connection_behind(there: Si
             await ended.wait()
 
 
-async def test_a_resolver_that_hangs_is_not_waited_for() -> None:
+async def test_hanging_resolver_times_out() -> None:
     async def resolve(host: str) -> Sequence[str]:
         await asyncio.Event().wait()
         return []
@@ -259,7 +259,7 @@ async def test_a_resolver_that_hangs_is_not_waited_for() -> None:
     assert (failed.code, failed.syscall) == ("ETIMEDOUT", "getaddrinfo")
 
 
-async def test_over_tls_the_named_host_is_asked_for_and_proven(authority: trustme.CA) -> None:
+async def test_tls_sends_and_verifies_the_host_of_the_url(authority: trustme.CA) -> None:
     asked: list[str | None] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("hooks.test").configure_cert(context)
@@ -275,7 +275,7 @@ async def test_over_tls_the_named_host_is_asked_for_and_proven(authority: trustm
         assert (failed.code, len(there.received)) == ("ECERT", 1)
 
 
-async def test_a_server_without_tls_is_told_as_that() -> None:
+async def test_server_without_tls_is_a_protocol_error() -> None:
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(2**16)
         writer.write(b"220 ready\r\n")

@@ -17,7 +17,7 @@ SETTINGS = {"CALLOUT_NETWORKS": '["127.0.0.0/8"]', "CALLOUT_HTTP": "true", "DELI
 EVENTS = 12
 
 
-async def test_workers_that_are_killed_in_mid_delivery_lose_nothing_and_keep_order_and_ids(
+async def test_killed_workers_lose_no_events_and_keep_order_and_ids(
     databases: Databases, tmp_path: Path, there: Sink
 ) -> None:
     deadly, died, done = [2, 7], asyncio.Event(), asyncio.Event()
