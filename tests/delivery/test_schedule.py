@@ -18,15 +18,15 @@ SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
 
 
-def total(schedule: Schedule, chance: float) -> timedelta:
+def total_pause(schedule: Schedule, random_fraction: float) -> timedelta:
     """From the first attempt to the last one."""
-    pauses = [schedule.pause_after(attempt, chance) for attempt in range(1, schedule.max_attempts)]
+    pauses = [schedule.pause_after(attempt, random_fraction) for attempt in range(1, schedule.max_attempts)]
     return sum((pause for pause in pauses if pause is not None), timedelta())
 
 
 def test_webhooks_have_ten_attempts_in_about_75_hours() -> None:
     assert WEBHOOK_SCHEDULE.max_attempts == 10
-    assert total(WEBHOOK_SCHEDULE, 0) == timedelta(hours=75, minutes=35, seconds=5)
+    assert total_pause(WEBHOOK_SCHEDULE, 0) == timedelta(hours=75, minutes=35, seconds=5)
 
 
 def test_mail_has_two_attempts_in_the_first_hour_and_the_last_after_four_to_five_days() -> None:
@@ -35,11 +35,11 @@ def test_mail_has_two_attempts_in_the_first_hour_and_the_last_after_four_to_five
     assert first < HOUR
     rest = {MAIL_SCHEDULE.pause_after(attempt, 0) for attempt in range(3, MAIL_SCHEDULE.max_attempts)}
     assert rest == {2.5 * HOUR}
-    assert timedelta(days=4) < total(MAIL_SCHEDULE, 0) <= total(MAIL_SCHEDULE, 1) < timedelta(days=5)
+    assert timedelta(days=4) < total_pause(MAIL_SCHEDULE, 0) <= total_pause(MAIL_SCHEDULE, 1) < timedelta(days=5)
 
 
 def test_push_has_its_last_attempt_within_a_day() -> None:
-    assert total(PUSH_SCHEDULE, 1) < timedelta(hours=10)
+    assert total_pause(PUSH_SCHEDULE, 1) < timedelta(hours=10)
 
 
 @pytest.mark.parametrize("kind", DeliveryKind)

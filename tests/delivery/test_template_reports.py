@@ -16,14 +16,14 @@ GOOD = TemplateSource(
 
 
 def codes(source: TemplateSource, data: dict[str, Any] | None = None) -> list[str]:
-    return [one.code for one in build_report(source, data).findings]
+    return [finding.code for finding in build_report(source, data).findings]
 
 
 def test_valid_template_has_no_findings() -> None:
-    made = build_report(GOOD)
-    assert made.findings == ()
-    assert made.ok
-    assert made.html_bytes == len(render_preview(GOOD).rendering.html or "")
+    report = build_report(GOOD)
+    assert report.findings == ()
+    assert report.ok
+    assert report.html_bytes == len(render_preview(GOOD).rendering.html or "")
 
 
 @pytest.mark.parametrize(
@@ -51,22 +51,22 @@ def test_valid_template_has_no_findings() -> None:
 def test_problem_for_mail_programs_is_reported_with_its_position(
     html: str, severity: Severity, code: str, line: int | None, column: int | None
 ) -> None:
-    made = build_report(TemplateSource(html, "s"), {"insecure": "http://a.example", "name": "Ada"})
-    (found,) = [one for one in made.findings if one.code == code]
+    report = build_report(TemplateSource(html, "s"), {"insecure": "http://a.example", "name": "Ada"})
+    (found,) = [finding for finding in report.findings if finding.code == code]
     assert (found.severity, found.line, found.column) == (severity, line, column)
-    assert made.ok is not any(one.severity is Severity.ERROR for one in made.findings)
+    assert report.ok is not any(finding.severity is Severity.ERROR for finding in report.findings)
 
 
 def test_missing_variables_and_unused_data_are_reported() -> None:
     source = TemplateSource("<p>{{ nmae }}</p>{% if tpi %}x{% endif %}{% if rare %}{{ rare }}{% endif %}", "s")
-    told = {
-        (one.code, one.message, one.hint)
-        for one in build_report(source, {"name": "Ada", "tip": "", "more": 1}).findings
+    findings = {
+        (finding.code, finding.message, finding.hint)
+        for finding in build_report(source, {"name": "Ada", "tip": "", "more": 1}).findings
     }
-    assert ("variable-misspelt", "nmae is not in the data", "did you mean name?") in told
-    assert ("variable-misspelt", "tpi is not in the data", "did you mean tip?") in told
-    assert any(code == "variable-not-in-data" and "rare" in message for code, message, _ in told)
-    assert ("variable-unused", "more is in the data and not in the template", None) in told
+    assert ("variable-misspelt", "nmae is not in the data", "did you mean name?") in findings
+    assert ("variable-misspelt", "tpi is not in the data", "did you mean tip?") in findings
+    assert any(code == "variable-not-in-data" and "rare" in message for code, message, _ in findings)
+    assert ("variable-unused", "more is in the data and not in the template", None) in findings
 
 
 def test_sample_data_is_generated_from_variable_names() -> None:
@@ -75,15 +75,15 @@ def test_sample_data_is_generated_from_variable_names() -> None:
         "{{ days.size }} {{ days[0].link }} {% assign x = user.email %}{{ x }}",
         "s",
     )
-    made = render_preview(source)
-    assert made.report.ok
-    assert made.data == {
+    preview = render_preview(source)
+    assert preview.report.ok
+    assert preview.data == {
         "days": [{"date": "2026-01-05T18:30:00Z", "cost": "12.34", "link": "https://example.com/details"}] * 2,
         "home": {"name": "Ada Lovelace"},
         "n": 42,
         "user": {"email": "ada@example.com"},
     }
-    assert render(source, made.data)
+    assert render(source, preview.data)
 
 
 def test_reported_size_is_that_of_the_sent_html() -> None:
@@ -99,12 +99,12 @@ def test_text_must_have_the_links_and_numbers_of_the_html() -> None:
     assert not {"text-lacks-link", "text-lacks-number"} & set(
         codes(TemplateSource(html, "s", text="4.5 kWh, £1,234.50, https://a.example/?x=1&y=2"))
     )
-    told = [
-        one.message
-        for one in build_report(TemplateSource(html, "s", text="4.5")).findings
-        if one.code.startswith("text-")
+    messages = [
+        finding.message
+        for finding in build_report(TemplateSource(html, "s", text="4.5")).findings
+        if finding.code.startswith("text-")
     ]
-    assert told == [
+    assert messages == [
         "the text does not have the link https://a.example/?x=1&y=2",
         "the text does not have the number 1,234.50",
     ]

@@ -33,7 +33,7 @@ ATTACKS = st.sampled_from(
 )  # fmt: skip
 VALUES = st.one_of(ATTACKS, st.text(), st.lists(st.one_of(ATTACKS, st.text(max_size=5)), max_size=4).map("".join))
 
-PLACES = (
+POSITIONS = (
     "<p>{{ v }}</p>",
     '<p title="{{ v }}">x</p>',
     "<p title='{{ v }}'>x</p>",
@@ -76,28 +76,28 @@ class Outline(HTMLParser):
         self.tags.append((tag, ("/",)))
 
 
-def whole(document: str) -> str:
+def without_conditional_comments(document: str) -> str:
     return document.replace("<!--[if mso]>", "").replace("<![endif]-->", "")
 
 
-@given(place=st.sampled_from(PLACES), value=VALUES)
-def test_value_never_becomes_markup_at_any_position(place: str, value: str) -> None:
-    made = render_partially(TemplateSource(place, "s"), {"v": value, "list": [value, value]}).html
-    plain = render_partially(TemplateSource(place, "s"), {"v": "https://a", "list": ["https://a", "https://a"]}).html
-    assert made is not None
+@given(place=st.sampled_from(POSITIONS), value=VALUES)
+def test_value_never_becomes_markup_at_any_position(position: str, value: str) -> None:
+    rendered = render_partially(TemplateSource(position, "s"), {"v": value, "list": [value, value]}).html
+    plain = render_partially(TemplateSource(position, "s"), {"v": "https://a", "list": ["https://a", "https://a"]}).html
+    assert rendered is not None
     assert plain is not None
-    assert Outline(whole(made)).tags == Outline(whole(plain)).tags
-    if "<!--" in place:
-        assert made.count("-->") == plain.count("-->")
+    assert Outline(without_conditional_comments(rendered)).tags == Outline(without_conditional_comments(plain)).tags
+    if "<!--" in position:
+        assert rendered.count("-->") == plain.count("-->")
 
 
-@given(place=st.sampled_from(PLACES), value=VALUES)
-def test_link_never_runs_code(place: str, value: str) -> None:
-    made = render_partially(TemplateSource(place, "s"), {"v": value, "list": [value]}).html
-    for link in Outline(whole(made or "")).links:
-        seen = re.sub(r"[\x00-\x20]", "", link).lower()
-        assert not seen.startswith(("javascript:", "data:", "vbscript:"))
-        assert re.match(r"https?:|mailto:|tel:|sms:|cid:|[/?#]|$", seen), link
+@given(place=st.sampled_from(POSITIONS), value=VALUES)
+def test_link_never_runs_code(position: str, value: str) -> None:
+    rendered = render_partially(TemplateSource(position, "s"), {"v": value, "list": [value]}).html
+    for link in Outline(without_conditional_comments(rendered or "")).links:
+        normalized = re.sub(r"[\x00-\x20]", "", link).lower()
+        assert not normalized.startswith(("javascript:", "data:", "vbscript:"))
+        assert re.match(r"https?:|mailto:|tel:|sms:|cid:|[/?#]|$", normalized), link
 
 
 @given(before=st.text(alphabet="=?utf-8Q ab", max_size=12), value=VALUES)
@@ -115,8 +115,8 @@ def test_value_in_a_subject_never_injects_a_header(before: str, value: str) -> N
 
 @given(source=st.text(alphabet="{}%|<>\"'= \nabif", max_size=60), value=VALUES)
 def test_any_source_is_rendered_or_rejected_with_a_position(source: str, value: str) -> None:
-    made = render_partially(TemplateSource(source, source, source, source), {"a": value, "b": [value]})
-    for finding in made.findings:
+    rendering = render_partially(TemplateSource(source, source, source, source), {"a": value, "b": [value]})
+    for finding in rendering.findings:
         assert (finding.line is None) == (finding.column is None)
         if finding.line is not None:
             assert finding.line <= source.count("\n") + 1
@@ -144,9 +144,9 @@ def test_any_source_is_rendered_or_rejected_with_a_position(source: str, value: 
 def test_syntax_error_is_reported_with_its_position(
     source: str, line: int | None, column: int | None, words: str
 ) -> None:
-    with pytest.raises(TemplateSyntaxError) as refused:
+    with pytest.raises(TemplateSyntaxError) as error:
         render(TemplateSource(source, "s"), {})
-    (finding,) = refused.value.findings
+    (finding,) = error.value.findings
     assert words in str(finding)
     if line is not None:
         assert (finding.line, finding.column) == (line, column)
@@ -182,10 +182,10 @@ def test_huge_exponent_is_not_accepted_as_a_number() -> None:
 
 def test_missing_variable_is_reported_with_its_position_and_a_suggestion() -> None:
     source = TemplateSource("<p>{{ user.name }}\n{{ user.nmae }} {{ other }}</p>{% for one in lsit %}{% endfor %}", "s")
-    with pytest.raises(MissingVariables) as refused:
+    with pytest.raises(MissingVariables) as error:
         render(source, {"user": {"name": "Ada"}, "list": []})
-    told = [(one.line, one.column, one.hint) for one in refused.value.findings]
-    assert told == [(2, 4, "did you mean user.name?"), (2, 20, None), (2, 46, "did you mean list?")]
+    findings = [(finding.line, finding.column, finding.hint) for finding in error.value.findings]
+    assert findings == [(2, 4, "did you mean user.name?"), (2, 20, None), (2, 46, "did you mean list?")]
 
 
 def test_optional_variables_may_be_missing() -> None:
@@ -212,7 +212,7 @@ def test_subject_source_may_have_several_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "written"),
+    ("value", "escaped"),
     [
         ("https://example.com/a?b=1&c=2", "https://example.com/a?b=1&amp;c=2"),
         ("mailto:a@example.com", "mailto:a@example.com"),
@@ -220,15 +220,15 @@ def test_subject_source_may_have_several_lines() -> None:
         ("", ""),
     ],
 )
-def test_url_value_is_escaped_only_where_it_would_end_the_attribute(value: str, written: str) -> None:
-    assert f'href="{written}"' in render(TemplateSource('<a href="{{ v }}">x</a>', "s"), {"v": value}).html
+def test_url_value_is_escaped_only_where_it_would_end_the_attribute(value: str, escaped: str) -> None:
+    assert f'href="{escaped}"' in render(TemplateSource('<a href="{{ v }}">x</a>', "s"), {"v": value}).html
 
 
 def test_value_within_a_url_is_quoted() -> None:
-    made = render(
+    rendered = render(
         TemplateSource('<a href="https://a.example/{{ v }}?x={{ v }}#{{ v }}">x</a>', "s"), {"v": "a/b?c=d&e#f"}
     )
-    assert 'href="https://a.example/a/b%3Fc%3Dd%26e%23f?x=a%2Fb%3Fc%3Dd%26e%23f#a%2Fb%3Fc%3Dd%26e%23f"' in made.html
+    assert 'href="https://a.example/a/b%3Fc%3Dd%26e%23f?x=a%2Fb%3Fc%3Dd%26e%23f#a%2Fb%3Fc%3Dd%26e%23f"' in rendered.html
 
 
 @pytest.mark.parametrize(
@@ -255,9 +255,9 @@ def test_value_at_a_forbidden_position_is_rejected_with_the_reason(source: str, 
 
 def test_styles_are_inlined_and_media_queries_remain() -> None:
     html = "<style>p { color: red } @media (max-width: 400px) { p { color: blue } }</style><p>x</p>"
-    made = render(TemplateSource(html, "s"), {}).html
-    assert '<p style="color: red;">x</p>' in made
-    assert "@media" in made
+    rendered = render(TemplateSource(html, "s"), {}).html
+    assert '<p style="color: red;">x</p>' in rendered
+    assert "@media" in rendered
 
 
 def test_external_style_sheets_are_not_loaded() -> None:
@@ -266,9 +266,9 @@ def test_external_style_sheets_are_not_loaded() -> None:
 
 
 def test_preheader_is_first_and_hidden() -> None:
-    made = render(TemplateSource('<body class="a>b"><p>x</p></body>', "s", "Hi {{ n }}"), {"n": "<Ada>"})
-    assert re.search(r'<body class="a>b"><div style="display:none[^>]*>Hi &lt;Ada&gt;</div><p>x</p>', made.html)
-    assert made.text == "x"
+    rendered = render(TemplateSource('<body class="a>b"><p>x</p></body>', "s", "Hi {{ n }}"), {"n": "<Ada>"})
+    assert re.search(r'<body class="a>b"><div style="display:none[^>]*>Hi &lt;Ada&gt;</div><p>x</p>', rendered.html)
+    assert rendered.text == "x"
 
 
 def test_missing_text_is_converted_from_the_html() -> None:

@@ -64,10 +64,10 @@ def test_each_message_has_a_new_key_and_salt() -> None:
 
 def test_vapid_token_is_signed_for_the_origin_of_the_push_service() -> None:
     vapid = Vapid(KEY, CONTACT)
-    scheme, told = vapid.authorization("https://push.example.net:8443/a/b?c", NOW).split(" ", 1)
-    parts = dict(part.strip().split("=", 1) for part in told.split(","))
-    head, claims, signature = parts["t"].split(".")
-    assert (scheme, json.loads(decode_base64(head))) == ("vapid", {"typ": "JWT", "alg": "ES256"})
+    scheme, parameters = vapid.authorization("https://push.example.net:8443/a/b?c", NOW).split(" ", 1)
+    parts = dict(part.strip().split("=", 1) for part in parameters.split(","))
+    header, claims, signature = parts["t"].split(".")
+    assert (scheme, json.loads(decode_base64(header))) == ("vapid", {"typ": "JWT", "alg": "ES256"})
     assert json.loads(decode_base64(claims)) == {
         "aud": "https://push.example.net:8443",
         "exp": int(NOW.timestamp()) + 12 * 3600,
@@ -75,8 +75,8 @@ def test_vapid_token_is_signed_for_the_origin_of_the_push_service() -> None:
     }
     point = ec.EllipticCurvePublicKey.from_encoded_point(CURVE, decode_base64(parts["k"]))
     raw = decode_base64(signature)
-    made = encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
-    point.verify(made, f"{head}.{claims}".encode(), ec.ECDSA(SHA256()))
+    signature_der = encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
+    point.verify(signature_der, f"{header}.{claims}".encode(), ec.ECDSA(SHA256()))
     assert parts["k"] == vapid.public_key
 
 

@@ -32,21 +32,23 @@ def edges(start: datetime, stop: datetime, period: Period, zone: ZoneInfo) -> li
 )
 def test_buckets_match_the_wall_clock(first: int, length: int, period: Period, zone: str) -> None:
     start, stop = START + timedelta(minutes=first), START + timedelta(minutes=first + length)
-    found = edges(start, stop, period, ZoneInfo(zone))
-    assert found == sorted(set(found))
-    assert found[0] <= start < found[1]
-    assert found[-2] < stop <= found[-1]
-    assert len(found) - 1 <= max_bucket_count(start, stop, period)
+    bucket_edges = edges(start, stop, period, ZoneInfo(zone))
+    assert bucket_edges == sorted(set(bucket_edges))
+    assert bucket_edges[0] <= start < bucket_edges[1]
+    assert bucket_edges[-2] < stop <= bucket_edges[-1]
+    assert len(bucket_edges) - 1 <= max_bucket_count(start, stop, period)
     # minute by minute: the label changes exactly where a bucket begins
     position, minute = 0, start
-    before = label(start, period, ZoneInfo(zone))
+    previous_label = label(start, period, ZoneInfo(zone))
     while minute < stop:
-        while found[position + 1] <= minute:
+        while bucket_edges[position + 1] <= minute:
             position += 1
-        now = label(minute, period, ZoneInfo(zone))
-        assert (now != before) == (found[position] == minute and minute != start) or minute == start
-        before, minute = now, minute + timedelta(minutes=1)
-    assert label(found[0], period, ZoneInfo(zone)) == label(start, period, ZoneInfo(zone))
+        current_label = label(minute, period, ZoneInfo(zone))
+        assert (current_label != previous_label) == (
+            bucket_edges[position] == minute and minute != start
+        ) or minute == start
+        previous_label, minute = current_label, minute + timedelta(minutes=1)
+    assert label(bucket_edges[0], period, ZoneInfo(zone)) == label(start, period, ZoneInfo(zone))
 
 
 @pytest.mark.parametrize(
@@ -68,10 +70,10 @@ def test_day_of_a_clock_change_has_more_or_fewer_half_hours(zone: str, day: date
 def test_hour_with_a_clock_change_is_shorter() -> None:
     zone = ZoneInfo("Australia/Lord_Howe")
     start = datetime(2026, 10, 4, 1, tzinfo=zone)
-    found = [
+    times = [
         edge.astimezone(zone).strftime("%H:%M") for edge in edges(start, start + timedelta(hours=2), Period.PT1H, zone)
     ]
-    assert found == ["01:00", "02:30", "03:00"]
+    assert times == ["01:00", "02:30", "03:00"]
 
 
 def test_day_without_midnight_begins_at_the_clock_change() -> None:
@@ -83,12 +85,12 @@ def test_day_without_midnight_begins_at_the_clock_change() -> None:
 @given(first=MINUTES, length=st.integers(1, 4000), period=st.sampled_from(list(Period)), zone=st.sampled_from(ZONES))
 def test_grid_has_the_fewest_runs_and_their_total_count(first: int, length: int, period: Period, zone: str) -> None:
     start, stop = START + timedelta(minutes=first), START + timedelta(minutes=first + length)
-    found: BucketGrid = build_grid(start, stop, period, ZoneInfo(zone))
-    assert found.count == len(found.edges) - 1
-    assert (found.edges[0], found.edges[-1]) == (found.start, found.stop)
-    for one, following in pairwise(found.runs):
-        assert one.stop == following.start
-        assert one.step != following.step
+    grid: BucketGrid = build_grid(start, stop, period, ZoneInfo(zone))
+    assert grid.count == len(grid.edges) - 1
+    assert (grid.edges[0], grid.edges[-1]) == (grid.start, grid.stop)
+    for run, following in pairwise(grid.runs):
+        assert run.stop == following.start
+        assert run.step != following.step
 
 
 @pytest.mark.parametrize("week_start", list(Weekday))

@@ -1,4 +1,4 @@
-"""What displays publish, read: both dialects, what stands for no value, and whatever else may come."""
+"""What displays publish, parse: both dialects, what stands for no value, and whatever else may come."""
 
 import json
 from datetime import UTC, datetime
@@ -103,18 +103,21 @@ def cloud(demand: str = "00000643", **changes: Any) -> dict[str, Any]:
     return {**whole, **changes}
 
 
-def read(topic: str, payload: Any) -> MeterMessage:
+def parse(topic: str, payload: Any) -> MeterMessage:
     return parse_message(topic, json.dumps(payload).encode())
 
 
-def values(message: MeterMessage) -> dict[str, str]:
-    return {f"{one.classifier} {one.field} {one.unit}": f"{one.value.normalize():f}" for one in message.values}
+def values_by_name(message: MeterMessage) -> dict[str, str]:
+    return {
+        f"{measurement.classifier} {measurement.field} {measurement.unit}": f"{measurement.value.normalize():f}"
+        for measurement in message.values
+    }
 
 
 def test_electricity_message_has_power_registers_and_prices_in_pence() -> None:
-    message = read(ELECTRICITY_TOPIC, electricity())
+    message = parse(ELECTRICITY_TOPIC, electricity())
     assert (message.hardware_id, message.at, message.network_state, message.problems) == (MAC, AT, None, ())
-    assert values(message) == {
+    assert values_by_name(message) == {
         "electricity.consumption POWER W": "425",
         "electricity.consumption REGISTER kWh": "15254.827",
         "electricity.consumption RATE pence": "16.401",
@@ -124,8 +127,8 @@ def test_electricity_message_has_power_registers_and_prices_in_pence() -> None:
 
 
 def test_gas_message_has_its_register_as_energy_and_as_volume() -> None:
-    message = read(GAS_TOPIC, gas())
-    assert values(message) == {
+    message = parse(GAS_TOPIC, gas())
+    assert values_by_name(message) == {
         "gas.consumption REGISTER kWh": "66589.57",
         "gas.consumption RATE pence": "3.623",
         "gas.consumption STANDING pence": "16.8",
@@ -137,26 +140,26 @@ def test_power_and_export_of_gas_from_old_firmware_are_ignored() -> None:
     payload = gas()
     payload["gasmeter"]["power"] = {"value": 1.5, "units": "kW"}
     payload["gasmeter"]["energy"]["export"] = {"cumulative": 3.0, "units": "kWh"}
-    message = read(GAS_TOPIC, payload)
-    assert values(message) == values(read(GAS_TOPIC, gas()))
+    message = parse(GAS_TOPIC, payload)
+    assert values_by_name(message) == values_by_name(parse(GAS_TOPIC, gas()))
     assert message.problems == ()
 
 
 def test_implausible_gas_register_is_rejected_and_the_rest_is_parsed() -> None:
-    message = read(GAS_TOPIC, gas(cumulative=3422879123.0))
-    assert "gas.consumption REGISTER kWh" not in values(message)
-    assert "gas.consumption VOLUME m3" in values(message)
+    message = parse(GAS_TOPIC, gas(cumulative=3422879123.0))
+    assert "gas.consumption REGISTER kWh" not in values_by_name(message)
+    assert "gas.consumption VOLUME m3" in values_by_name(message)
     assert message.problems == ("REGISTER is more than 100,000,000 kWh",)
 
 
 def test_volume_in_a_wrong_unit_is_rejected() -> None:
-    message = read(GAS_TOPIC, gas(cumulativevolunits="kWh"))
-    assert "gas.consumption VOLUME m3" not in values(message)
+    message = parse(GAS_TOPIC, gas(cumulativevolunits="kWh"))
+    assert "gas.consumption VOLUME m3" not in values_by_name(message)
     assert message.problems == ("the unit of VOLUME is not one of m3",)
 
 
 def test_state_message_has_the_network_state() -> None:
-    message = read(STATE_TOPIC, STATE)
+    message = parse(STATE_TOPIC, STATE)
     assert message.values == ()
     assert message.network_state == NetworkState(
         at=AT,
@@ -170,9 +173,9 @@ def test_state_message_has_the_network_state() -> None:
 
 
 def test_cloud_message_is_parsed_from_hexadecimal_attributes() -> None:
-    message = read(CLOUD_TOPIC, cloud())
+    message = parse(CLOUD_TOPIC, cloud())
     assert (message.hardware_id, message.at, message.problems) == (MAC, AT, ())
-    assert values(message) == {
+    assert values_by_name(message) == {
         "electricity.consumption POWER W": "1603",
         "electricity.consumption REGISTER kWh": "26872.589",
         "electricity.export REGISTER kWh": "0.032",
@@ -195,21 +198,21 @@ def test_cloud_message_is_parsed_from_hexadecimal_attributes() -> None:
     ],
 )
 def test_demand_is_signed_with_any_number_of_bits(demand: str, watts: str) -> None:
-    assert values(read(CLOUD_TOPIC, cloud(demand)))["electricity.consumption POWER W"] == watts
+    assert values_by_name(parse(CLOUD_TOPIC, cloud(demand)))["electricity.consumption POWER W"] == watts
 
 
 @pytest.mark.parametrize("demand", ["800000", "00800000", "FF800000"])
 def test_cloud_code_for_no_power_is_no_value(demand: str) -> None:
-    message = read(CLOUD_TOPIC, cloud(demand))
-    assert "electricity.consumption POWER W" not in values(message)
+    message = parse(CLOUD_TOPIC, cloud(demand))
+    assert "electricity.consumption POWER W" not in values_by_name(message)
     assert message.problems == ()
 
 
 @pytest.mark.parametrize(("value", "units"), [(-8388.608, "kW"), (-8388608, "W"), (None, "kW")])
 def test_local_code_for_no_power_is_no_value(value: Any, units: str) -> None:
-    message = read(ELECTRICITY_TOPIC, electricity(power={"value": value, "units": units}))
-    assert "electricity.consumption POWER W" not in values(message)
-    assert "electricity.consumption REGISTER kWh" in values(message)
+    message = parse(ELECTRICITY_TOPIC, electricity(power={"value": value, "units": units}))
+    assert "electricity.consumption POWER W" not in values_by_name(message)
+    assert "electricity.consumption REGISTER kWh" in values_by_name(message)
     assert message.problems == ()
 
 
@@ -223,14 +226,16 @@ def test_local_code_for_no_power_is_no_value(value: Any, units: str) -> None:
     ],
 )
 def test_power_may_be_zero_negative_or_in_another_unit(power: Any, watts: str) -> None:
-    assert values(read(ELECTRICITY_TOPIC, electricity(power=power)))["electricity.consumption POWER W"] == watts
+    assert (
+        values_by_name(parse(ELECTRICITY_TOPIC, electricity(power=power)))["electricity.consumption POWER W"] == watts
+    )
 
 
 def test_zero_registers_and_prices_are_ignored() -> None:
     nothing = {"cumulative": 0.0, "units": "kWh"}
     price = {"unitrate": 0.0, "standingcharge": 0}
-    message = read(ELECTRICITY_TOPIC, electricity(energy={"export": nothing, "import": {**nothing, "price": price}}))
-    assert values(message) == {"electricity.consumption POWER W": "425"}
+    message = parse(ELECTRICITY_TOPIC, electricity(energy={"export": nothing, "import": {**nothing, "price": price}}))
+    assert values_by_name(message) == {"electricity.consumption POWER W": "425"}
     assert message.problems == ()
 
 
@@ -250,25 +255,25 @@ def test_pounds_and_kilowatts_are_converted_without_rounding_errors() -> None:
     ],
 )
 def test_sections_may_be_missing_from_a_local_message(payload: Any) -> None:
-    message = read(ELECTRICITY_TOPIC, payload)
+    message = parse(ELECTRICITY_TOPIC, payload)
     assert (message.at, message.values, message.problems) == (AT, (), ())
 
 
 @pytest.mark.parametrize("meter", ["elecMtr", "gasMtr", "pan"])
-@pytest.mark.parametrize("left", [None, {}, {"0702": {}}, {"0702": {"02": {"00": "01"}}}])
-def test_sections_may_be_missing_from_a_cloud_message(meter: str, left: Any) -> None:
-    whole, partial = read(CLOUD_TOPIC, cloud()), read(CLOUD_TOPIC, cloud(**{meter: left}))
+@pytest.mark.parametrize("section", [None, {}, {"0702": {}}, {"0702": {"02": {"00": "01"}}}])
+def test_sections_may_be_missing_from_a_cloud_message(meter: str, section: Any) -> None:
+    whole, partial = parse(CLOUD_TOPIC, cloud()), parse(CLOUD_TOPIC, cloud(**{meter: section}))
     assert set(partial.values) < set(whole.values) or meter == "pan"
     assert partial.problems == ()
-    assert (partial.network_state is None) is (meter == "pan" and left is None)
+    assert (partial.network_state is None) is (meter == "pan" and section is None)
 
 
 def test_cloud_register_without_a_scale_is_rejected() -> None:
     payload = cloud()
     del payload["elecMtr"]["0702"]["03"]
     payload["gasMtr"]["0702"]["03"]["02"] = "00000000"
-    message = read(CLOUD_TOPIC, payload)
-    assert values(message) == {"electricity.consumption POWER W": "1603"}
+    message = parse(CLOUD_TOPIC, payload)
+    assert values_by_name(message) == {"electricity.consumption POWER W": "1603"}
     assert set(message.problems) == {
         "elecMtr has a register without a known unit, a multiplier and a divisor",
         "gasMtr has a register without a known unit, a multiplier and a divisor",
@@ -278,27 +283,27 @@ def test_cloud_register_without_a_scale_is_rejected() -> None:
 def test_cloud_register_with_all_bits_set_is_no_value() -> None:
     payload = cloud()
     payload["elecMtr"]["0702"]["00"]["00"] = "FFFFFFFFFFFF"
-    message = read(CLOUD_TOPIC, payload)
-    assert "electricity.consumption REGISTER kWh" not in values(message)
+    message = parse(CLOUD_TOPIC, payload)
+    assert "electricity.consumption REGISTER kWh" not in values_by_name(message)
     assert message.problems == ()
 
 
 def test_cloud_gas_register_in_kilowatt_hours_is_energy() -> None:
     payload = cloud()
     payload["gasMtr"]["0702"]["03"]["00"] = "00"
-    assert values(read(CLOUD_TOPIC, payload))["gas.consumption REGISTER kWh"] == "3276.627"
+    assert values_by_name(parse(CLOUD_TOPIC, payload))["gas.consumption REGISTER kWh"] == "3276.627"
 
 
 def test_cloud_time_is_parsed_from_hexadecimal_without_a_number() -> None:
     payload = cloud()
     del payload["gmtime"]
-    assert read(CLOUD_TOPIC, payload).at == AT
+    assert parse(CLOUD_TOPIC, payload).at == AT
 
 
 @pytest.mark.parametrize("prefix", ["glow/", "home/energy/", ""])
 def test_topic_may_have_any_prefix_before_the_hardware_id(prefix: str) -> None:
-    assert read(f"{prefix}{MAC}/SENSOR/electricitymeter", electricity()).hardware_id == MAC
-    assert read(f"{prefix}{MAC}/STATE", STATE).hardware_id == MAC
+    assert parse(f"{prefix}{MAC}/SENSOR/electricitymeter", electricity()).hardware_id == MAC
+    assert parse(f"{prefix}{MAC}/STATE", STATE).hardware_id == MAC
 
 
 @pytest.mark.parametrize(
@@ -328,9 +333,9 @@ def test_topic_may_have_any_prefix_before_the_hardware_id(prefix: str) -> None:
     ],
 )
 def test_invalid_message_is_rejected_with_the_reason(topic: str, payload: bytes, reason: str) -> None:
-    with pytest.raises(MeterMessageError) as told:
+    with pytest.raises(MeterMessageError) as error:
         parse_message(topic, payload)
-    assert str(told.value) == reason
+    assert str(error.value) == reason
 
 
 @pytest.mark.parametrize(
@@ -347,14 +352,14 @@ def test_invalid_message_is_rejected_with_the_reason(topic: str, payload: bytes,
     ],
 )
 def test_invalid_part_does_not_affect_the_others(power: Any, reason: str) -> None:
-    message = read(ELECTRICITY_TOPIC, electricity(power=power))
+    message = parse(ELECTRICITY_TOPIC, electricity(power=power))
     assert message.problems == (reason,)
-    assert "electricity.consumption REGISTER kWh" in values(message)
+    assert "electricity.consumption REGISTER kWh" in values_by_name(message)
 
 
 def test_invalid_parts_of_the_network_state_are_dropped() -> None:
     han = {"rssi": 2**40, "status": "joi\u0000ned", "lqi": "48"}
-    message = read(STATE_TOPIC, {**STATE, "han": han, "hardware": "x" * 65, "software": None})
+    message = parse(STATE_TOPIC, {**STATE, "han": han, "hardware": "x" * 65, "software": None})
     assert message.network_state == NetworkState(at=AT, smets_version="SMETS2")
     assert len(message.problems) == 4
 
@@ -366,7 +371,7 @@ JSON = st.recursive(
 )
 
 
-def refused_or_read(topic: str, payload: bytes) -> None:
+def assert_parsed_or_rejected(topic: str, payload: bytes) -> None:
     try:
         message = parse_message(topic, payload)
     except MeterMessageError:
@@ -377,7 +382,7 @@ def refused_or_read(topic: str, payload: bytes) -> None:
 
 @given(st.sampled_from(TOPICS) | st.text(), st.binary())
 def test_any_payload_is_parsed_or_rejected(topic: str, payload: bytes) -> None:
-    refused_or_read(topic, payload)
+    assert_parsed_or_rejected(topic, payload)
 
 
 @given(st.sampled_from(TOPICS), st.data())
@@ -395,7 +400,7 @@ def test_any_value_at_any_path_is_parsed_or_rejected(topic: str, data: Any) -> N
             break
         part = part[name]
     part[name] = data.draw(JSON)
-    refused_or_read(topic, json.dumps(payload).encode())
+    assert_parsed_or_rejected(topic, json.dumps(payload).encode())
 
 
 @given(
@@ -404,4 +409,6 @@ def test_any_value_at_any_path_is_parsed_or_rejected(topic: str, data: Any) -> N
 )
 def test_any_number_is_parsed_or_rejected(name: str, number: str) -> None:
     text = json.dumps(electricity())
-    refused_or_read(ELECTRICITY_TOPIC, text.replace(f'"{name}": ', f'"{name}": {number}, "old": ', 1).encode())
+    assert_parsed_or_rejected(
+        ELECTRICITY_TOPIC, text.replace(f'"{name}": ', f'"{name}": {number}, "old": ', 1).encode()
+    )

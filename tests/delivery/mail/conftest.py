@@ -14,24 +14,24 @@ from wattgate.principal import Permission
 
 
 @pytest.fixture
-async def post(settled: Tenant) -> AsyncIterator[Post]:
+async def outbox(settled: Tenant) -> AsyncIterator[Post]:
     """An outbox with nothing in it, and a user with one address who gets mail."""
-    made = Post(settled)
-    await made.clear()
-    made.clock.now = NOW
-    await made.run(address_of, email="user@example.org")
-    yield made
-    await made.clear()
+    outbox = Post(settled)
+    await outbox.clear()
+    outbox.clock.now = NOW
+    await outbox.run(set_address, email="user@example.org")
+    yield outbox
+    await outbox.clear()
 
 
 @pytest.fixture
-async def there() -> AsyncIterator[MailServer]:
-    async with mail_server() as made:
-        yield made
+async def smtp() -> AsyncIterator[MailServer]:
+    async with mail_server() as server:
+        yield server
 
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
-async def address_of(call: Call, *, email: str) -> None:
+async def set_address(call: Call, *, email: str) -> None:
     """Give every account an address, forget which ones get no mail, and put no template to use."""
     await call.rows.update(Account, email=email)
     await call.rows.update(Template, active=False)

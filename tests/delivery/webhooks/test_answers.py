@@ -45,8 +45,8 @@ def test_response_without_retry_after_has_no_pause() -> None:
 
 
 def test_failure_of_the_gateway_has_the_same_form_as_other_failures() -> None:
-    told = failed_attempt_json(3, "2026-06-01T12:00:00.000Z", {}, "an unexpected error has occurred")
-    assert told == {
+    failure = failed_attempt_json(3, "2026-06-01T12:00:00.000Z", {}, "an unexpected error has occurred")
+    assert failure == {
         "attempt": 3,
         "attemptAt": "2026-06-01T12:00:00.000Z",
         "statusCode": 0,

@@ -171,9 +171,9 @@ def test_bypass_is_blocked(url: str) -> None:
     ],
 )
 def test_plain_url_is_parsed(url: str, host: str, port: int, target: str, authority: str) -> None:
-    found = parse_destination(url, EgressPolicy())
-    assert (found.scheme, found.host, found.port, found.target) == ("https", host, port, target)
-    assert found.authority == authority
+    destination = parse_destination(url, EgressPolicy())
+    assert (destination.scheme, destination.host, destination.port, destination.target) == ("https", host, port, target)
+    assert destination.authority == authority
 
 
 def test_http_must_be_allowed_by_the_policy() -> None:
@@ -209,12 +209,12 @@ URLS = st.tuples(st.sampled_from(["https://", "https:", ""]), MARKS, HOSTS, MARK
 @given(st.one_of(URLS, MARKS.map("https://example.org".__add__), st.text()))
 def test_other_parsers_agree_on_the_destination_of_an_accepted_url(url: str) -> None:
     with suppress(BlockedDestination):
-        found = parse_destination(url, EgressPolicy())
+        destination = parse_destination(url, EgressPolicy())
         assert url.isascii()
         assert url.isprintable()
-        for known in (urlsplit(url), httpx.URL(url)):
-            assert (known.scheme, known.port or 443) == ("https", found.port)
-            host = known.hostname if isinstance(known, SplitResult) else known.host
+        for parsed in (urlsplit(url), httpx.URL(url)):
+            assert (parsed.scheme, parsed.port or 443) == ("https", destination.port)
+            host = parsed.hostname if isinstance(parsed, SplitResult) else parsed.host
             assert host is not None
-            assert host.lower() == found.host or ip_address(host) == ip_address(found.host)
-        assert found.host_ip is None or is_public(found.host_ip)
+            assert host.lower() == destination.host or ip_address(host) == ip_address(destination.host)
+        assert destination.host_ip is None or is_public(destination.host_ip)

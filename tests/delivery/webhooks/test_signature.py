@@ -38,10 +38,10 @@ def test_old_message_is_rejected() -> None:
 
 def test_example_of_the_reference_libraries_has_the_expected_signature() -> None:
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-    told = signature.signature_headers(
+    headers = signature.signature_headers(
         "msg_p5jXN8AQM9LWM0D4loKWxJek", datetime.fromtimestamp(1614265330, UTC), b'{"test": 2432232314}', [secret]
     )
-    assert told == {
+    assert headers == {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
         "webhook-timestamp": "1614265330",
         "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
@@ -53,9 +53,9 @@ def test_without_a_secret_there_is_no_signature() -> None:
 
 
 def test_new_secrets_are_long_and_differ() -> None:
-    made = {signature.new_secret() for _ in range(100)}
-    assert len(made) == 100
-    assert {len(signature.decode_secret(one)) for one in made} == {32}
+    secrets = {signature.new_secret() for _ in range(100)}
+    assert len(secrets) == 100
+    assert {len(signature.decode_secret(secret)) for secret in secrets} == {32}
 
 
 @pytest.mark.parametrize(
