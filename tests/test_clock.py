@@ -1,4 +1,4 @@
-"""Instants as texts: the same by both ways, and as SPEC.md writes them."""
+"""Text form of instants: both functions agree, and the form is that of SPEC.md."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""One contract for errors: the same failure reads the same on every face."""
+"""Errors have the same form in GraphQL and REST."""
 
 import logging
 import re
@@ -27,19 +27,19 @@ from wattgate.rest_compat.routes import build_routes
 
 @operation(OperationKind.QUERY, returns=Done, needs=Permission.ANYONE, rest=RestRoute("GET", "/broken"))
 async def broken(call: Call) -> Any:
-    """Fails as only a defect of ours would."""
+    """Fail with an unexpected error."""
     raise RuntimeError("the password is hunter2")
 
 
 @operation(OperationKind.MUTATION, returns=Done, needs=Permission.ANYONE, rest=RestRoute("POST", "/broken"))
 async def break_it(call: Call) -> Any:
-    """Fails likewise."""
+    """Fail with another unexpected error."""
     raise ZeroDivisionError
 
 
 @pytest.fixture
 async def faulty(served: House) -> Any:
-    """A client on a gateway whose operations have defects."""
+    """A client of a gateway with failing operations."""
     operations = (broken, break_it, live_readings.readings)
     schema, runner = build_schema(operations), served.gateway.runner
     authenticate = served.gateway.authenticator.authenticate
@@ -125,7 +125,7 @@ async def test_invalid_scalar_value_is_reported_in_documents_and_variables(serve
 
 
 async def test_text_that_the_database_rejects_is_bad_input(served: House, settled: Tenant) -> None:
-    """PostgreSQL takes no U+0000, in texts and in JSON; SQLite does."""
+    """PostgreSQL rejects U+0000 in text and JSON; SQLite accepts it."""
     document = "query ($given: String!) { userByUsername(username: $given) { userId } }"
     response = await served.graphql(document, served.one.headers["administrator"], given="\0")
     strict = not settled.gateway.database.is_sqlite

@@ -1,4 +1,4 @@
-"""Mails as they are written: what a mail program reads is what was meant, and nothing can be smuggled in."""
+"""Encoding and parsing of mails, and rejection of injected headers."""
 
 from datetime import UTC, datetime
 from email import policy

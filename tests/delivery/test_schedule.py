@@ -1,4 +1,4 @@
-"""When what could not be delivered is tried again."""
+"""Retry schedules of deliveries."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ HOUR = timedelta(hours=1)
 
 
 def total_pause(schedule: Schedule, random_fraction: float) -> timedelta:
-    """From the first attempt to the last one."""
+    """Return the time from the first attempt to the last."""
     pauses = [schedule.pause_after(attempt, random_fraction) for attempt in range(1, schedule.max_attempts)]
     return sum((pause for pause in pauses if pause is not None), timedelta())
 

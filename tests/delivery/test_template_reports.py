@@ -1,4 +1,4 @@
-"""The report on a template: what is told of it, and where."""
+"""Reports on templates: findings and their positions."""
 
 from typing import Any
 

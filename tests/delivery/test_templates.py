@@ -1,4 +1,4 @@
-"""Templates as they are rendered: the language and its limits, and values that stay values wherever they stand."""
+"""Rendering of templates: the language, its limits, and escaping of values at all positions."""
 
 import re
 from email.message import EmailMessage
@@ -59,7 +59,7 @@ POSITIONS = (
 
 
 class Outline(HTMLParser):
-    """What a document is made of: its tags, the names of their attributes, and where its links lead."""
+    """The structure of a document: its tags, the names of their attributes, and the targets of its links."""
 
     def __init__(self, document: str) -> None:
         super().__init__()

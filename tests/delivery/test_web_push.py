@@ -1,4 +1,4 @@
-"""Web Push: messages that a browser alone can read, and who sends them."""
+"""Web Push: encryption of messages, and VAPID tokens."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""When alert rules hold and when that is told, against a reference_firings model."""
+"""Evaluation of alert rules, compared with a simple reference model."""
 
 from datetime import UTC, datetime, time, timedelta
 from fractions import Fraction
@@ -34,7 +34,7 @@ rules = st.builds(
 
 
 def reference_result(rule: Rule, readings: list[alert_rules.TimedValue], at: int) -> Fraction | None:
-    """The result of the window that ends at an instant, looked up anew."""
+    """Return the result of the window that ends at an instant, computed from all readings."""
     values = [value for when, value in readings if at - rule.window < when <= at]
     match rule.function:
         case Function.SUM:
@@ -53,7 +53,7 @@ def reference_result(rule: Rule, readings: list[alert_rules.TimedValue], at: int
 
 
 def reference_firings(rule: Rule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int) -> list[int]:
-    """When a rule fires: the same, said with reference_firings words."""
+    """Return the instants at which a rule fires."""
     active = notified = False
     fired = []
     for at, _ in readings:
@@ -129,7 +129,8 @@ def test_quiet_hours_use_the_wall_clock_of_the_home(at: str, quiet: bool) -> Non
 def test_pace_fires_once_in_each_period_that_will_exceed_the_budget() -> None:
     day = Rule(window=6 * HOUR_MS, threshold=240)
     edges = list(range(0, 2 * DAY_MS + 1, HOUR_MS))
-    amounts = [5] * 12 + [20] * 12 + [11] * 24  # the first day will exceed it from the 19th hour on, the second at once
+    # The projected total exceeds the threshold on day 1 from hour 19, and on day 2 as soon as a window has passed.
+    amounts = [5] * 12 + [20] * 12 + [11] * 24
     firings = alert_rules.replay_pace(day, edges, amounts, [0, DAY_MS, 2 * DAY_MS], moments=edges)
     assert [firing.at // HOUR_MS for firing in firings] == [19, 30]
 

@@ -1,4 +1,4 @@
-"""Bucket edges against a slow model that is obviously right, over zones, years and clock changes."""
+"""Bucket edges, compared with a simple slow model over zones, years and clock changes."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -77,7 +77,7 @@ def test_hour_with_a_clock_change_is_shorter() -> None:
 
 
 def test_day_without_midnight_begins_at_the_clock_change() -> None:
-    zone = ZoneInfo("Africa/Cairo")  # 2023-04-28: from 00:00 to 01:00
+    zone = ZoneInfo("Africa/Cairo")  # 2023-04-28: clocks change from 00:00 to 01:00
     day = edges(datetime(2023, 4, 28, 12, tzinfo=zone), datetime(2023, 4, 28, 13, tzinfo=zone), Period.P1D, zone)
     assert [edge.astimezone(zone).strftime("%d %H:%M") for edge in day] == ["28 01:00", "29 00:00"]
 
@@ -105,7 +105,7 @@ def test_weeks_start_on_the_requested_weekday(week_start: Weekday) -> None:
 
 
 def test_day_skipped_by_a_zone_has_no_bucket() -> None:
-    zone = ZoneInfo("Pacific/Apia")  # went over the date line at the end of 2011-12-29
+    zone = ZoneInfo("Pacific/Apia")  # crossed the date line at the end of 2011-12-29
     days = edges(datetime(2011, 12, 29, 12, tzinfo=zone), datetime(2011, 12, 31, 12, tzinfo=zone), Period.P1D, zone)
     assert [edge.astimezone(zone).day for edge in days] == [29, 31, 1]
 

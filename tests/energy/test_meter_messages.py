@@ -1,4 +1,4 @@
-"""What displays publish, parse: both dialects, what stands for no value, and whatever else may come."""
+"""Parsing of meter messages: both formats, codes for 'no value', and invalid messages."""
 
 import json
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ AT = datetime(2022, 11, 7, 9, 20, 8, tzinfo=UTC)
 
 
 def electricity(**changes: Any) -> dict[str, Any]:
-    """What a display tells of an electricity meter; `changes` replace members of it."""
+    """Return a local message about an electricity meter. `changes` replace its members."""
     meter = {
         "timestamp": "2022-11-07T09:20:08Z",
         "energy": {
@@ -46,7 +46,7 @@ def electricity(**changes: Any) -> dict[str, Any]:
 
 
 def gas(**changes: Any) -> dict[str, Any]:
-    """What a display tells of a gas meter; `changes` replace members of what was imported."""
+    """Return a local message about a gas meter. `changes` replace members of its import."""
     imported = {
         "cumulative": 66589.57,
         "day": 17.326,
@@ -75,7 +75,7 @@ STATE = {
 
 
 def cloud(demand: str = "00000643", **changes: Any) -> dict[str, Any]:
-    """What a display sends to the cloud; `changes` replace its top members."""
+    """Return a cloud message. `changes` replace its top-level members."""
     whole = {
         "elecMtr": {
             "0702": {

@@ -1,4 +1,4 @@
-"""What energy costs, against a slow model that is obviously right; and that every bill adds up."""
+"""Cost of energy, compared with a simple slow model, and totals of bills."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -58,7 +58,7 @@ def bill_of(
 
 
 def bill(samples: Sequence[EnergySample], *tariffs: Tariff, prices: PricesByTariff | None = None) -> Bill:
-    """The bill for all samples, from the first one's start to the last one's end."""
+    """Return the bill for all samples, from the start of the first to the end of the last."""
     return bill_of(samples, tariffs, samples[0].at, samples[-1].at + to_ms(from_ms(0) + HALF_HOUR), prices or {})
 
 
@@ -68,7 +68,7 @@ def lines(priced: Bill) -> list[tuple[str | None, str, str]]:
 
 @st.composite
 def band_lists(draw: st.DrawFn) -> list[TariffBand]:
-    """Bands that do not overlap: of those drawn, each that leaves the earlier ones alone."""
+    """Draw bands, and keep those that do not overlap an earlier one."""
     bands: list[TariffBand] = []
     for number in range(draw(st.integers(1, 5))):
         days = draw(st.lists(st.sampled_from(EVERY_DAY), min_size=1, unique=True))
@@ -105,7 +105,7 @@ def tariffs_from(draw: st.DrawFn, number: int, valid_from: datetime) -> Tariff:
 
 @st.composite
 def pricing_cases(draw: st.DrawFn) -> tuple[list[EnergySample], list[Tariff], PricesByTariff, int, int]:
-    """Half hours with holes around some clock change, priced by up to four tariffs one after another."""
+    """Draw half hours with gaps around a clock change, and up to four successive tariffs."""
     changes = [datetime(year, month, day, tzinfo=UTC) for year in (2010, 2026) for month, day in ((3, 14), (3, 29))]
     changes += [
         datetime(2023, 4, 28, tzinfo=UTC),

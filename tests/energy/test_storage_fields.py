@@ -1,4 +1,4 @@
-"""What storage definitions say about values."""
+"""Storage definitions: parsing, and checks of values."""
 
 from decimal import Decimal
 from typing import TypedDict, Unpack
@@ -15,7 +15,7 @@ from wattgate.energy.storage_limits import StorageLimits
 
 
 class Changes(TypedDict, total=False):
-    """Members of a definition."""
+    """Members of a storage definition to replace."""
 
     type: str
     sampling: str

@@ -1,4 +1,4 @@
-"""An outbox with a user who gets mail, and a mail server."""
+"""Fixtures: an outbox with a user who gets mail, and a mail server."""
 
 from collections.abc import AsyncIterator
 
@@ -15,7 +15,7 @@ from wattgate.principal import Permission
 
 @pytest.fixture
 async def outbox(settled: Tenant) -> AsyncIterator[Post]:
-    """An outbox with nothing in it, and a user with one address who gets mail."""
+    """An empty outbox, and a user with one mail address."""
     outbox = Post(settled)
     await outbox.clear()
     outbox.clock.now = NOW
@@ -32,7 +32,7 @@ async def smtp() -> AsyncIterator[MailServer]:
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def set_address(call: Call, *, email: str) -> None:
-    """Give every account an address, forget which ones get no mail, and put no template to use."""
+    """Set the address of every account, clear suppressions and kept mails, and deactivate all templates."""
     await call.rows.update(Account, email=email)
     await call.rows.update(Template, active=False)
     await call.rows.delete(MailSuppression)

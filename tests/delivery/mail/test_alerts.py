@@ -1,4 +1,4 @@
-"""Alerts by mail: from the alert to a mail server, with what stops them on the way."""
+"""Alerts by mail: delivery to a mail server, suppressed addresses and unsubscribing."""
 
 from datetime import timedelta
 from typing import Any
@@ -38,7 +38,7 @@ def settings(smtp: MailServer | None = None, **more: Any) -> Settings:
 
 
 async def write_template(outbox: Post, html: str) -> None:
-    """Put a template to use for the alerts of the tests."""
+    """Activate a template for the alerts of the tests."""
     alert_types = await outbox.tenant.run("alert_types")
     (alert_type_id,) = [
         alert_type.alert_type_id for alert_type in alert_types if alert_type.system_alert_type_id == "CM01"
@@ -54,7 +54,7 @@ async def write_template(outbox: Post, html: str) -> None:
 
 
 def unsubscribe_client(outbox: Post, config: Settings) -> httpx.AsyncClient:
-    """Somebody who follows the links in mails."""
+    """Return a client that follows the links in mails."""
     links = create_links(config)
     assert links is not None
     app = Starlette(routes=[unsubscribe_route(outbox.runner, links)])
@@ -62,7 +62,7 @@ def unsubscribe_client(outbox: Post, config: Settings) -> httpx.AsyncClient:
 
 
 async def deliver_due(outbox: Post, config: Settings) -> int:
-    """Deliver what is due; how much it was."""
+    """Deliver due mails, and return their number."""
     handlers = create_delivery_handlers(config, outbox.runner)
     mail_handlers = {kind: handlers[kind] for kind in (DeliveryKind.EMAIL, DeliveryKind.TEST_MAIL)}
     worker: DeliveryWorker = outbox.worker_with(mail_handlers)

@@ -1,4 +1,4 @@
-"""One alert on all of its ways at once, each to a real server: for mail, for pushes, and of a webhook."""
+"""One alert on all channels at once: mail, push and webhook, each with a real server."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Mail to a real server: it arrives, or what becomes of it is known."""
+"""SMTP channel with a real server: delivered mails, and outcomes of failures."""
 
 import asyncio
 import ssl
@@ -53,7 +53,7 @@ def channel(smtp: MailServer, **more: Any) -> SmtpChannel:
 
 
 async def send(smtp_channel: SmtpChannel, *mails: OutboundMessage) -> list[Outcome]:
-    """Send them one after the other, and close the channel."""
+    """Send messages one after the other, close the channel, and return the outcomes."""
     outcomes = [await smtp_channel.send(message) for message in mails or (outbound_message(),)]
     await smtp_channel.close()
     return outcomes
@@ -335,5 +335,5 @@ def test_server_is_parsed_from_a_url(url: str, server: SmtpServer) -> None:
     ],
 )
 def test_invalid_server_url_is_rejected(url: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011 (several sentences)
+    with pytest.raises(ValueError):  # noqa: PT011 (the messages differ)
         SmtpServer.from_url(url)

@@ -1,4 +1,4 @@
-"""Templates tried out in a real mail program: who may get them, what arrives, and what becomes of it."""
+"""Test mails of templates: permitted recipients, content and outcomes."""
 
 from datetime import timedelta
 from typing import Any
@@ -29,7 +29,7 @@ async def send_test_mail(outbox: Post, address: str = TESTER, **input: Any) -> A
 
 
 async def fetch_test_mail(outbox: Post, sent: Any) -> Any:
-    """How far a test mail is."""
+    """Return the state of a test mail."""
     return await outbox.run(template_test_mail.test_mail, test_mail_id=sent.test_mail.test_mail_id)
 
 

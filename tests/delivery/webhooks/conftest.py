@@ -1,4 +1,4 @@
-"""A tenant whose webhooks go to sinks of this machine, at a time that tests set."""
+"""Fixtures: an outbox at a fixed time, and a receiver of webhooks on this machine."""
 
 from collections.abc import AsyncIterator
 
@@ -14,7 +14,7 @@ from wattgate.graphql.resolvers import webhook_endpoints, webhooks
 
 @pytest.fixture
 async def outbox(settled: Tenant) -> AsyncIterator[Post]:
-    """An outbox with nothing in it and no endpoints, before and after."""
+    """An outbox without deliveries and endpoints. It is cleared before and after the test."""
     outbox = Post(settled)
     await clear(outbox)
     outbox.clock.now = NOW

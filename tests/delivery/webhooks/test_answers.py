@@ -1,4 +1,4 @@
-"""What the answer of a receiver means, and how long an endpoint is left alone."""
+"""Responses of receivers: Retry-After, failed attempts, and pauses of an endpoint."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -27,7 +27,7 @@ MINUTE = timedelta(minutes=1)
         ("Mon, 01 Jun 2026 12:10:00 GMT", 600.0),
         ("Mon, 01 Jun 2026 11:00:00 GMT", 0.0),
         ("Mon, 01 Jun 2026 12:10:00 +0100", 0.0),
-        ("Mon, 01 Jun 2026 12:10:00", None),  # of no zone
+        ("Mon, 01 Jun 2026 12:10:00", None),  # without a zone
         ("", None),
         ("-5", None),
         ("1.5", None),

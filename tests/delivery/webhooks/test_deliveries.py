@@ -1,4 +1,4 @@
-"""Webhooks arrive: once if all goes well, in order, signed, and never lost; what goes wrong is on record."""
+"""Delivery of webhooks: order, signatures, retries, and records of failures."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 async def emit_events(
     call: Call, *, count: int = 1, first: int = 0, callback_url: str | None = None, fails: bool = False
 ) -> None:
-    """Something happens so many times."""
+    """Enqueue `count` events, and then fail if requested."""
     for number in range(first, first + count):
         await enqueue_event(call, "alert.sent", {"n": number}, callback_url=callback_url)
     if fails:
@@ -49,7 +49,7 @@ TLS = ssl.create_default_context()
 
 
 def worker(outbox: Post, total: float = 5.0) -> DeliveryWorker:
-    """A worker as `wattgate worker` has it, for sinks on this machine."""
+    """Return a worker as in `wattgate worker`, but with receivers on this machine."""
     channel = WebhookChannel(OutboundHttpClient(HERE, tls=TLS, timeout_seconds=total), outbox.clock)
     return outbox.worker_with(
         {DeliveryKind.WEBHOOK: DeliveryHandler(webhooks.prepare_webhook, channel, webhooks.record_webhook_outcome)}
@@ -65,7 +65,7 @@ async def register_endpoint(outbox: Post, url: str, *events: str, **more: Any) -
 
 
 async def webhook_records(outbox: Post, endpoint_id: str) -> list[Any]:
-    """The webhooks of an endpoint, in the order of their events."""
+    """Return the webhooks of an endpoint, in the order of their events."""
     of_endpoint = col(Webhook.endpoint_id) == endpoint_id
     return await outbox.rows(Webhook, of_endpoint, order_by=[Webhook.event_number])
 
@@ -76,7 +76,7 @@ async def endpoint_health(outbox: Post, endpoint_id: str) -> Any:
 
 
 def received_numbers(receiver: Sink) -> list[int]:
-    """The numbers of the events that a sink was sent."""
+    """Return the numbers of the events that a receiver got."""
     return [json.loads(request.body)["n"] for request in receiver.received]
 
 
@@ -199,7 +199,7 @@ async def test_unreliable_receiver_gets_all_events(outbox: Post, receiver: Sink,
 
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
         if len(receiver.received) % 3 == 0:
-            return  # the connection is closed without an answer
+            return  # closes the connection without a response
         if len(receiver.received) % 10 == 0:
             await hanging(received, writer)
         await answering(200)(received, writer)
@@ -217,7 +217,7 @@ async def test_unreliable_receiver_gets_all_events(outbox: Post, receiver: Sink,
     ids: dict[int, set[str]] = {}
     for item in receiver.received:
         ids.setdefault(json.loads(item.body)["n"], set()).add(item.headers["webhook-id"])
-    assert all(len(item) == 1 for item in ids.values())  # attempts at one event have one id
+    assert all(len(item) == 1 for item in ids.values())  # all attempts for an event have the same id
 
 
 async def test_event_waits_for_the_previous_one_of_the_same_endpoint_only(outbox: Post, receiver: Sink) -> None:
@@ -271,10 +271,8 @@ async def test_retry_after_pauses_all_deliveries_to_the_endpoint(outbox: Post, r
     outbox.pass_time(PROBE_TIMEOUT)
     await worker(outbox).deliver_due()
     assert sorted(received_numbers(receiver)) == [0, 0, 1]
-    assert {record.number_of_attempts for record in await webhook_records(outbox, endpoint_id)} == {
-        1,
-        2,
-    }  # waiting is no attempt
+    records = await webhook_records(outbox, endpoint_id)
+    assert {record.number_of_attempts for record in records} == {1, 2}  # waiting does not count as an attempt
 
 
 @pytest.mark.parametrize("status", [502, 504])
@@ -314,7 +312,7 @@ async def test_failing_endpoint_is_probed_by_one_delivery_at_a_time(outbox: Post
     assert receiver.connections == FAILURE_THRESHOLD  # the circuit is open
     outbox.pass_time(timedelta(seconds=31))
     await worker(outbox).deliver_due()
-    assert receiver.connections == FAILURE_THRESHOLD + 1  # half open: one probe, and the rest waits
+    assert receiver.connections == FAILURE_THRESHOLD + 1  # half open: one probe, and the others wait
     assert (await endpoint_health(outbox, endpoint_id)).paused_until == outbox.clock.now + timedelta(minutes=2)
     receiver.behave = answering(200)
     for _ in range(10):
@@ -391,9 +389,8 @@ async def test_replay_sends_events_since_an_instant_in_order_and_to_new_endpoint
     assert received_numbers(receiver) == [0, 1, 2, 3]
     ids = [request.headers["webhook-id"] for request in receiver.received]
     assert (await outbox.run(webhook_endpoints.replay_webhooks, endpoint_id=old, since=since)).queued == 2
-    assert (
-        await outbox.run(webhook_endpoints.replay_webhooks, endpoint_id=old, since=since)
-    ).queued == 0  # they wait already
+    repeated = await outbox.run(webhook_endpoints.replay_webhooks, endpoint_id=old, since=since)
+    assert repeated.queued == 0  # they are waiting already
     await worker(outbox).deliver_due()
     assert received_numbers(receiver)[4:] == [2, 3]
     assert [request.headers["webhook-id"] for request in receiver.received][4:] == ids[2:]
@@ -447,7 +444,7 @@ async def test_callback_of_an_alert_receives_its_outcome(outbox: Post, receiver:
     (received,) = receiver.received
     body = json.loads(received.body)
     assert (body["eventCode"], body["ns_alert_id"]) == ("alert.notification.inbox.sent", alert_id)
-    assert "webhook-signature" not in received.headers  # nobody has a secret for it
+    assert "webhook-signature" not in received.headers  # the callback URL has no secret
 
 
 async def test_callback_to_the_url_of_an_endpoint_is_signed_and_sent_once(outbox: Post, receiver: Sink) -> None:

@@ -1,4 +1,4 @@
-"""Facts of the pages on webhooks: code_sample samples, event codes, attempts and operations."""
+"""Check the pages on webhooks: code samples, event codes, attempts and operations."""
 
 import json
 import re
@@ -23,11 +23,11 @@ BODY = '{"eventCode": "alert.sent", "name": "Zoë"}'.encode()
 SECRET, OTHER = signature.new_secret(), signature.new_secret()
 
 Case = tuple[str, dict[str, str], bytes, bool]
-"""A secret, the headers and body of a request, and whether it is to be taken."""
+"""A secret, the headers and body of a request, and whether it must be accepted."""
 
 
 def code_sample(language: str) -> str:
-    """The page's code_sample in a language."""
+    """Return the code sample of the page in a language."""
     match = re.search(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     assert match, language
     return match[1]

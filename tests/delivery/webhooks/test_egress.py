@@ -1,4 +1,4 @@
-"""Which addresses requests may be sent to: what users write, and what names lead to."""
+"""Egress policy: blocked and permitted URLs and addresses."""
 
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
@@ -25,7 +25,7 @@ BYPASSES = [
     "https:/example.org/",
     "https:example.org",
     "",
-    # IPv4, plainly and oddly written
+    # IPv4, in usual and unusual forms
     "https://127.0.0.1/",
     "https://127.1/",
     "https://127.0.1/",
@@ -94,7 +94,7 @@ BYPASSES = [
     "https://[127.0.0.1]/",
     "https://[::1/",
     "https://::1/",
-    # who is asked, and who seems to be
+    # misleading hosts
     "https://example.org@127.0.0.1/",
     "https://user:password@example.org/",
     "https://127.0.0.1#@example.org/",

@@ -1,4 +1,4 @@
-"""Endpoints are registered and managed on both doors, and their secrets are told once."""
+"""Registration and management of endpoints with GraphQL and REST, and their secrets."""
 
 import asyncio
 from typing import Any
@@ -143,7 +143,7 @@ def test_pattern_matches_event_codes(pattern: str, expected: set[str]) -> None:
 
 
 async def wait_until_complete(http: httpx.AsyncClient, webhook_id: str) -> dict[str, Any]:
-    """The record of a webhook as soon as it has come to an end."""
+    """Poll a webhook until it is complete or failed, and return it."""
     for _ in range(600):
         webhook = {row["webhookId"]: row for row in (await http.get("/webhook")).json()}[webhook_id]
         if webhook["status"] != "pending":

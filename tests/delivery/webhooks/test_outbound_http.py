@@ -1,4 +1,4 @@
-"""Requests to addresses that users name, over real connections."""
+"""Outbound HTTP requests over real connections."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ from wattgate.delivery.http.outbound_http import (
 
 
 def resolver(**answers: Sequence[str] | OSError) -> ResolveHost:
-    """A resolver that knows these hosts, each with its addresses or what goes wrong; _ stands for a dot."""
+    """Return a resolver for these hosts, with the addresses or the error of each. Write _ for a dot."""
 
     async def resolve(host: str) -> Sequence[str]:
         answer = answers[host.replace(".", "_")]
@@ -64,7 +64,7 @@ async def test_request_arrives_unchanged(receiver: Sink) -> None:
 
 
 async def test_dns_rebinding_does_not_change_the_checked_address(receiver: Sink) -> None:
-    """DNS rebinding: the second answer would be a private address; the name is looked up once."""
+    """The second lookup would return a private address, but each request resolves the name only once."""
     lookups: list[str] = []
 
     async def resolve(host: str) -> Sequence[str]:
@@ -97,7 +97,7 @@ async def test_dns_rebinding_does_not_change_the_checked_address(receiver: Sink)
 async def test_host_with_any_non_public_address_is_blocked(answers: list[str]) -> None:
     failed = await request_failure(OutboundHttpClient(resolve=resolver(hooks_test=answers)), "https://hooks.test/")
     assert (failed.type, failed.code, failed.syscall) == ("refused", "EACCES", "connect")
-    assert failed.message == "hooks.test leads to an address that is not public"  # and not to which
+    assert failed.message == "hooks.test leads to an address that is not public"  # the address itself is not revealed
 
 
 async def test_destination_is_checked_for_each_request() -> None:
@@ -139,7 +139,7 @@ async def test_large_response_is_read_only_up_to_the_limit(receiver: Sink) -> No
     receiver.behave = receiver.flooding
     response = await post(OutboundHttpClient(HERE), receiver.url)
     assert (response.status, len(response.body)) == (200, MAX_BODY_BYTES)
-    assert receiver.sent < 9_000_000  # the rest is what buffers of the system hold
+    assert receiver.sent < 9_000_000  # includes data in system buffers
 
 
 @pytest.mark.parametrize(
@@ -195,12 +195,11 @@ async def test_refused_connection_is_reported_in_the_form_of_the_specification(r
 
 
 async def test_unknown_host_is_reported_in_the_form_of_the_specification() -> None:
-    failed = await request_failure(
-        OutboundHttpClient(), "https://there-is-no-such-host.invalid/"
-    )  # the system's own resolver
+    client = OutboundHttpClient()  # with the resolver of the operating system
+    failed = await request_failure(client, "https://there-is-no-such-host.invalid/")
     details = failed.to_json["initialError"]
     assert details.pop("code") == details.pop("errno") == failed.code
-    assert failed.code in ("ENOTFOUND", "EAI_AGAIN")  # the latter where no resolver is in reach
+    assert failed.code in ("ENOTFOUND", "EAI_AGAIN")  # the latter if no resolver is reachable
     host = "there-is-no-such-host.invalid"
     assert details == {"syscall": "getaddrinfo", "hostname": host, "host": host, "port": 443}
 
@@ -241,7 +240,7 @@ async def test_cancelled_request_closes_its_connection(receiver: Sink) -> None:
         ended.set()
         writer.close()
 
-    for scheme in ("http", "https"):  # the latter hangs before it is open
+    for scheme in ("http", "https"):  # https hangs during the handshake
         begun = asyncio.Event()
         ended.clear()
         async with await asyncio.start_server(read_on, "127.0.0.1", 0) as server:

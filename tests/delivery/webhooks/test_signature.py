@@ -1,4 +1,4 @@
-"""Signatures of webhooks, checked with the library of those who wrote their standard."""
+"""Signatures of webhooks, verified with the reference library of Standard Webhooks."""
 
 import base64
 from datetime import UTC, datetime, timedelta

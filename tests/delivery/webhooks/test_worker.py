@@ -1,4 +1,4 @@
-"""`wattgate worker` as an operator runs it, killed while it delivers webhooks."""
+"""`wattgate worker` processes that are killed while they deliver webhooks."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ async def test_killed_workers_lose_no_events_and_keep_order_and_ids(
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
         if len(receiver.received) in fatal_requests:
             request_received.set()
-            await asyncio.Event().wait()  # it was received, but nobody lives to hear of it
+            await asyncio.Event().wait()  # received, but the worker is killed before a response
         await answering(200)(received, writer)
         if json.loads(received.body)["n"] == EVENTS - 1:
             done.set()
