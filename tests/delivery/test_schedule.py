@@ -56,7 +56,7 @@ def test_jitter_only_extends_a_pause() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "pause"), [(60.0, 60 * SECOND), (1.0, 5 * SECOND), (-5.0, 5 * SECOND), (1e12, MAX_RETRY_AFTER)]
+    ("requested", "pause"), [(60.0, 60 * SECOND), (1.0, 5 * SECOND), (-5.0, 5 * SECOND), (1e12, MAX_RETRY_AFTER)]
 )
-def test_receiver_can_request_a_longer_pause_up_to_a_limit(asked: float, pause: timedelta) -> None:
-    assert WEBHOOK_SCHEDULE.pause_after(1, 0, asked) == pause
+def test_receiver_can_request_a_longer_pause_up_to_a_limit(requested: float, pause: timedelta) -> None:
+    assert WEBHOOK_SCHEDULE.pause_after(1, 0, requested) == pause

@@ -69,10 +69,10 @@ def test_pauses_grow_from_a_minute_to_an_hour() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "pause"), [(None, MINUTE), (5.0, timedelta(seconds=5)), (0.0, timedelta(0)), (1e9, timedelta(days=1))]
+    ("requested", "pause"), [(None, MINUTE), (5.0, timedelta(seconds=5)), (0.0, timedelta(0)), (1e9, timedelta(days=1))]
 )
-def test_requested_pause_is_limited_to_a_day(asked: float | None, pause: timedelta) -> None:
-    health = on_attempt_failed(EndpointHealth(), NOW, throttled=True, retry_after_seconds=asked)
+def test_requested_pause_is_limited_to_a_day(requested: float | None, pause: timedelta) -> None:
+    health = on_attempt_failed(EndpointHealth(), NOW, throttled=True, retry_after_seconds=requested)
     assert (health.paused_until or NOW) - NOW == pause
 
 
