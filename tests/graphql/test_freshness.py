@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.app.test_mqtt_intake import display_of
-from tests.energy.test_storage_fields import defined
+from tests.energy.test_storage_fields import parse_field
 from tests.support.metering import add_device
 from tests.support.timed import Timed
 from wattgate.clock import format_iso, from_ms
@@ -31,9 +31,9 @@ from wattgate.graphql.types import resources as types
 
 LIVE, DELAYED, STALE, OFFLINE = FreshnessState
 NOON = 1_780_000_000_000
-(HALF_HOURS,) = defined()
-(MINUTES,) = defined(interval="PT1M")
-(POWER,) = defined(sampling="irregular")
+(HALF_HOURS,) = parse_field()
+(MINUTES,) = parse_field(interval="PT1M")
+(POWER,) = parse_field(sampling="irregular")
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ async def test_the_subscription_of_a_browser_that_has_gone_is_removed(post: Post
     assert await post.known_tokens() == []
     (told,) = await post.events(alert_id)
     assert told["errorCode"] == "error.alert.notification.push.user.tokens.not_found"
-    assert (await post.log(alert_id))[-1][1:] == ("Given Up", "ERROR", "the push token is good no more and was removed")
+    assert (await post.log(alert_id))[-1][1:] == ("Given Up", "ERROR", "the push token has expired and was removed")
 
 
 async def test_a_token_that_the_provider_calls_gone_is_removed_and_the_others_stay(post: Post, service: Sink) -> None:

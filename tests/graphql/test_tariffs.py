@@ -134,12 +134,12 @@ def test_a_sound_tariff_has_no_problems(sound: Tariff) -> None:
         (
             time_of_use(band("day", "20", "07:00", "22:00"), rate=None),
             ("rate",),
-            "is missing: no band holds on MONDAY at 00:00",
+            "is missing: no band covers MONDAY at 00:00",
         ),
         (
             time_of_use(band("all", "20", "07:00", "07:00")),
             ("rate",),
-            "applies never: the bands cover the whole week",
+            "never applies: the bands cover the whole week",
         ),
         (
             tariff(TariffKind.BLOCK, blocks=blocks(("1", "2"), (None, "3"))),
@@ -206,7 +206,7 @@ def test_bands_overlap_where_two_hold_at_the_same_time_and_leave_gaps_where_none
     told = problems(time_of_use(*bands, rate=None))
     assert any("overlaps" in message for _, message in told) == any(len(some) > 1 for some in holding)
     gap = next((time for time, some in zip(times, holding, strict=True) if not some), None)
-    expected = gap and f"is missing: no band holds on {gap.strftime('%A').upper()} at {gap.strftime('%H:%M')}"
+    expected = gap and f"is missing: no band covers {gap.strftime('%A').upper()} at {gap.strftime('%H:%M')}"
     assert [message for path, message in told if path == ("rate",)] == ([expected] if expected else [])
 
 

@@ -98,7 +98,7 @@ async def test_a_version_with_errors_is_not_published(served: House) -> None:
     await asked(served, ADD, id=template_id, input={"htmlTemplate": "<script>{{ name }}</script>"})
     told = await refused(served, PUBLISH, id=template_id, version=2)
     assert told["code"] == "BAD_INPUT"
-    assert "html, line 1, column 9: a value must not stand in <script>" in told["problems"][0]["message"]
+    assert "html, line 1, column 9: a value must not be inside <script>" in told["problems"][0]["message"]
     assert (await refused(served, PUBLISH, id=template_id, version=9))["code"] == "NOT_FOUND"
 
 
