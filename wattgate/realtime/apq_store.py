@@ -118,12 +118,12 @@ class RedisApqStore:
         if text is not None or not is_digest(digest):
             return text
         try:
-            (found,) = await self._redis.run([ScriptCall(GET_SCRIPT, STORE_KEYS, (digest.encode(), TTL_SECONDS))])
+            (stored_text,) = await self._redis.run([ScriptCall(GET_SCRIPT, STORE_KEYS, (digest.encode(), TTL_SECONDS))])
         except RedisUnavailable:
             return None
-        if found is None:
+        if stored_text is None:
             return None
-        text = found.decode(errors="surrogatepass")
+        text = stored_text.decode(errors="surrogatepass")
         await self._local.put(digest, text)
         return str(text)
 

@@ -63,27 +63,27 @@ class Hub:
 
     def remove_listener(self, listener: Listener, topics: Sequence[str]) -> None:
         """Hand a listener nothing more of these topics."""
-        ended = []
+        unused_topics = []
         for topic in topics:
             listeners = self._topics[topic].listeners
             del listeners[listener]
             if not listeners:
                 del self._topics[topic]
-                ended.append(topic)
-        if ended:
-            self._bus.close_topics(ended)
+                unused_topics.append(topic)
+        if unused_topics:
+            self._bus.close_topics(unused_topics)
             WATCHED_TOPICS.set(len(self._topics))
 
     @asynccontextmanager
     async def open_queue(self, topics: Sequence[str]) -> AsyncIterator[EventQueue]:
         """A feed of all that comes on these topics from now on, for as long as the context lasts."""
-        feed, names = EventQueue(), tuple(dict.fromkeys(topics))
-        self.add_listener(feed, names)
+        queue, unique_topics = EventQueue(), tuple(dict.fromkeys(topics))
+        self.add_listener(queue, unique_topics)
         try:
-            await self.open_topics(names)
-            yield feed
+            await self.open_topics(unique_topics)
+            yield queue
         finally:
-            self.remove_listener(feed, names)
+            self.remove_listener(queue, unique_topics)
 
     @property
     def listener_count(self) -> int:
@@ -96,12 +96,12 @@ class Hub:
         return len(self._topics)
 
     async def _open_on_bus(self, names: Sequence[str]) -> list[None]:
-        wanted = {name: self._topics[name] for name in names if name in self._topics}
-        for name, position in (await self._bus.open_topics(list(wanted))).items():
+        requested = {name: self._topics[name] for name in names if name in self._topics}
+        for name, position in (await self._bus.open_topics(list(requested))).items():
             topic = self._topics.get(name)
             if topic is None:  # everybody has left in the meantime
                 self._bus.close_topics([name])
-            elif topic is wanted[name] and topic.position is None:
+            elif topic is requested[name] and topic.position is None:
                 topic.position = position
         return [None] * len(names)
 

@@ -21,25 +21,25 @@ class RequestBatcher(Generic[T, R]):
 
     async def submit(self, items: Sequence[T]) -> Sequence[R]:
         """The result of each item."""
-        answer: asyncio.Future[Sequence[R]] = asyncio.get_running_loop().create_future()
-        self._pending.append((items, answer))
+        results: asyncio.Future[Sequence[R]] = asyncio.get_running_loop().create_future()
+        self._pending.append((items, results))
         if self._task is None:
             self._task = asyncio.create_task(self._process_pending())
-        return await answer
+        return await results
 
     async def _process_pending(self) -> None:
         while self._pending:
-            asked, self._pending = self._pending, []
+            batch, self._pending = self._pending, []
             try:
-                results = await self._run_batch([item for items, _ in asked for item in items])
+                results = await self._run_batch([item for items, _ in batch for item in items])
             except Exception as error:  # noqa: BLE001 (it is not hidden: each who asked gets it)
-                for _, answer in asked:
-                    if not answer.done():
-                        answer.set_exception(error)
+                for _, future in batch:
+                    if not future.done():
+                        future.set_exception(error)
                 continue
             start = 0
-            for items, answer in asked:
-                if not answer.done():
-                    answer.set_result(results[start : start + len(items)])
+            for items, future in batch:
+                if not future.done():
+                    future.set_result(results[start : start + len(items)])
                 start += len(items)
         self._task = None

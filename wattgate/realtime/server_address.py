@@ -27,19 +27,19 @@ class ServerAddress:
         """The Redis server of a URL such as rediss://user:password@host:6379/0. ValueError where it is none."""
         parts = urlsplit(url)
         database = parts.path.removeprefix("/") or "0"
-        found = _parse_address(parts, REDIS_PORTS)
-        if found is None or not (database.isascii() and database.isdigit()):
+        address = _parse_address(parts, REDIS_PORTS)
+        if address is None or not (database.isascii() and database.isdigit()):
             raise ValueError("is not an address such as redis://user:password@host:6379/0")
-        return replace(found, database=int(database))
+        return replace(address, database=int(database))
 
     @classmethod
     def from_mqtt_url(cls, url: str) -> "ServerAddress":
         """The MQTT broker of a URL such as mqtts://user:password@host:8883. ValueError where it is none."""
         parts = urlsplit(url)
-        found = _parse_address(parts, MQTT_PORTS)
-        if found is None or parts.path not in ("", "/"):
+        address = _parse_address(parts, MQTT_PORTS)
+        if address is None or parts.path not in ("", "/"):
             raise ValueError("is not an address such as mqtt://user:password@host:1883")
-        return found
+        return address
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

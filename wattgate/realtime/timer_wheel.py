@@ -65,10 +65,10 @@ class TimerWheel:
                 return
             self._current_slot += 1
             due = self._slots.pop(self._current_slot, ())
-            for one in due:
-                one.timer_slot = None
-            for one in due:
-                self._fire(one, now)
+            for listener in due:
+                listener.timer_slot = None
+            for listener in due:
+                self._fire(listener, now)
 
     @property
     def scheduled_count(self) -> int:

@@ -110,14 +110,14 @@ class EventPublisher:
 
     async def _reset_streams(self) -> None:
         """Tell what is owed now. What is lost while Redis is asked is owed anew: it may have come too late for that."""
-        everything, topics = self._reset_all_topics, self._topics_to_reset
+        reset_all, topics = self._reset_all_topics, self._topics_to_reset
         self._reset_all_topics, self._topics_to_reset = False, {}
         try:
-            keys = await self._commands.list_stream_keys() if everything else [stream_key(topic) for topic in topics]
+            keys = await self._commands.list_stream_keys() if reset_all else [stream_key(topic) for topic in topics]
             await self._commands.run(reset_calls(keys))
         except BaseException:
             self._reset_all_topics, self._topics_to_reset = (
-                everything or self._reset_all_topics,
+                reset_all or self._reset_all_topics,
                 topics | self._topics_to_reset,
             )
             raise

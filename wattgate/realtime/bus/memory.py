@@ -44,12 +44,12 @@ class _Stream:
             entries.popleft()
 
     def events_since(self, position: str) -> list[Event] | None:
-        found: list[Event] = []
-        for _, at, event in reversed(self._entries):
-            if at == position:
-                return found[::-1]
+        newer_events: list[Event] = []
+        for _, entry_position, event in reversed(self._entries):
+            if entry_position == position:
+                return newer_events[::-1]
             if event is not None:
-                found.append(event)
+                newer_events.append(event)
         return None
 
 
@@ -80,10 +80,10 @@ class MemoryBus:
             stream = self._streams.get(event.topic)
             if stream is None:
                 continue
-            placed = replace(event, position=self._next_position())
-            stream.add(placed, str(placed.position), now)
+            published = replace(event, position=self._next_position())
+            stream.add(published, str(published.position), now)
             if self._deliver is not None and event.topic in self._watched:
-                self._deliver(placed)
+                self._deliver(published)
 
     async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
         self._purge_unwatched()
@@ -118,9 +118,10 @@ class MemoryBus:
 
     def _purge_unwatched(self) -> None:
         """Drop the topics that nobody watches for too long, or one too many."""
-        too_old = self._now() - TOPIC_LEASE_SECONDS
+        expired_before = self._now() - TOPIC_LEASE_SECONDS
         while self._unwatched_since and (
-            len(self._unwatched_since) > MAX_UNWATCHED_TOPICS or next(iter(self._unwatched_since.values())) < too_old
+            len(self._unwatched_since) > MAX_UNWATCHED_TOPICS
+            or next(iter(self._unwatched_since.values())) < expired_before
         ):
             topic = next(iter(self._unwatched_since))
             del self._unwatched_since[topic], self._streams[topic]

@@ -40,15 +40,15 @@ class PubSub(asyncio.Protocol):
     async def connect(cls, address: ServerAddress, on_message: MessageCallback, ping_seconds: float) -> Self:
         """A connection to this address. OSError where there is none."""
         async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-            _, made = await asyncio.get_running_loop().create_connection(
+            _, pubsub = await asyncio.get_running_loop().create_connection(
                 lambda: cls(on_message, ping_seconds),
                 address.host,
                 address.port,
                 ssl=ssl.create_default_context() if address.tls else None,
             )
         if address.password is not None:
-            made._send("AUTH", *([address.username] if address.username else []), address.password)
-        return made
+            pubsub._send("AUTH", *([address.username] if address.username else []), address.password)
+        return pubsub
 
     @property
     def is_alive(self) -> bool:
@@ -56,18 +56,18 @@ class PubSub(asyncio.Protocol):
 
     async def subscribe(self, channels: Iterable[str]) -> None:
         """Return once Redis sends what comes on these channels. ConnectionError where the connection is lost."""
-        wanted = list(channels)
-        new = [channel for channel in wanted if channel not in self._subscribed]
+        requested = list(channels)
+        new = [channel for channel in requested if channel not in self._subscribed]
         for start in range(0, len(new), BATCH_SIZE):
-            some = new[start : start + BATCH_SIZE]
-            for channel in some:
+            batch = new[start : start + BATCH_SIZE]
+            for channel in batch:
                 self._subscribed[channel] = acknowledged = asyncio.get_running_loop().create_future()
                 self._pending_acknowledgements.append(acknowledged)
-            self._send("SUBSCRIBE", *some)
-        for acknowledged in [self._subscribed[channel] for channel in wanted]:
+            self._send("SUBSCRIBE", *batch)
+        for acknowledged in [self._subscribed[channel] for channel in requested]:
             if not acknowledged.done():
-                either: tuple[asyncio.Future[Any], ...] = (acknowledged, self.closed)
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                outcomes: tuple[asyncio.Future[Any], ...] = (acknowledged, self.closed)
+                await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
         if not self.is_alive:
             raise ConnectionError(self.closed.result())
 

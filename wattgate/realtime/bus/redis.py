@@ -108,14 +108,14 @@ class RedisBus:
         return self._publisher.lost_events
 
     async def publish(self, events: Sequence[Event]) -> None:
-        travelling = []
+        encoded_events = []
         for event in events:
             if type(event.payload) in LOCAL_ONLY_TYPES:
                 self._deliver(event)
             else:
-                travelling.append((event.topic, encode_event(event)))
-        if travelling:
-            await self._publisher.publish(travelling)
+                encoded_events.append((event.topic, encode_event(event)))
+        if encoded_events:
+            await self._publisher.publish(encoded_events)
 
     async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
         self._start_tasks()
@@ -130,10 +130,15 @@ class RedisBus:
             self._pubsub.unsubscribe(keys)
 
     async def read_since(self, topic_positions: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
-        good = {one for one in topic_positions if is_position(one[1])}
-        asked = [(stream_key(topic), position) for topic, position in good]
-        found = dict(zip(good, await self._retry_until_timeout(lambda: self._read_since(asked)), strict=True))
-        return [self._decode_entries(one[0], found.get(one)) for one in topic_positions]
+        valid = {(topic, position) for topic, position in topic_positions if is_position(position)}
+        stream_positions = [(stream_key(topic), position) for topic, position in valid]
+        entries_by_position = dict(
+            zip(valid, await self._retry_until_timeout(lambda: self._read_since(stream_positions)), strict=True)
+        )
+        return [
+            self._decode_entries(topic, entries_by_position.get((topic, position)))
+            for topic, position in topic_positions
+        ]
 
     async def check(self) -> None:
         try:
@@ -160,24 +165,27 @@ class RedisBus:
 
     async def _read_since(self, stream_positions: Sequence[tuple[str, str]]) -> list[list[StreamEntry] | None]:
         """What follows each position of a stream. None also where Redis may have lost what followed it."""
-        answers = [answer for some in _in_batches(stream_positions) for answer in await self.client.read_since(some)]
-        since = (
+        results = [
+            entries for batch in _in_batches(stream_positions) for entries in await self.client.read_since(batch)
+        ]
+        lossless_since = (
             await self.client.lossless_since() if stream_positions else 0
         )  # asked last: the answers are of no later run
         positions = (position for _, position in stream_positions)
         return [
-            answer if parse_position(one)[0] >= since else None for answer, one in zip(answers, positions, strict=True)
+            entries if parse_position(position)[0] >= lossless_since else None
+            for entries, position in zip(results, positions, strict=True)
         ]
 
     def _decode_entries(self, topic: str, entries: Iterable[StreamEntry] | None) -> list[Event] | None:
         if entries is None:
             return None
-        found = (self._decoder.decode(topic, at, body) for at, body in entries if body)
-        return [event for event in found if event is not None]
+        events = (self._decoder.decode(topic, position, body) for position, body in entries if body)
+        return [event for event in events if event is not None]
 
     async def _open_streams(self, topics: Sequence[_WatchedTopic]) -> list[str]:
         """The newest position of each topic, whose lease begins anew."""
-        return [told.decode() for told in await self.client.run(open_calls(topic.key for topic in topics))]
+        return [position.decode() for position in await self.client.run(open_calls(topic.key for topic in topics))]
 
     async def _retry_until_timeout(self, work: Callable[[], Awaitable[T]]) -> T:
         """What the work answers, which is tried again for a while. Unavailable where that does not help."""
@@ -236,13 +244,13 @@ class RedisBus:
         self._pubsub = pubsub
         self._connected.set()
         await pubsub.subscribe(topic.key for topic in self._topics.values())
-        behind = [topic for topic in self._topics.values() if topic.pending is not None]
-        for some in _in_batches(behind):
-            found = await self.client.read_since([(topic.key, str(topic.last_position)) for topic in some])
-            gone = [topic for topic, missed in zip(some, found, strict=True) if missed is None]
-            anew = await self._restart_positions(gone)
-            for topic, missed in zip(some, found, strict=True):
-                self._replay(topic, missed or (), anew.get(topic))
+        outdated = [topic for topic in self._topics.values() if topic.pending is not None]
+        for batch in _in_batches(outdated):
+            results = await self.client.read_since([(topic.key, str(topic.last_position)) for topic in batch])
+            expired = [topic for topic, entries in zip(batch, results, strict=True) if entries is None]
+            restart_positions = await self._restart_positions(expired)
+            for topic, entries in zip(batch, results, strict=True):
+                self._replay(topic, entries or (), restart_positions.get(topic))
 
     async def _restart_positions(self, topics: Sequence[_WatchedTopic]) -> dict[_WatchedTopic, str]:
         """Where to go on with topics whose last entries are gone.
@@ -251,25 +259,25 @@ class RedisBus:
         names one of its entries would be told that nothing has come since.
         """
         newest = dict(zip(topics, await self._open_streams(topics), strict=True))
-        old = [
+        rolled_back = [
             topic
             for topic, position in newest.items()
             if parse_position(position) < parse_position(str(topic.last_position))
         ]
-        await self.client.run(reset_calls(topic.key for topic in old))
-        return newest | dict(zip(old, await self._open_streams(old), strict=True))
+        await self.client.run(reset_calls(topic.key for topic in rolled_back))
+        return newest | dict(zip(rolled_back, await self._open_streams(rolled_back), strict=True))
 
     def _replay(self, topic: _WatchedTopic, missed: Iterable[StreamEntry], restart_position: str | None) -> None:
         """Hand on what was missed and then held; or go on at the position `anew`, because some is lost."""
-        held, topic.pending = topic.pending or (), None
+        pending, topic.pending = topic.pending or (), None
         if self._topics.get(topic.key.encode()) is not topic:
             return
         if restart_position is not None:
             topic.last_position = restart_position
-        recovered = restart_position is None and len(held) < MAX_PENDING_ENTRIES
+        recovered = restart_position is None and len(pending) < MAX_PENDING_ENTRIES
         if not recovered:
             self._on_resync(topic.name, False, str(topic.last_position))
-        for position, body in (*missed, *held):
+        for position, body in (*missed, *pending):
             topic.known_until = topic.last_position  # what was held may have been among the missed
             self._dispatch(topic, position, body)
         topic.known_until = topic.last_position
@@ -294,21 +302,21 @@ class RedisBus:
             if parse_position(position) <= parse_position(topic.known_until):
                 return
             topic.known_until = None
-        before, topic.last_position = topic.last_position, position
+        previous_position, topic.last_position = topic.last_position, position
         if body:
             event = self._decoder.decode(topic.name, position, body)
             if event is not None:
                 self._deliver(event)
-        elif before is not None:  # the stream began anew
+        elif previous_position is not None:  # the stream began anew
             self._on_resync(topic.name, False, position)
 
     async def _renew_leases(self) -> None:
         """Renew the leases of what is watched. A stream that is gone is made anew, which its channel tells."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
-            for some in _in_batches(list(self._topics.values())):
+            for batch in _in_batches(list(self._topics.values())):
                 try:
-                    await self._open_streams(some)
+                    await self._open_streams(batch)
                 except (RedisError, OSError) as error:
                     log.warning("leases could not be renewed: %s", error)
 
@@ -317,5 +325,5 @@ def _in_batches(items: Sequence[T]) -> Iterable[Sequence[T]]:
     return (items[start : start + BATCH_SIZE] for start in range(0, len(items), BATCH_SIZE))
 
 
-def _discard(*told: Any) -> None:
+def _discard(*arguments: Any) -> None:
     """Where events go before anybody listens."""

@@ -108,9 +108,9 @@ def publish_calls(events: Iterable[tuple[str, bytes]]) -> list[ScriptCall]:
     calls = []
     for shard, entries in shards.items():
         for start in range(0, len(entries), BATCH_SIZE):
-            some = entries[start : start + BATCH_SIZE]
-            once = f"{shard}:once:{uuid4().hex}"
-            keys, bodies = (once, *(key for key, _ in some)), (body for _, body in some)
+            batch = entries[start : start + BATCH_SIZE]
+            once_key = f"{shard}:once:{uuid4().hex}"
+            keys, bodies = (once_key, *(key for key, _ in batch)), (body for _, body in batch)
             calls.append(ScriptCall(PUBLISH_SCRIPT, keys, (DEDUPLICATION_SECONDS, MIN_RETAINED_ENTRIES, *bodies)))
     return calls
 
@@ -172,8 +172,8 @@ class RedisClient:
 
     async def server_version(self) -> tuple[int, ...]:
         """The version of the server."""
-        told = await self._run_shielded(self._redis.info("server"))
-        return tuple(int(part) for part in str(told["redis_version"]).split("."))
+        info = await self._run_shielded(self._redis.info("server"))
+        return tuple(int(part) for part in str(info["redis_version"]).split("."))
 
     async def close(self) -> None:
         if self._in_flight:
@@ -196,34 +196,34 @@ class RedisClient:
             task.exception()  # whoever asked has it, or has left
 
     async def _run_calls(self, calls: Sequence[ScriptCall]) -> list[Any]:
-        answers: list[Any] = []
+        replies: list[Any] = []
         for start in range(0, len(calls), BATCH_SIZE):
-            some = calls[start : start + BATCH_SIZE]
-            got = await self._evaluate(some)
-            if any(isinstance(one, NoScriptError) for one in got):
-                for script in {one.script for one in some}:
+            batch = calls[start : start + BATCH_SIZE]
+            batch_replies = await self._evaluate(batch)
+            if any(isinstance(reply, NoScriptError) for reply in batch_replies):
+                for script in {call.script for call in batch}:
                     await self._redis.script_load(script)
-                got = await self._evaluate(some)
-            answers += got
-        return _raise_on_error(answers)
+                batch_replies = await self._evaluate(batch)
+            replies += batch_replies
+        return _raise_on_error(replies)
 
     async def _read_streams(self, stream_positions: Sequence[tuple[str, str]]) -> list[list[StreamEntry] | None]:
         pipeline = self._redis.pipeline(transaction=False)
         for key, position in stream_positions:
             pipeline.xrange(key, min=position, count=MAX_READ_ENTRIES)
-        found = _raise_on_error(await pipeline.execute(raise_on_error=False))
-        return [_entries_after(rows, position) for rows, (_, position) in zip(found, stream_positions, strict=True)]
+        replies = _raise_on_error(await pipeline.execute(raise_on_error=False))
+        return [_entries_after(rows, position) for rows, (_, position) in zip(replies, stream_positions, strict=True)]
 
     async def _load_lossless_since(self) -> int:
-        run = (await self._redis.info("server")).get("run_id", "")
+        run_id = (await self._redis.info("server")).get("run_id", "")
         seconds, microseconds = await self._redis.time()
         now = seconds * 1000 + microseconds // 1000
-        (since,) = await self._run_calls([ScriptCall(RUN_SINCE_SCRIPT, (RUN_KEY,), (run.encode(), now))])
+        (since,) = await self._run_calls([ScriptCall(RUN_SINCE_SCRIPT, (RUN_KEY,), (run_id.encode(), now))])
         return int(since)
 
     async def _scan_stream_keys(self) -> list[str]:
-        found = self._redis.scan_iter(match="wattgate:{*}:*", count=BATCH_SIZE, _type="stream")
-        return [key.decode() async for key in found]
+        keys = self._redis.scan_iter(match="wattgate:{*}:*", count=BATCH_SIZE, _type="stream")
+        return [key.decode() async for key in keys]
 
     async def _evaluate(self, calls: Sequence[ScriptCall]) -> list[Any]:
         pipeline = self._redis.pipeline(transaction=False)
@@ -238,9 +238,9 @@ def _entries_after(rows: Sequence[tuple[bytes, dict[bytes, bytes]]], position: s
     return [(entry.decode(), fields[b"e"]) for entry, fields in rows[1:]]
 
 
-def _raise_on_error(answers: list[Any]) -> list[Any]:
+def _raise_on_error(replies: list[Any]) -> list[Any]:
     """The answers, if none of them is an error."""
-    for answer in answers:
-        if isinstance(answer, RedisError):
-            raise answer
-    return answers
+    for reply in replies:
+        if isinstance(reply, RedisError):
+            raise reply
+    return replies

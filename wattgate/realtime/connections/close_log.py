@@ -13,5 +13,7 @@ def log_close(code: CloseCode, reason: str, caller: Principal, trace_id: str) ->
     """Take note that a connection is ended; that the gateway itself goes away is no news of any of them."""
     SERVER_DISCONNECTS.labels(str(int(code))).inc()
     level = logging.DEBUG if code is CloseCode.GOING_AWAY else logging.INFO
-    whose = None if caller.role is Role.ANONYMOUS else caller
-    log.log(level, "a connection is ended with %d: %s", code, reason, extra={"caller": whose, "trace_id": trace_id})
+    logged_caller = None if caller.role is Role.ANONYMOUS else caller
+    log.log(
+        level, "a connection is ended with %d: %s", code, reason, extra={"caller": logged_caller, "trace_id": trace_id}
+    )

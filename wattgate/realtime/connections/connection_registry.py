@@ -96,31 +96,31 @@ class ConnectionRegistry:
             return
         OPEN_CONNECTIONS.dec()
         if connection.slots:
-            for seat in connection.slots:
-                self._connections_by_slot.pop(seat.slot_id, None)
+            for slot in connection.slots:
+                self._connections_by_slot.pop(slot.slot_id, None)
             self._start_task(self._slots.release(connection.slots))
         if not self._connections:
             self._empty.set()
 
     async def acquire_slots(self, connection: ClientConnection) -> None:
         """Count a connection for its account and its application; the oldest ones give way to it."""
-        caller, since = connection.principal, to_ms(self._service.now())
+        caller, opened_at_ms = connection.principal, to_ms(self._service.now())
         log.debug("a connection is open", extra={"caller": caller})
-        benches = (
+        scopes = (
             ("account", caller.account_id, self._limits.max_account_connections),
             ("application", caller.application_id, self._limits.max_application_connections),
         )
         connection.slots = tuple(
-            ConnectionSlot(f"{kind}:{name}", limit, f"{self._process_id}:{next(self._slot_counter)}", since)
-            for kind, name, limit in benches
+            ConnectionSlot(f"{kind}:{name}", limit, f"{self._process_id}:{next(self._slot_counter)}", opened_at_ms)
+            for kind, name, limit in scopes
             if name is not None
         )
-        for seat in connection.slots:
-            self._connections_by_slot[seat.slot_id] = connection
+        for slot in connection.slots:
+            self._connections_by_slot[slot.slot_id] = connection
         displaced = []
-        for seat, numbers in zip(connection.slots, await self._slots.acquire(connection.slots), strict=False):
-            displaced += numbers
-            CONNECTION_LIMIT_REACHED.labels(seat.scope.partition(":")[0]).inc(len(numbers))
+        for slot, slot_ids in zip(connection.slots, await self._slots.acquire(connection.slots), strict=False):
+            displaced += slot_ids
+            CONNECTION_LIMIT_REACHED.labels(slot.scope.partition(":")[0]).inc(len(slot_ids))
         if displaced:
             event = Event(topics.displacements(), displaced[0], ConnectionsDisplaced(tuple(displaced)))
             self.on_event(event)
@@ -133,10 +133,12 @@ class ConnectionRegistry:
         match event.payload:
             case CredentialsRevoked() as revoked:
                 self._close_revoked(partial(_is_revoked, revoked))
-            case ConnectionsDisplaced(slot_ids=numbers):
-                for number in numbers:
-                    if number in self._connections_by_slot:
-                        self._connections_by_slot[number].close(CloseCode.DISPLACED, "newer connections took its place")
+            case ConnectionsDisplaced(slot_ids=slot_ids):
+                for slot_id in slot_ids:
+                    if slot_id in self._connections_by_slot:
+                        self._connections_by_slot[slot_id].close(
+                            CloseCode.DISPLACED, "newer connections took its place"
+                        )
 
     def on_events_lost(self, topic: str, position: str) -> None:
         """Look for what nobody has told."""
@@ -144,10 +146,12 @@ class ConnectionRegistry:
 
     async def recheck_credentials(self) -> None:
         """End the connections whose token or account is good no longer, as the database says."""
-        callers = {one.principal for one in self._connections if one.principal.account_id is not None}
-        if callers:
-            ended = await self._service.find_revoked(callers)
-            self._close_revoked(ended.__contains__)
+        principals = {
+            connection.principal for connection in self._connections if connection.principal.account_id is not None
+        }
+        if principals:
+            revoked = await self._service.find_revoked(principals)
+            self._close_revoked(revoked.__contains__)
 
     async def drain(self, seconds: float) -> None:
         """End all connections, evenly over so many seconds, because the process goes away. Return when all are gone.
@@ -155,11 +159,11 @@ class ConnectionRegistry:
         Those that come meanwhile are ended as well.
         """
         batches = max(1, round(seconds * DRAIN_BATCHES_PER_SECOND))
-        waiting = list(self._connections)
-        random.shuffle(waiting)
-        size = max(1, math.ceil(len(waiting) / batches))
-        for start in range(0, len(waiting), size):
-            self._close_going_away(waiting[start : start + size])
+        connections = list(self._connections)
+        random.shuffle(connections)
+        size = max(1, math.ceil(len(connections) / batches))
+        for start in range(0, len(connections), size):
+            self._close_going_away(connections[start : start + size])
             await asyncio.sleep(1 / DRAIN_BATCHES_PER_SECOND)
         while self._connections:
             self._close_going_away(tuple(self._connections))
@@ -170,8 +174,8 @@ class ConnectionRegistry:
         for connection in connections:
             connection.close(CloseCode.GOING_AWAY, "the gateway goes away")
 
-    def _close_revoked(self, is_ended: Callable[[Principal], bool]) -> None:
-        for connection in [one for one in self._connections if is_ended(one.principal)]:
+    def _close_revoked(self, is_revoked: Callable[[Principal], bool]) -> None:
+        for connection in [connection for connection in self._connections if is_revoked(connection.principal)]:
             connection.close(CloseCode.FORBIDDEN, "the credentials were revoked")
 
     # what goes on beside
@@ -188,7 +192,7 @@ class ConnectionRegistry:
                 attempt += 1
 
     async def _renew_slots(self) -> None:
-        await self._slots.renew([seat for one in self._connections for seat in one.slots])
+        await self._slots.renew([slot for connection in self._connections for slot in connection.slots])
 
     async def _run_periodically(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         while True:

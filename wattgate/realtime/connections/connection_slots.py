@@ -42,20 +42,20 @@ class LocalConnectionSlots:
         self._scopes: dict[str, OrderedDict[str, None]] = {}
 
     async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
-        return [self._acquire(seat) for seat in slots]
+        return [self._acquire(slot) for slot in slots]
 
     def _acquire(self, slot: ConnectionSlot) -> list[str]:
-        bench = self._scopes.setdefault(slot.scope, OrderedDict())
-        bench[slot.slot_id] = None
-        return [bench.popitem(last=False)[0] for _ in range(len(bench) - slot.limit)]
+        slot_ids = self._scopes.setdefault(slot.scope, OrderedDict())
+        slot_ids[slot.slot_id] = None
+        return [slot_ids.popitem(last=False)[0] for _ in range(len(slot_ids) - slot.limit)]
 
     async def renew(self, slots: Sequence[ConnectionSlot]) -> None:
         return
 
     async def release(self, slots: Sequence[ConnectionSlot]) -> None:
-        for seat in slots:
-            bench = self._scopes.get(seat.scope)
-            if bench is not None:
-                bench.pop(seat.slot_id, None)
-                if not bench:
-                    del self._scopes[seat.scope]
+        for slot in slots:
+            slot_ids = self._scopes.get(slot.scope)
+            if slot_ids is not None:
+                slot_ids.pop(slot.slot_id, None)
+                if not slot_ids:
+                    del self._scopes[slot.scope]

@@ -43,9 +43,9 @@ class DirectWire(WebSocketsSansIOProtocol):
         """Give the connection to a session. The application returns in the same turn of the loop."""
         self.session = session
         self.transport.set_write_buffer_limits(HIGH_WATER_BYTES, LOW_WATER_BYTES)
-        connected = self.transport.get_extra_info("socket")
-        if connected is not None:
-            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BUFFER_BYTES)
+        tcp_socket = self.transport.get_extra_info("socket")
+        if tcp_socket is not None:
+            tcp_socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BUFFER_BYTES)
         self.stop_keepalive()
         # uvicorn closes the transport when the application returns, but not while this timer is set
         self.close_timer = self.loop.call_later(0, _noop)

@@ -64,13 +64,13 @@ class EventStream:
     each event with the operation's id, and ends when either side leaves.
     """
 
-    def __init__(self, live: RealtimeRuntime, principal: Principal, *, single_connection: bool) -> None:
+    def __init__(self, runtime: RealtimeRuntime, principal: Principal, *, single_connection: bool) -> None:
         self.principal = principal
         self.slots: tuple[ConnectionSlot, ...] = ()
         self.timer_slot: int | None = None
         self.trace_id = TRACE_ID.get()
-        self.operations = Operations(live, self)
-        self._live = live
+        self.operations = Operations(runtime, self)
+        self._runtime = runtime
         self._single_connection = single_connection
         self._pending: deque[bytes] = deque()
         self._unsent_bytes = 0
@@ -83,14 +83,16 @@ class EventStream:
 
     async def open(self) -> None:
         """Take the stream's place among the connections of its caller."""
-        live, until = self._live, self.principal.expires_at
-        live.connections.add(self)
-        now = live.timer_wheel.now()
-        if until is not None:
-            self._token_deadline = now + (until - live.service.now()).total_seconds()
+        runtime, expires_at = self._runtime, self.principal.expires_at
+        runtime.connections.add(self)
+        now = runtime.timer_wheel.now()
+        if expires_at is not None:
+            self._token_deadline = now + (expires_at - runtime.service.now()).total_seconds()
         self._heartbeat_deadline = now + HEARTBEAT_SECONDS
-        live.timer_wheel.schedule(self, min(self._heartbeat_deadline, self._token_deadline or self._heartbeat_deadline))
-        await live.connections.acquire_slots(self)
+        runtime.timer_wheel.schedule(
+            self, min(self._heartbeat_deadline, self._token_deadline or self._heartbeat_deadline)
+        )
+        await runtime.connections.acquire_slots(self)
 
     def start_operation(
         self, request: OperationRequest, since: str | None, prepared: PreparedOperation | None = None
@@ -134,8 +136,8 @@ class EventStream:
         """The event that tells a payload. Its id is a position, which clients send back as Last-Event-ID."""
         if self._single_connection:
             payload = b'{"id":' + msgspec.json.encode(operation_id) + b',"payload":' + payload + b"}"
-        place = b"id: " + position.encode() + b"\n" if position else b""
-        return b"event: next\n" + place + b"data: " + payload + b"\n\n"
+        id_line = b"id: " + position.encode() + b"\n" if position else b""
+        return b"event: next\n" + id_line + b"data: " + payload + b"\n\n"
 
     def send_event(self, event: bytes, key: object) -> None:
         """Send an event; the client gets it when it can, or a later one of the same key instead."""
@@ -149,9 +151,9 @@ class EventStream:
         self._unsent_bytes += len(event)
         self._wakeup.set()
         if self._unsent_bytes > HIGH_WATER_BYTES:
-            self._backlog = ConflatingBuffer(self._live.limits)
-            self._slow_deadline = self._live.timer_wheel.now() + self._live.limits.slow_reader_seconds
-            self._live.timer_wheel.schedule(self, self._slow_deadline)
+            self._backlog = ConflatingBuffer(self._runtime.limits)
+            self._slow_deadline = self._runtime.timer_wheel.now() + self._runtime.limits.slow_reader_seconds
+            self._runtime.timer_wheel.schedule(self, self._slow_deadline)
 
     async def wait_until_writable(self) -> None:
         """Wait until the client takes what was pushed, or is gone."""
@@ -168,16 +170,16 @@ class EventStream:
 
     def _flush_backlog(self) -> None:
         """All that waited has been taken: now comes what was held."""
-        held, self._slow_deadline = self._release_backlog(), None
-        for event in held or ():
+        backlog, self._slow_deadline = self._release_backlog(), None
+        for event in backlog or ():
             self.send_event(event, object())
 
     def _release_backlog(self) -> ConflatingBuffer | None:
         """What was held, which waits no longer."""
-        held, self._backlog = self._backlog, None
-        if held is not None:
-            held.released.set()
-        return held
+        backlog, self._backlog = self._backlog, None
+        if backlog is not None:
+            backlog.released.set()
+        return backlog
 
     # how it ends
 
@@ -196,7 +198,9 @@ class EventStream:
             if self._backlog is None:
                 self.send_event(HEARTBEAT, HEARTBEAT)
         return min(
-            due for due in (self._heartbeat_deadline, self._token_deadline, self._slow_deadline) if due is not None
+            deadline
+            for deadline in (self._heartbeat_deadline, self._token_deadline, self._slow_deadline)
+            if deadline is not None
         )
 
     def close(self, code: CloseCode, reason: str) -> None:
@@ -219,5 +223,5 @@ class EventStream:
         self._ended = True
         self._release_backlog()
         self.operations.stop_all()
-        self._live.timer_wheel.cancel(self)
-        self._live.connections.remove(self)
+        self._runtime.timer_wheel.cancel(self)
+        self._runtime.connections.remove(self)

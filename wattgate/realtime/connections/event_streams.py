@@ -30,8 +30,8 @@ TOKEN_BYTES = 32
 class EventStreamRegistry:
     """The streams of a process that tell many operations, by the digest of their tokens."""
 
-    def __init__(self, live: RealtimeRuntime, hub: Hub, bus: Bus) -> None:
-        self._live = live
+    def __init__(self, runtime: RealtimeRuntime, hub: Hub, bus: Bus) -> None:
+        self._runtime = runtime
         self._hub = hub
         self._bus = bus
         self._reservations: dict[str, Principal] = {}
@@ -54,22 +54,22 @@ class EventStreamRegistry:
         One that was reserved at another gateway belongs to whoever calls. NotFound where nobody does, Conflict where
         the stream is open.
         """
-        name = _token_digest(token)
-        if name in self._streams:
+        digest = _token_digest(token)
+        if digest in self._streams:
             raise Conflict("the stream is open already")
-        caller = self._reservations.pop(name, principal)
+        caller = self._reservations.pop(digest, principal)
         if caller.role is Role.ANONYMOUS:
             raise NotFound("there is no such stream")
-        stream = self._streams[name] = EventStream(self._live, caller, single_connection=True)
-        steering, topic = _RemoteOperationListener(stream), [topics.event_stream(name)]
-        self._hub.add_listener(steering, topic)
+        stream = self._streams[digest] = EventStream(self._runtime, caller, single_connection=True)
+        remote_listener, topic = _RemoteOperationListener(stream), [topics.event_stream(digest)]
+        self._hub.add_listener(remote_listener, topic)
         try:
             await self._hub.open_topics(topic)
             await stream.open()
             yield stream
         finally:
-            self._hub.remove_listener(steering, topic)
-            del self._streams[name]
+            self._hub.remove_listener(remote_listener, topic)
+            del self._streams[digest]
             stream.release()
 
     async def start_operation(
@@ -112,11 +112,11 @@ class _RemoteOperationListener:
 
     def on_event(self, event: Event) -> None:
         operation: StreamOperation = event.payload
-        running = self._stream.operations
+        operations = self._stream.operations
         if operation.request is None:
-            running.stop(operation.operation_id)
-        elif operation.operation_id not in running:
-            running.start(operation.operation_id, operation.request)
+            operations.stop(operation.operation_id)
+        elif operation.operation_id not in operations:
+            operations.start(operation.operation_id, operation.request)
 
     def on_events_lost(self, topic: str, position: str) -> None:
         """Nothing can be said of operations that were never known; clients ask again after a while."""

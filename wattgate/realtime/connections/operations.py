@@ -46,10 +46,10 @@ class OperationClient(Protocol):
 class Operations:
     """The operations of a connection by their ids. One that has been begun and only waits for events has no task."""
 
-    __slots__ = ("_client", "_live", "_running")
+    __slots__ = ("_client", "_running", "_runtime")
 
-    def __init__(self, live: RealtimeRuntime, client: OperationClient) -> None:
-        self._live = live
+    def __init__(self, runtime: RealtimeRuntime, client: OperationClient) -> None:
+        self._runtime = runtime
         self._client = client
         self._running: dict[str, asyncio.Task[None] | OperationSubscriber] = {}
 
@@ -76,13 +76,13 @@ class Operations:
         `prepared` is the operation if its document is resolved already. `since` is the position that the client sends
         outside the request. `trace_id` is that of the HTTP request that begins the operation, if there is one.
         """
-        most = self._live.limits.max_operations
-        if len(self._running) >= most:
-            refused = RateLimited(f"a connection has at most {most} operations at once", retry_after=1)
-            self._client.send_errors(operation_id, encode_errors(refused))
+        max_operations = self._runtime.limits.max_operations
+        if len(self._running) >= max_operations:
+            error = RateLimited(f"a connection has at most {max_operations} operations at once", retry_after=1)
+            self._client.send_errors(operation_id, encode_errors(error))
         else:
-            work = self._supervise(operation_id, request, prepared, since, trace_id or _trace_id_of(request))
-            self._running[operation_id] = asyncio.create_task(work)
+            coroutine = self._supervise(operation_id, request, prepared, since, trace_id or _trace_id_of(request))
+            self._running[operation_id] = asyncio.create_task(coroutine)
 
     def end_with_errors(self, operation_id: str, errors: bytes) -> None:
         """Tell that an operation has ended by errors."""
@@ -96,7 +96,7 @@ class Operations:
             operation.cancel()
         elif operation is not None and operation.group is not None:
             OPEN_SUBSCRIPTIONS.dec()
-            self._live.groups.leave(operation.group, operation)
+            self._runtime.groups.leave(operation.group, operation)
 
     def stop_all(self) -> None:
         """End all of them without a word."""
@@ -116,8 +116,8 @@ class Operations:
         try:
             with COMMAND_SECONDS.labels("subscribe").time():
                 await self._execute(operation_id, request, prepared, since)
-        except OperationRejected as refused:
-            self.end_with_errors(operation_id, refused.errors)
+        except OperationRejected as rejected:
+            self.end_with_errors(operation_id, rejected.errors)
         except GatewayError as error:
             self.end_with_errors(operation_id, encode_errors(error))
         except Exception:  # the supervisor of an operation: the client must hear of it
@@ -128,18 +128,18 @@ class Operations:
         self, operation_id: str, request: OperationRequest, prepared: PreparedOperation | None, since: str | None
     ) -> None:
         """Answer a query or mutation, or let a subscription begin, which needs no task from then on."""
-        begun = await self._live.service.start_operation(self._client.principal, request, prepared)
-        if isinstance(begun, OperationResult):
-            self._client.send_result(operation_id, begun.payload)
+        started = await self._runtime.service.start_operation(self._client.principal, request, prepared)
+        if isinstance(started, OperationResult):
+            self._client.send_result(operation_id, started.payload)
             self._running.pop(operation_id, None)
         else:
-            await self._start_subscription(operation_id, begun if since is None else begun.with_since(since))
+            await self._start_subscription(operation_id, started if since is None else started.with_since(since))
 
     async def _start_subscription(self, operation_id: str, subscription: Subscription) -> None:
         subscriber = self._client.create_subscriber(operation_id, subscription.resumes)
-        group = await self._live.groups.join(subscription, subscriber)
+        group = await self._runtime.groups.join(subscription, subscriber)
         if subscriber.ended:
-            self._live.groups.leave(group, subscriber)
+            self._runtime.groups.leave(group, subscriber)
         else:
             OPEN_SUBSCRIPTIONS.inc()
             subscriber.group = group
@@ -148,5 +148,5 @@ class Operations:
 
 def _trace_id_of(request: OperationRequest) -> str:
     """The trace id of an operation: that which the caller brings as `extensions.traceparent`, or else a new one."""
-    given = (request.extensions or {}).get("traceparent")
-    return (parse_traceparent(given) if isinstance(given, str) else None) or new_trace_id()
+    traceparent = (request.extensions or {}).get("traceparent")
+    return (parse_traceparent(traceparent) if isinstance(traceparent, str) else None) or new_trace_id()

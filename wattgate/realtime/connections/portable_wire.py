@@ -35,7 +35,7 @@ class PortableWire:
         """Carry the messages of a session, until either side ends it."""
         self._session = session
         self._task = asyncio.current_task()
-        writing = asyncio.create_task(self._write_loop())
+        write_task = asyncio.create_task(self._write_loop())
         try:
             while (event := await self._receive())["type"] == "websocket.receive":
                 text = event.get("text")
@@ -46,8 +46,8 @@ class PortableWire:
         finally:
             self._task = None  # from here on there is nothing to cut
             session.on_disconnected()
-            writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)
+            write_task.cancel()
+            await asyncio.gather(write_task, return_exceptions=True)
 
     def write(self, message: bytes) -> None:
         if self._close_reason is not None:
@@ -75,8 +75,8 @@ class PortableWire:
                 continue
             message = self._pending.popleft()
             await self._send({"type": "websocket.send", "text": message.decode()})
-            before, self._unsent_bytes = self._unsent_bytes, self._unsent_bytes - len(message)
-            if self._unsent_bytes <= LOW_WATER_BYTES < before and self._session is not None:
+            unsent_before, self._unsent_bytes = self._unsent_bytes, self._unsent_bytes - len(message)
+            if self._unsent_bytes <= LOW_WATER_BYTES < unsent_before and self._session is not None:
                 self._session.on_writing_resumed()
         code, reason = self._close_reason
         await self._send({"type": "websocket.close", "code": code, "reason": reason})

@@ -56,24 +56,28 @@ class RedisConnectionSlots:
         self._clock = clock
 
     async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
-        now, until = self._now_and_expiry()
+        now, expires_at = self._now_and_expiry()
         calls = [
-            ScriptCall(ACQUIRE_SCRIPT, _slot_keys(one), (now, until, one.slot_id.encode(), one.opened_at_ms, one.limit))
-            for one in slots
+            ScriptCall(
+                ACQUIRE_SCRIPT,
+                _slot_keys(slot),
+                (now, expires_at, slot.slot_id.encode(), slot.opened_at_ms, slot.limit),
+            )
+            for slot in slots
         ]
-        return [[number.decode() for number in answer] for answer in await self._run(calls)]
+        return [[slot_id.decode() for slot_id in displaced] for displaced in await self._run(calls)]
 
     async def renew(self, slots: Sequence[ConnectionSlot]) -> None:
-        _, until = self._now_and_expiry()
+        _, expires_at = self._now_and_expiry()
         await self._run(
             [
-                ScriptCall(RENEW_SCRIPT, _slot_keys(one), (until, one.slot_id.encode(), one.opened_at_ms))
-                for one in slots
+                ScriptCall(RENEW_SCRIPT, _slot_keys(slot), (expires_at, slot.slot_id.encode(), slot.opened_at_ms))
+                for slot in slots
             ]
         )
 
     async def release(self, slots: Sequence[ConnectionSlot]) -> None:
-        await self._run([ScriptCall(RELEASE_SCRIPT, _slot_keys(one), (one.slot_id.encode(),)) for one in slots])
+        await self._run([ScriptCall(RELEASE_SCRIPT, _slot_keys(slot), (slot.slot_id.encode(),)) for slot in slots])
 
     def _now_and_expiry(self) -> tuple[int, int]:
         now = to_ms(self._clock())
@@ -88,5 +92,5 @@ class RedisConnectionSlots:
 
 
 def _slot_keys(slot: ConnectionSlot) -> tuple[str, str]:
-    bench = f"wattgate:seats:{{{slot.scope}}}"
-    return f"{bench}:age", f"{bench}:lease"
+    prefix = f"wattgate:seats:{{{slot.scope}}}"
+    return f"{prefix}:age", f"{prefix}:lease"

@@ -93,12 +93,12 @@ class Session:
         "_authentication_task",
         "_end_deadline",
         "_headers",
-        "_live",
         "_message_credits",
         "_message_credits_at",
         "_operations",
         "_ping_deadline",
         "_pong_deadline",
+        "_runtime",
         "_slow_deadline",
         "_state",
         "_token_deadline",
@@ -111,17 +111,17 @@ class Session:
         "wire",
     )
 
-    def __init__(self, live: RealtimeRuntime, wire: Wire, headers: Mapping[str, str]) -> None:
-        now = live.timer_wheel.now()
-        self._live = live
+    def __init__(self, runtime: RealtimeRuntime, wire: Wire, headers: Mapping[str, str]) -> None:
+        now = runtime.timer_wheel.now()
+        self._runtime = runtime
         self._headers: Mapping[str, str] | None = headers
         self._state = ConnectionState.NEW
-        self._operations = Operations(live, self)
+        self._operations = Operations(runtime, self)
         self._authentication_task: asyncio.Task[None] | None = None
-        self._message_credits = float(live.limits.max_message_burst)
+        self._message_credits = float(runtime.limits.max_message_burst)
         self._message_credits_at = now
         self._token_expired = False
-        self._end_deadline: float | None = now + live.limits.init_timeout_seconds
+        self._end_deadline: float | None = now + runtime.limits.init_timeout_seconds
         self._ping_deadline: float | None = None
         self._pong_deadline: float | None = None
         self._token_deadline: float | None = None
@@ -132,8 +132,8 @@ class Session:
         self.slots: tuple[ConnectionSlot, ...] = ()
         self.timer_slot: int | None = None
         self.trace_id = TRACE_ID.get() or new_trace_id()
-        live.connections.add(self)
-        live.timer_wheel.schedule(self, self._end_deadline)
+        runtime.connections.add(self)
+        runtime.timer_wheel.schedule(self, self._end_deadline)
 
     # what the client says
 
@@ -177,13 +177,13 @@ class Session:
 
     def _record_pong(self) -> None:
         """Whoever speaks is there: nothing is said after a ping but the pong, most of the time."""
-        sent = (self._pong_deadline or 0.0) - self._live.limits.pong_timeout_seconds
-        PING_PONG_SECONDS.observe(self._live.timer_wheel.now() - sent)
+        sent = (self._pong_deadline or 0.0) - self._runtime.limits.pong_timeout_seconds
+        PING_PONG_SECONDS.observe(self._runtime.timer_wheel.now() - sent)
         self._pong_deadline = None
 
     def _take_message_credit(self) -> bool:
         """Whether the client keeps to the number of messages that it may send."""
-        limits, now = self._live.limits, self._live.timer_wheel.now()
+        limits, now = self._runtime.limits, self._runtime.timer_wheel.now()
         earned = (now - self._message_credits_at) * limits.max_messages_per_second
         self._message_credits = min(limits.max_message_burst, self._message_credits + earned) - 1
         self._message_credits_at = now
@@ -194,7 +194,7 @@ class Session:
     async def _initialise(self, payload: Mapping[str, Any]) -> None:
         await self._authenticate({**(self._headers or {}), **_string_members(payload)})
         self._headers = None
-        await self._live.connections.acquire_slots(self)
+        await self._runtime.connections.acquire_slots(self)
         self._state = ConnectionState.READY
         self._end_deadline = None
         self._schedule_ping()
@@ -209,14 +209,14 @@ class Session:
 
     async def _reauthenticate(self, credentials: Mapping[str, str]) -> None:
         await self._authenticate(credentials, _identity_of(self.principal))
-        until = self.principal.expires_at
-        self.send(protocol.encode_pong({"expiresAt": None if until is None else format_iso(until)}))
+        expires_at = self.principal.expires_at
+        self.send(protocol.encode_pong({"expiresAt": None if expires_at is None else format_iso(expires_at)}))
 
     async def _authenticate(
         self, credentials: Mapping[str, str], expected_identity: tuple[object, ...] | None = None
     ) -> None:
         """Know the caller by its credentials. Unauthenticated where it has none, or is another than before."""
-        service, wheel = self._live.service, self._live.timer_wheel
+        service, wheel = self._runtime.service, self._runtime.timer_wheel
         principal = await service.authenticate(credentials)
         if principal.role is Role.ANONYMOUS or (
             expected_identity is not None and _identity_of(principal) != expected_identity
@@ -288,17 +288,17 @@ class Session:
     def on_writing_paused(self) -> None:
         """The peer does not read."""
         if self.backlog is None and self._state is not ConnectionState.CLOSED:
-            self.backlog = ConflatingBuffer(self._live.limits)
-            self._slow_deadline = self._live.timer_wheel.now() + self._live.limits.slow_reader_seconds
-            self._live.timer_wheel.schedule(self, self._slow_deadline)
+            self.backlog = ConflatingBuffer(self._runtime.limits)
+            self._slow_deadline = self._runtime.timer_wheel.now() + self._runtime.limits.slow_reader_seconds
+            self._runtime.timer_wheel.schedule(self, self._slow_deadline)
 
     def on_writing_resumed(self) -> None:
         """The peer reads again: first comes what has waited."""
-        waiting, self.backlog, self._slow_deadline = self.backlog, None, None
-        if waiting is not None:
-            for message in waiting:
+        backlog, self.backlog, self._slow_deadline = self.backlog, None, None
+        if backlog is not None:
+            for message in backlog:
                 self.send(message)
-            waiting.released.set()
+            backlog.released.set()
 
     # what is due, and how it ends
 
@@ -320,20 +320,28 @@ class Session:
             self._schedule_ping()
             if self.backlog is None:  # what is slow has a deadline already
                 self.send(protocol.PING)
-                self._pong_deadline = now + self._live.limits.pong_timeout_seconds
-        dues = (self._end_deadline, self._ping_deadline, self._pong_deadline, self._token_deadline, self._slow_deadline)
-        return min((due for due in dues if due is not None), default=None)
+                self._pong_deadline = now + self._runtime.limits.pong_timeout_seconds
+        deadlines = (
+            self._end_deadline,
+            self._ping_deadline,
+            self._pong_deadline,
+            self._token_deadline,
+            self._slow_deadline,
+        )
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def _schedule_ping(self) -> None:
-        self._ping_deadline = self._live.timer_wheel.now() + random.uniform(0.8, 1.0) * self._live.limits.ping_seconds
-        self._live.timer_wheel.schedule(self, self._ping_deadline)
+        self._ping_deadline = (
+            self._runtime.timer_wheel.now() + random.uniform(0.8, 1.0) * self._runtime.limits.ping_seconds
+        )
+        self._runtime.timer_wheel.schedule(self, self._ping_deadline)
 
     def _on_token_expired(self, now: float) -> None:
         """Ask for new credentials, and end the connection where none come."""
         if self._token_expired:
             self.close(CloseCode.FORBIDDEN, "the token has expired")
             return
-        grace = self._live.limits.token_grace_seconds
+        grace = self._runtime.limits.token_grace_seconds
         self._token_expired, self._token_deadline = True, now + grace
         self.send(protocol.encode_ping({"expired": True, "graceSeconds": int(grace)}))
 
@@ -348,14 +356,14 @@ class Session:
         """The connection ends, and not because of us."""
         if self._state is not ConnectionState.CLOSED:
             self._release()
-            self._end_deadline = self._live.timer_wheel.now() + self._live.limits.close_timeout_seconds
-            self._live.timer_wheel.schedule(self, self._end_deadline)
+            self._end_deadline = self._runtime.timer_wheel.now() + self._runtime.limits.close_timeout_seconds
+            self._runtime.timer_wheel.schedule(self, self._end_deadline)
 
     def on_disconnected(self) -> None:
         """The connection has ended."""
         self._release()
-        self._live.timer_wheel.cancel(self)
-        self._live.connections.remove(self)
+        self._runtime.timer_wheel.cancel(self)
+        self._runtime.connections.remove(self)
 
     def _release(self) -> None:
         """Let go of all that was asked for."""

@@ -55,12 +55,13 @@ def charge_buckets(
     buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
 ) -> tuple[bool, tuple[RateBucket, ...]]:
     """Whether every payer's bucket holds the cost, and the buckets after that: each is charged, or none."""
-    missing = [_deficit_at(bucket, payer.allowance, now) for bucket, payer in zip(buckets, scopes, strict=True)]
+    deficits = [_deficit_at(bucket, scope.allowance, now) for bucket, scope in zip(buckets, scopes, strict=True)]
     granted = all(
-        one + cost <= payer.allowance.capacity + ROUNDING_TOLERANCE for one, payer in zip(missing, scopes, strict=True)
+        deficit + cost <= scope.allowance.capacity + ROUNDING_TOLERANCE
+        for deficit, scope in zip(deficits, scopes, strict=True)
     )
     charged = cost if granted else 0
-    return granted, tuple(RateBucket(one + charged, now) for one in missing)
+    return granted, tuple(RateBucket(deficit + charged, now) for deficit in deficits)
 
 
 def _deficit_at(bucket: RateBucket, allowance: Allowance, now: float) -> float:
@@ -72,19 +73,19 @@ def build_balance(scopes: Sequence[RateLimitScope], deficits: Sequence[float], c
     """What a caller is told: how its own bucket stands; where that was refused, the one that takes longest to grant."""
     if granted:
         return _scope_balance(scopes[0], deficits[0], cost, granted)
-    told = [_scope_balance(payer, one, cost, granted) for payer, one in zip(scopes, deficits, strict=True)]
-    return max(told, key=lambda one: one.retry_after)
+    balances = [_scope_balance(scope, deficit, cost, granted) for scope, deficit in zip(scopes, deficits, strict=True)]
+    return max(balances, key=lambda balance: balance.retry_after)
 
 
 def _scope_balance(scope: RateLimitScope, deficit: float, cost: int, granted: bool) -> Balance:
     allowance = scope.allowance
-    lacking = 0.0 if granted else deficit + cost - allowance.capacity
+    shortfall = 0.0 if granted else deficit + cost - allowance.capacity
     return Balance(
         granted=granted,
         cost=cost,
         remaining=max(0, math.floor(allowance.capacity - deficit + ROUNDING_TOLERANCE)),
         reset=_whole_seconds(deficit / allowance.per_second),
-        retry_after=_whole_seconds(lacking / allowance.per_second),
+        retry_after=_whole_seconds(shortfall / allowance.per_second),
         limit=allowance.capacity,
         window=allowance.window,
         policy=scope.policy,
@@ -116,11 +117,13 @@ class LocalBucketStore:
 
     async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         now = self._clock().timestamp()
-        kept = [self._buckets[payer.key][0] if payer.key in self._buckets else FULL_BUCKET for payer in scopes]
-        granted, buckets = charge_buckets(kept, scopes, cost, now)
-        for payer, bucket in zip(scopes, buckets, strict=True):
-            self._buckets[payer.key] = bucket, now + bucket.deficit / payer.allowance.per_second
-            self._buckets.move_to_end(payer.key)
+        buckets_before = [
+            self._buckets[scope.key][0] if scope.key in self._buckets else FULL_BUCKET for scope in scopes
+        ]
+        granted, buckets = charge_buckets(buckets_before, scopes, cost, now)
+        for scope, bucket in zip(scopes, buckets, strict=True):
+            self._buckets[scope.key] = bucket, now + bucket.deficit / scope.allowance.per_second
+            self._buckets.move_to_end(scope.key)
         self._purge_full(now)
         return build_balance(scopes, [bucket.deficit for bucket in buckets], cost, granted=granted)
 
@@ -146,16 +149,16 @@ class Budgets:
 
         CostTooHigh where it can never be granted.
         """
-        payers = rate_limit_scopes(principal, self.limits)
-        if not payers:
+        scopes = rate_limit_scopes(principal, self.limits)
+        if not scopes:
             return None
-        most = min(payer.allowance.capacity for payer in payers)
-        if cost > most:
-            raise CostTooHigh(f"this costs {cost:,}, and a request may cost {most:,}: ask for less at once")
-        told = await self.buckets.spend(payers, cost)
-        if not told.granted:
-            RATE_LIMIT_REJECTIONS.labels(told.policy).inc()
-        return told
+        max_cost = min(scope.allowance.capacity for scope in scopes)
+        if cost > max_cost:
+            raise CostTooHigh(f"this costs {cost:,}, and a request may cost {max_cost:,}: ask for less at once")
+        balance = await self.buckets.spend(scopes, cost)
+        if not balance.granted:
+            RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
+        return balance
 
 
 UNLIMITED_BUDGETS = Budgets(NO_LIMITS, LocalBucketStore())

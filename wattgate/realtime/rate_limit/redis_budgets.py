@@ -51,16 +51,16 @@ class RedisBucketStore:
 
     async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         try:
-            ((granted, *missing),) = await self._batcher.submit([self._script_call(scopes, cost)])
+            ((granted, *deficits),) = await self._batcher.submit([self._script_call(scopes, cost)])
         except RedisUnavailable:
             return await self._local.spend(scopes, cost)
-        return build_balance(scopes, [float(one) for one in missing], cost, granted=bool(granted))
+        return build_balance(scopes, [float(deficit) for deficit in deficits], cost, granted=bool(granted))
 
     def _script_call(self, scopes: Sequence[RateLimitScope], cost: int) -> ScriptCall:
         now = "" if self._clock is None else repr(self._clock().timestamp())
-        allowances = [(payer.allowance.capacity, repr(payer.allowance.per_second).encode()) for payer in scopes]
+        allowances = [(scope.allowance.capacity, repr(scope.allowance.per_second).encode()) for scope in scopes]
         return ScriptCall(
             SPEND_SCRIPT,
-            tuple(f"wattgate:budget:{payer.key}" for payer in scopes),
-            (now.encode(), cost, *(figure for allowance in allowances for figure in allowance)),
+            tuple(f"wattgate:budget:{scope.key}" for scope in scopes),
+            (now.encode(), cost, *(number for allowance in allowances for number in allowance)),
         )

@@ -76,8 +76,8 @@ def rate_limit_scopes(principal: Principal, limits: BudgetLimits) -> tuple[RateL
             shared = limits.application
     application = f"{{{principal.application_id or NO_APPLICATION}}}"
     return tuple(
-        RateLimitScope(policy, f"{application}:{policy}:{who}", allowance)
-        for policy, who, allowance in (*own, ("application", "", shared))
+        RateLimitScope(policy, f"{application}:{policy}:{owner}", allowance)
+        for policy, owner, allowance in (*own, ("application", "", shared))
         if allowance is not None
     )
 

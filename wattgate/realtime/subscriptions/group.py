@@ -84,22 +84,22 @@ class Group(ABC):
             subscriber.send(message)
 
     def _broadcast(self, message: Message) -> None:
-        told, overrun = len(self._subscribers), []
-        begun = perf_counter() if told >= MIN_MEASURED_SUBSCRIBERS else 0.0
+        count, overflowing = len(self._subscribers), []
+        started = perf_counter() if count >= MIN_MEASURED_SUBSCRIBERS else 0.0
         for subscriber in tuple(self._subscribers):  # one that is cut because it does not read leaves at once
             if subscriber.buffer is None:
                 subscriber.send(message)
             elif len(subscriber.buffer) < MAX_BUFFERED_PAYLOADS:
                 subscriber.buffer.append(message)
             else:
-                overrun.append(subscriber)
-        MESSAGES_SENT.add(told)
-        MESSAGES_SENT_BYTES.add(told * len(message.payload))
-        if told >= MIN_MEASURED_SUBSCRIBERS:
-            BROADCAST_SECONDS.observe(perf_counter() - begun)
-        if overrun:
+                overflowing.append(subscriber)
+        MESSAGES_SENT.add(count)
+        MESSAGES_SENT_BYTES.add(count * len(message.payload))
+        if count >= MIN_MEASURED_SUBSCRIBERS:
+            BROADCAST_SECONDS.observe(perf_counter() - started)
+        if overflowing:
             self._end_subscribers(
-                Unavailable("more came than could be caught up with; ask again", retry_after=1), overrun
+                Unavailable("more came than could be caught up with; ask again", retry_after=1), overflowing
             )
 
     def _end_subscribers(self, error: GatewayError, subscribers: Collection[Subscriber]) -> None:

@@ -54,12 +54,12 @@ class SubscriptionGroups:
         return len(self._groups)
 
     def _create_group(self, subscription: Subscription) -> Group:
-        view = subscription.source.snapshot
+        reducer = subscription.source.reducer
         group: Group
-        if view is None:
+        if reducer is None:
             group = StreamGroup(self._hub, subscription)
         else:
-            group = SnapshotGroup(self._hub, subscription, view, self._wheel, self._clock, self._load_semaphore)
+            group = SnapshotGroup(self._hub, subscription, reducer, self._wheel, self._clock, self._load_semaphore)
         self._groups[subscription.key] = group
         self._hub.add_listener(group, group.topics)
         SUBSCRIBER_GROUPS.set(len(self._groups))

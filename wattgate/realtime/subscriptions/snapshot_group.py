@@ -11,7 +11,7 @@ from wattgate.realtime.events import Event, MeterPointConsentRevoked
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.group import Group
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
-from wattgate.realtime.subscriptions.subscription_source import Snapshot
+from wattgate.realtime.subscriptions.subscription_source import SnapshotReducer
 from wattgate.realtime.timer_wheel import TimerWheel
 
 LOAD_SPREAD_SECONDS = 3.0
@@ -33,13 +33,13 @@ class SnapshotGroup(Group):
         self,
         hub: Hub,
         subscription: Subscription,
-        snapshot: Snapshot,
+        reducer: SnapshotReducer,
         wheel: TimerWheel,
         clock: Clock,
         load_semaphore: asyncio.Semaphore,
     ) -> None:
         super().__init__(hub, subscription)
-        self._snapshot = snapshot
+        self._reducer = reducer
         self._wheel = wheel
         self._clock = clock
         self._load_semaphore = load_semaphore
@@ -67,7 +67,7 @@ class SnapshotGroup(Group):
         """What is told to somebody who joins."""
         state, told = self._state, self._message
         assert told is not None  # it has been loaded
-        seen = self._snapshot.refresh_for_join(state, self._clock())
+        seen = self._reducer.refresh_for_join(state, self._clock())
         if seen is not state:
             result = await self._execute(seen)
             if self._state is state:
@@ -100,7 +100,7 @@ class SnapshotGroup(Group):
         """Let time change the state."""
         if self._suspended:
             return None
-        changed = self._snapshot.advance(self._state, self._clock())
+        changed = self._reducer.advance(self._state, self._clock())
         if changed is None:
             self._schedule_load()
             return now + RECHECK_SECONDS
@@ -113,7 +113,7 @@ class SnapshotGroup(Group):
             return
         if self._loading:
             self._outdated = True  # what is being read may be from before the event
-        changed = self._snapshot.apply_event(self._state, event, self._clock())
+        changed = self._reducer.apply_event(self._state, event, self._clock())
         if changed is None:
             self._schedule_load()
         else:
@@ -136,7 +136,7 @@ class SnapshotGroup(Group):
 
     def _store_state(self, state: Any) -> None:
         self._state = state
-        left = (self._snapshot.next_change(state) - self._clock()).total_seconds()
+        left = (self._reducer.next_change(state) - self._clock()).total_seconds()
         self._wheel.schedule(self, self._wheel.now() + max(left, 0.0))
 
     async def _broadcast_pending(self) -> None:
@@ -158,7 +158,7 @@ class SnapshotGroup(Group):
         """Read the state. What comes meanwhile makes it outdated, and it is read again."""
         async with self._load_semaphore:
             self._outdated = False
-            state = await self._read(self._snapshot.load)
+            state = await self._read(self._reducer.load)
         self._suspended = self._suspended and self._outdated
         if self._message is None:  # nobody is in the group yet who could be told
             self._message = build_message(STATE_KEY, await self._execute(state))

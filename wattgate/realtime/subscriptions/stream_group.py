@@ -49,19 +49,23 @@ class StreamGroup(Group):
             await self._go_live(subscriber)
 
     def on_events_lost(self, topic: str, position: str) -> None:
-        up_to_date = {one for one in self._subscribers if one.buffer is None or one in self._catching_up}
-        told = {one for one in up_to_date if one.resumes}
-        unaware = [one for one in self._subscribers if one not in told]
-        self._end_subscribers(Unavailable("some events were lost; ask again", retry_after=1), unaware)
-        if told and not told & self._catching_up:
+        up_to_date = {
+            subscriber
+            for subscriber in self._subscribers
+            if subscriber.buffer is None or subscriber in self._catching_up
+        }
+        resumable = {subscriber for subscriber in up_to_date if subscriber.resumes}
+        others = [subscriber for subscriber in self._subscribers if subscriber not in resumable]
+        self._end_subscribers(Unavailable("some events were lost; ask again", retry_after=1), others)
+        if resumable and not resumable & self._catching_up:
             self._position_before_loss = self._current_position
-        self._positions[topic], self._catching_up = position, told
-        if told:
-            waiting: dict[Subscriber, list[Message]] = {one: [] for one in told}
-            for one, buffer in waiting.items():
-                one.buffer = buffer
+        self._positions[topic], self._catching_up = position, resumable
+        if resumable:
+            buffers: dict[Subscriber, list[Message]] = {subscriber: [] for subscriber in resumable}
+            for subscriber, buffer in buffers.items():
+                subscriber.buffer = buffer
             self._start_task(
-                partial(self._backfill_after_loss, waiting, self._position_before_loss, self._current_position)
+                partial(self._backfill_after_loss, buffers, self._position_before_loss, self._current_position)
             )
 
     def _handle_event(self, event: Event) -> None:
@@ -105,27 +109,29 @@ class StreamGroup(Group):
         """
         if not subscription.since:
             return await self._send_all(subscriber, await self._build_backfill_messages("", current_position))
-        places = self._parse_position(subscription.since)
-        found = await self._hub.read_since(list(places.items())) if places else [None]
-        missed = [event for events in found for event in events or ()]
-        RECOVERIES.labels(str(None not in found).lower()).inc()
-        if None in found:
-            stood = subscription.since if places else ""
+        positions = self._parse_position(subscription.since)
+        results = await self._hub.read_since(list(positions.items())) if positions else [None]
+        missed = [event for events in results for event in events or ()]
+        RECOVERIES.labels(str(None not in results).lower()).inc()
+        if None in results:
+            old_position = subscription.since if positions else ""
             return await self._send_all(
-                subscriber, await self._build_backfill_messages(stood, current_position, recovered=False)
+                subscriber, await self._build_backfill_messages(old_position, current_position, recovered=False)
             )
-        answer = build_message(INITIAL_KEY, self._selection.empty_result, position=subscription.since, recovered=True)
-        await self._send_all(subscriber, [answer])
-        standing = self._parse_position(current_position)
-        for event in sorted(missed, key=lambda one: parse_position(str(one.position))):
-            if _is_later(event, standing):
+        first = build_message(INITIAL_KEY, self._selection.empty_result, position=subscription.since, recovered=True)
+        await self._send_all(subscriber, [first])
+        group_positions = self._parse_position(current_position)
+        for event in sorted(missed, key=lambda event: parse_position(str(event.position))):
+            if _is_later(event, group_positions):
                 continue
             if isinstance(event.payload, MeterPointConsentRevoked):
                 raise consent_revoked_error(event.payload)
-            places[event.topic] = str(event.position)
+            positions[event.topic] = str(event.position)
             result = await self._execute(event.payload)
-            one = build_message((event.topic, event.key), result, position=POSITION_SEPARATOR.join(places.values()))
-            await self._send_all(subscriber, [one])
+            message = build_message(
+                (event.topic, event.key), result, position=POSITION_SEPARATOR.join(positions.values())
+            )
+            await self._send_all(subscriber, [message])
         return None
 
     async def _backfill_after_loss(
@@ -135,7 +141,7 @@ class StreamGroup(Group):
 
         Whoever has another buffer than it had then is left to another refill: more was lost in the meantime.
         """
-        if not any(one.buffer is buffer for one, buffer in buffers.items()):
+        if not any(subscriber.buffer is buffer for subscriber, buffer in buffers.items()):
             return
         messages = await self._build_backfill_messages(old_position, current_position, recovered=False)
 
@@ -145,7 +151,7 @@ class StreamGroup(Group):
             if subscriber.buffer is buffer:
                 await self._go_live(subscriber)
 
-        await asyncio.gather(*(refill(*one) for one in buffers.items()))
+        await asyncio.gather(*(refill(subscriber, buffer) for subscriber, buffer in buffers.items()))
 
     async def _build_backfill_messages(
         self, old_position: str, current_position: str, **extensions: bool
@@ -172,11 +178,11 @@ class StreamGroup(Group):
         return messages
 
     async def _load_backfill(self, since: datetime | None) -> Sequence[Any]:
-        missed = self._backfill
-        if missed is None:
+        backfill = self._backfill
+        if backfill is None:
             return ()
-        found: Sequence[Any] = await self._read(lambda rows: missed(rows, since))
-        return found
+        payloads: Sequence[Any] = await self._read(lambda rows: backfill(rows, since))
+        return payloads
 
     async def _send_all(self, subscriber: Subscriber, messages: Iterable[Message]) -> None:
         """Tell what has waited, as fast as it is read: none of it may give way to a later one.
@@ -184,10 +190,10 @@ class StreamGroup(Group):
         It ends where more is lost in the meantime, which gives the subscriber another buffer.
         """
         buffer = subscriber.buffer
-        for one in messages:
+        for message in messages:
             if subscriber.buffer is not buffer:
                 return
-            self._send_to(subscriber, one)
+            self._send_to(subscriber, message)
             await subscriber.wait_until_writable()
 
     async def _go_live(self, subscriber: Subscriber) -> None:
@@ -215,4 +221,4 @@ def _oldest_instant(position: str) -> datetime | None:
     """Since when something may be missing: the oldest of the positions. None where there is none."""
     if not position:
         return None
-    return from_ms(min(parse_position(one)[0] for one in position.split(POSITION_SEPARATOR)))
+    return from_ms(min(parse_position(part)[0] for part in position.split(POSITION_SEPARATOR)))

@@ -13,7 +13,7 @@ Backfill = Callable[[Rows, datetime | None], Awaitable[list[Any]]]
 kind where there is no instant or too much has come since."""
 
 
-class Snapshot(Protocol):
+class SnapshotReducer(Protocol):
     """A state that many events change, and that is told whole: what a display draws.
 
     A state is a payload. It is a value: `take` and `turn` answer another one, or the same object where nothing that
@@ -46,4 +46,4 @@ class SubscriptionSource:
 
     topics: tuple[str, ...]
     backfill: Backfill | None = None
-    snapshot: Snapshot | None = None
+    reducer: SnapshotReducer | None = None

@@ -41,25 +41,27 @@ class DeviceStateItem(msgspec.Struct, frozen=True, gc=False):
 async def topics_of_resources(rows: Rows, resources: Sequence[Resource]) -> tuple[str, ...]:
     """The topics on which comes what changes the freshness of resources, and of their devices."""
     sources = await load_measured_resources(rows, resources)
-    senders = [one for one in await device_queries.devices_of_resources(rows, sources) if one is not None]
-    fed = await topics_of_devices(rows, senders)
-    return tuple(dict.fromkeys((*(topics.readings(source.resource_id) for source in sources), *fed)))
+    devices = [device for device in await device_queries.devices_of_resources(rows, sources) if device is not None]
+    device_topics = await topics_of_devices(rows, devices)
+    return tuple(dict.fromkeys((*(topics.readings(source.resource_id) for source in sources), *device_topics)))
 
 
 async def topics_of_devices(rows: Rows, devices: Sequence[Device]) -> tuple[str, ...]:
     """The topics on which comes what changes the freshness of devices."""
     if not devices:
         return ()
-    said = {topics.device_states(device.device_id) for device in devices}
-    fed = await device_queries.resources(rows, devices)
-    read = {topics.readings(resource.resource_id) for some in fed for resource in some}
-    return (*sorted(said | read), topics.intakes(rows.application_id))
+    state_topics = {topics.device_states(device.device_id) for device in devices}
+    resources_by_device = await device_queries.resources(rows, devices)
+    reading_topics = {
+        topics.readings(resource.resource_id) for resources in resources_by_device for resource in resources
+    }
+    return (*sorted(state_topics | reading_topics), topics.intakes(rows.application_id))
 
 
 ItemT = TypeVar("ItemT", ResourceFreshnessItem, DeviceStateItem)
 
 
-class _FreshnessListSnapshot(ABC, Generic[ItemT]):
+class _FreshnessListReducer(ABC, Generic[ItemT]):
     """A view of how fresh some things are: a list with one item for each.
 
     It keeps the picture from which it tells, and moves it with every event: most change nothing that is told. So there
@@ -81,29 +83,31 @@ class _FreshnessListSnapshot(ABC, Generic[ItemT]):
         """What is told of one of the things."""
 
     @abstractmethod
-    def _has_changed(self, before: ItemT, now: ItemT) -> bool:
+    def _has_changed(self, before: ItemT, after: ItemT) -> bool:
         """Whether something else is to be told: that time passes is nothing."""
 
     def apply_event(self, state: list[ItemT], event: Event, now: datetime) -> list[ItemT]:
-        at, picture = to_ms(now), self._freshness
-        pulse: Heartbeat | None = None
-        places: Iterable[int] = ()
+        now_ms, freshness = to_ms(now), self._freshness
+        heartbeat: Heartbeat | None = None
+        indexes: Iterable[int] = ()
         match event.payload:
             case ReadingRecorded(resource_id=resource_id, field=field, at=read_at):
-                pulse, places = (
-                    picture.record_reading(resource_id, field, to_ms(read_at)),
+                heartbeat, indexes = (
+                    freshness.record_reading(resource_id, field, to_ms(read_at)),
                     self._indexes_by_source.get(resource_id, ()),
                 )
-            case DeviceStateChanged(device_id=device_id, network_state=said):
-                pulse, places = (
-                    picture.record_device_report(device_id, to_ms(said.at)),
+            case DeviceStateChanged(device_id=device_id, network_state=network_state):
+                heartbeat, indexes = (
+                    freshness.record_device_report(device_id, to_ms(network_state.at)),
                     self._indexes_by_source.get(device_id, ()),
                 )
             case IntakeHeartbeat(name=name, at=heard_at, connected=connected):
-                pulse, places = picture.record_intake(name, to_ms(heard_at), connected), range(len(state))
-        turn = None if pulse is None else pulse.next_change(at)
-        self._next_change_ms = self._next_change_ms if turn is None else min(self._next_change_ms, turn)
-        return self._update_items(state, places, at)
+                heartbeat, indexes = freshness.record_intake(name, to_ms(heard_at), connected), range(len(state))
+        next_change_ms = None if heartbeat is None else heartbeat.next_change(now_ms)
+        self._next_change_ms = (
+            self._next_change_ms if next_change_ms is None else min(self._next_change_ms, next_change_ms)
+        )
+        return self._update_items(state, indexes, now_ms)
 
     def advance(self, state: list[ItemT], now: datetime) -> list[ItemT]:
         self._schedule_next_change(to_ms(now))
@@ -121,23 +125,23 @@ class _FreshnessListSnapshot(ABC, Generic[ItemT]):
         """The first state of these things; `sources` says of each by whose events it may change."""
         self._freshness, self._keys = freshness, list(keys)
         self._indexes_by_source = defaultdict(set)
-        for place, some in enumerate(sources):
-            for source in some:
-                self._indexes_by_source[source].add(place)
+        for index, item_sources in enumerate(sources):
+            for source in item_sources:
+                self._indexes_by_source[source].add(index)
         self._schedule_next_change(now)
         return [self._build_item(key, now) for key in keys]
 
     def _schedule_next_change(self, now: int) -> None:
-        turn = self._freshness.next_change(now)
-        self._next_change_ms = to_ms(from_ms(now) + RECHECK_INTERVAL) if turn is None else turn
+        next_change_ms = self._freshness.next_change(now)
+        self._next_change_ms = to_ms(from_ms(now) + RECHECK_INTERVAL) if next_change_ms is None else next_change_ms
 
     def _update_items(self, state: list[ItemT], indexes: Iterable[int], now: int) -> list[ItemT]:
         changed = {}
-        for place in indexes:
-            told = self._build_item(self._keys[place], now)
-            if self._has_changed(state[place], told):
-                changed[place] = told
-        return [changed.get(place, told) for place, told in enumerate(state)] if changed else state
+        for index in indexes:
+            item = self._build_item(self._keys[index], now)
+            if self._has_changed(state[index], item):
+                changed[index] = item
+        return [changed.get(index, item) for index, item in enumerate(state)] if changed else state
 
 
 def _source_ids(freshness: FreshnessSnapshot, device_id: str | None) -> Iterable[str]:
@@ -145,7 +149,7 @@ def _source_ids(freshness: FreshnessSnapshot, device_id: str | None) -> Iterable
     return () if device_id is None else (device_id, *freshness.devices[device_id].resource_ids)
 
 
-class ResourceFreshnessSnapshot(_FreshnessListSnapshot[ResourceFreshnessItem]):
+class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
     """How fresh resources are. GatewayError where the readings of one may not be had any longer."""
 
     def __init__(self, resource_ids: Sequence[str]) -> None:
@@ -154,28 +158,28 @@ class ResourceFreshnessSnapshot(_FreshnessListSnapshot[ResourceFreshnessItem]):
         self._source_by_resource: dict[str, str] = {}
 
     async def load(self, rows: Rows) -> list[ResourceFreshnessItem]:
-        found = await rows.get_many(Resource, self._resource_ids)
-        resources = [found[one] for one in self._resource_ids if one in found]
-        for refusal in (await find_consent_errors(rows, resources)).values():
-            raise refusal
+        stored = await rows.get_many(Resource, self._resource_ids)
+        resources = [stored[resource_id] for resource_id in self._resource_ids if resource_id in stored]
+        for error in (await find_consent_errors(rows, resources)).values():
+            raise error
         sources = await load_measured_resources(rows, resources)
-        picture = await queries.load_snapshot(rows, sources)
-        keys = [one.resource_id for one in resources]
+        freshness = await queries.load_snapshot(rows, sources)
+        keys = [resource.resource_id for resource in resources]
         self._source_by_resource = {key: source.resource_id for key, source in zip(keys, sources, strict=True)}
-        changed_by = [
-            (source.resource_id, *_source_ids(picture, picture.device_by_resource.get(source.resource_id)))
+        source_ids = [
+            (source.resource_id, *_source_ids(freshness, freshness.device_by_resource.get(source.resource_id)))
             for source in sources
         ]
-        return self._initialise(picture, keys, changed_by, to_ms(rows.now))
+        return self._initialise(freshness, keys, source_ids, to_ms(rows.now))
 
     def _build_item(self, key: str, now: int) -> ResourceFreshnessItem:
         return ResourceFreshnessItem(key, self._freshness.resource_freshness(self._source_by_resource[key], None, now))
 
-    def _has_changed(self, before: ResourceFreshnessItem, now: ResourceFreshnessItem) -> bool:
-        return _is_freshness_changed(before.freshness, now.freshness)
+    def _has_changed(self, before: ResourceFreshnessItem, after: ResourceFreshnessItem) -> bool:
+        return _is_freshness_changed(before.freshness, after.freshness)
 
 
-class DeviceStatesSnapshot(_FreshnessListSnapshot[DeviceStateItem]):
+class DeviceStatesReducer(_FreshnessListReducer[DeviceStateItem]):
     """How fresh the last sign of devices is, and what they said of themselves."""
 
     def __init__(self, device_ids: Sequence[str]) -> None:
@@ -184,12 +188,12 @@ class DeviceStatesSnapshot(_FreshnessListSnapshot[DeviceStateItem]):
         self._network_states: dict[str, NetworkState | None] = {}
 
     async def load(self, rows: Rows) -> list[DeviceStateItem]:
-        found = await rows.get_many(Device, self._device_ids)
-        devices = [found[one] for one in self._device_ids if one in found]
-        picture = await queries.load_device_snapshot(rows, devices)
+        stored = await rows.get_many(Device, self._device_ids)
+        devices = [stored[device_id] for device_id in self._device_ids if device_id in stored]
+        freshness = await queries.load_device_snapshot(rows, devices)
         self._network_states = {device.device_id: device.network_state for device in devices}
         keys = list(self._network_states)
-        return self._initialise(picture, keys, [_source_ids(picture, key) for key in keys], to_ms(rows.now))
+        return self._initialise(freshness, keys, [_source_ids(freshness, key) for key in keys], to_ms(rows.now))
 
     def apply_event(self, state: list[DeviceStateItem], event: Event, now: datetime) -> list[DeviceStateItem]:
         payload = event.payload
@@ -202,9 +206,9 @@ class DeviceStatesSnapshot(_FreshnessListSnapshot[DeviceStateItem]):
     def _build_item(self, key: str, now: int) -> DeviceStateItem:
         return DeviceStateItem(key, self._freshness.device_freshness(key, now), self._network_states[key])
 
-    def _has_changed(self, before: DeviceStateItem, now: DeviceStateItem) -> bool:
-        return before.network_state != now.network_state or _is_freshness_changed(before.freshness, now.freshness)
+    def _has_changed(self, before: DeviceStateItem, after: DeviceStateItem) -> bool:
+        return before.network_state != after.network_state or _is_freshness_changed(before.freshness, after.freshness)
 
 
-def _is_freshness_changed(before: Freshness, now: Freshness) -> bool:
-    return (before.state, before.cause) != (now.state, now.cause)
+def _is_freshness_changed(before: Freshness, after: Freshness) -> bool:
+    return (before.state, before.cause) != (after.state, after.cause)
