@@ -1,4 +1,4 @@
-"""What callers may spend: token buckets, which requests empty by what they cost and time fills."""
+"""Request budgets: a token bucket for each rate limit scope. Requests drain it by their cost, and time refills it."""
 
 import math
 from collections import OrderedDict
@@ -13,18 +13,18 @@ from wattgate.principal import Principal
 from wattgate.realtime.rate_limit.scopes import NO_LIMITS, Allowance, BudgetLimits, RateLimitScope, rate_limit_scopes
 
 MAX_BUCKETS = 100_000
-"""How many buckets a process keeps; of more, the one that was drawn from longest ago is forgotten, and so full."""
+"""Maximum number of buckets in a process. Above it, the least recently charged one is dropped: it counts as full."""
 
 PURGE_BATCH_SIZE = 8
-"""How many full buckets are forgotten with one spending: more than it adds."""
+"""Maximum number of full buckets that one charge drops. It is more than one charge adds."""
 
 ROUNDING_TOLERANCE = 1e-6
-"""What is less than this is an error of rounding. Costs are whole."""
+"""Differences below this are rounding errors. Costs are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateBucket:
-    """How much was missing in a bucket at an instant, in seconds since 1970. A bucket nobody knows is full."""
+    """The deficit of a bucket against its capacity at a time (s since 1970). A bucket that is not stored is full."""
 
     deficit: float
     updated_at: float
@@ -35,10 +35,10 @@ FULL_BUCKET = RateBucket(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a payer has after a cost was asked of it.
+    """The state of a scope after a charge.
 
-    `reset` is in how many seconds its bucket is full, `retry_after` in how many this cost would be granted (0 where
-    it is). `limit` is what the bucket holds, and `window` the seconds in which it fills.
+    `remaining` is the rest of the bucket and `limit` its capacity. The bucket is full in `reset` seconds. An empty
+    bucket takes `window` seconds to refill. The cost is granted in `retry_after` seconds, or 0 if it is granted.
     """
 
     granted: bool
@@ -54,7 +54,7 @@ class Balance:
 def charge_buckets(
     buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
 ) -> tuple[bool, tuple[RateBucket, ...]]:
-    """Whether every payer's bucket holds the cost, and the buckets after that: each is charged, or none."""
+    """Return whether the bucket of every scope holds the cost, and the new buckets. Charge all of them or none."""
     deficits = [_deficit_at(bucket, scope.allowance, now) for bucket, scope in zip(buckets, scopes, strict=True)]
     granted = all(
         deficit + cost <= scope.allowance.capacity + ROUNDING_TOLERANCE
@@ -65,12 +65,12 @@ def charge_buckets(
 
 
 def _deficit_at(bucket: RateBucket, allowance: Allowance, now: float) -> float:
-    """What is missing now. While a clock is put back, nothing flows in."""
+    """Return the deficit now. If the clock was set back, nothing has been refilled."""
     return max(0.0, bucket.deficit - max(0.0, now - bucket.updated_at) * allowance.per_second)
 
 
 def build_balance(scopes: Sequence[RateLimitScope], deficits: Sequence[float], cost: int, *, granted: bool) -> Balance:
-    """What a caller is told: how its own bucket stands; where that was refused, the one that takes longest to grant."""
+    """Return the balance of the first scope, or, if the cost is refused, of the scope with the longest wait."""
     if granted:
         return _scope_balance(scopes[0], deficits[0], cost, granted)
     balances = [_scope_balance(scope, deficit, cost, granted) for scope, deficit in zip(scopes, deficits, strict=True)]
@@ -97,20 +97,20 @@ def _whole_seconds(seconds: float) -> int:
 
 
 class BucketStore(Protocol):
-    """Where buckets are kept."""
+    """A store of buckets."""
 
     async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
-        """Ask all of these payers for a cost: each is charged, or none."""
+        """Charge a cost to all of these scopes or, if one of them refuses it, to none."""
 
 
 class LocalBucketStore:
-    """The buckets of a single process."""
+    """A store in the memory of one process."""
 
     def __init__(self, clock: Clock = utc_now, *, max_buckets: int = MAX_BUCKETS) -> None:
         self._clock = clock
         self._max_buckets = max_buckets
         self._buckets: OrderedDict[str, tuple[RateBucket, float]] = OrderedDict()
-        """Buckets and the instants at which they are full, those that were drawn from last at the end."""
+        """Buckets and the times at which they are full, least recently charged first."""
 
     def __len__(self) -> int:
         return len(self._buckets)
@@ -128,7 +128,7 @@ class LocalBucketStore:
         return build_balance(scopes, [bucket.deficit for bucket in buckets], cost, granted=granted)
 
     def _purge_full(self, now: float) -> None:
-        """Forget buckets that are full again, and the oldest where there are too many."""
+        """Drop buckets that are full again, and the least recently charged ones above the maximum."""
         for _ in range(PURGE_BATCH_SIZE):
             if not self._buckets or next(iter(self._buckets.values()))[1] > now:
                 break
@@ -139,22 +139,24 @@ class LocalBucketStore:
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Charges callers for what they ask."""
+    """Charge callers for their requests."""
 
     limits: BudgetLimits
     buckets: BucketStore
 
     async def charge(self, principal: Principal, cost: int) -> Balance | None:
-        """What is left to a caller after a cost, which may not be granted; None where the caller has no limit.
+        """Charge a cost to a caller and return its balance, or None if the caller has no limit.
 
-        CostTooHigh where it can never be granted.
+        Check `Balance.granted`: the cost may be refused. Raise CostTooHigh if even a full bucket cannot grant it.
         """
         scopes = rate_limit_scopes(principal, self.limits)
         if not scopes:
             return None
         max_cost = min(scope.allowance.capacity for scope in scopes)
         if cost > max_cost:
-            raise CostTooHigh(f"this costs {cost:,}, and a request may cost {max_cost:,}: ask for less at once")
+            raise CostTooHigh(
+                f"This request costs {cost:,}, but the budget holds at most {max_cost:,}. Request less data at once."
+            )
         balance = await self.buckets.spend(scopes, cost)
         if not balance.granted:
             RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
@@ -162,22 +164,22 @@ class Budgets:
 
 
 UNLIMITED_BUDGETS = Budgets(NO_LIMITS, LocalBucketStore())
-"""Where nobody counts."""
+"""Budgets without any limit."""
 
 
 def rate_limited_error(balance: Balance) -> RateLimited:
-    """The error that says that a budget is spent."""
+    """Return the error of a refused charge."""
     return RateLimited(
-        f"this costs {balance.cost:,}, and {balance.remaining:,} of {balance.limit:,} are left of the budget "
-        f"{balance.policy!r}: again in {balance.retry_after} s",
+        f"This request costs {balance.cost:,}, but the budget {balance.policy!r} has {balance.remaining:,} of "
+        f"{balance.limit:,} left. Retry in {balance.retry_after} s.",
         retry_after=balance.retry_after,
     )
 
 
 def rate_limit_headers(balance: Balance | None) -> Mapping[str, str]:
-    """A balance as headers: RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11.
+    """Return a balance as the headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11.
 
-    Their quota unit is cost. `t` is not later than Retry-After where a request is refused (section 6).
+    The quota unit is cost. If the request is refused, `t` equals Retry-After: it must not be later (section 6).
     """
     if balance is None:
         return {}

@@ -1,4 +1,7 @@
-"""What the database has for subscribers whom the bus cannot catch up: as `watch.Missed` says."""
+"""Backfills from the database, for subscribers whose missed events the bus does not retain.
+
+Each function returns a `Backfill` (see `subscription_source`).
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -19,35 +22,39 @@ from wattgate.realtime.events import ReadingRecorded
 from wattgate.realtime.subscriptions.subscription_source import Backfill
 
 OVERLAP = timedelta(minutes=1)
-"""So long before an instant a write may have begun that was told after it, and so far clocks may differ."""
+"""A backfill starts this long before the requested time, because of long writes and differences between clocks.
+
+A write that started before that time may have published its event after it.
+"""
 
 MAX_PAYLOADS = 1_000
-"""How many payloads are told; of readings the newest of each field where more have come."""
+"""Maximum number of payloads. If more readings were received, only the newest of each field are sent."""
 
 FINAL_STATES = ("settled", "cancelled")
-"""The states that a demand flexibility event never leaves."""
+"""The final states of a demand flexibility event."""
 
 
 def readings(resource_ids: Sequence[str]) -> Backfill:
-    """The readings of resources that were received since an instant; the newest of each field where there is none."""
+    """Return the readings received since a time, or without a time the newest of each field."""
     return partial(_load_readings, list(dict.fromkeys(resource_ids)))
 
 
 def catch_ups(resource_ids: Sequence[str]) -> Backfill:
-    """The retrievals for resources that have moved since an instant, as they stand; else the newest of each."""
+    """Return the current state of catch-ups changed since a time, or without a time the newest of each resource."""
     return partial(_load_catch_ups, list(dict.fromkeys(resource_ids)))
 
 
 def alerts(user_id: str, *, include_steps: bool = False) -> Backfill:
-    """The alerts that were sent to a user since an instant, the newest of very many; else those not read.
+    """Return the alerts sent to a user since a time, or without a time the unread ones.
 
-    With `steps` those too of which a notification has moved since.
+    With `include_steps`, also return alerts of which a notification has changed its state since that time. At most
+    `MAX_PAYLOADS` alerts are returned, the newest ones.
     """
     return partial(_load_alerts, user_id, include_steps)
 
 
 async def dfs_events(rows: Rows, since: datetime | None) -> list[DfsEvent]:
-    """The application's events that have changed since an instant, as they stand; else those not at their end."""
+    """Return the current state of events changed since a time, or without a time those not in a final state."""
     if since is None:
         changed: Condition = col(DfsEvent.state).not_in(FINAL_STATES)
     else:
@@ -106,5 +113,5 @@ async def _load_alerts(user_id: str, include_steps: bool, rows: Rows, since: dat
 
 
 async def _load_newest(rows: Rows, model: Any, order_column: Any, *where: Condition) -> list[Any]:
-    """The newest of these records, oldest first."""
+    """Return the newest `MAX_PAYLOADS` records, oldest first."""
     return (await rows.all(model, *where, order_by=[order_column.desc()], limit=MAX_PAYLOADS))[::-1]

@@ -1,4 +1,4 @@
-"""The display of a home that is followed: drawn anew with every reading of power, and when time changes it."""
+"""Live frame of a home's display: rendered again on each power reading, and when time changes it."""
 
 import zlib
 from dataclasses import replace
@@ -15,14 +15,14 @@ from wattgate.errors import GatewayError
 from wattgate.realtime.events import AlertsRead, DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
 
 RELOAD_SPREAD_SECONDS = 60
-"""Over how long after midnight displays are loaded again: each home has its own second."""
+"""Displays reload over this time after midnight. Each home has its own second, to spread the load."""
 
 
 class DisplayReducer:
-    """The frame of a home's display. GatewayError where its data may not be had any longer.
+    """The frame of a home's display. `load` raises GatewayError if the caller may no longer see its data.
 
-    Power moves it without the database. What is stored, a tariff, an alert or the home's record loads it again, and so
-    does a new day, which it begins without amounts.
+    A power reading changes the frame without the database. A stored reading, a tariff, an alert or a change of the
+    home's record requires a reload. So does a new day: until the reload, the frame has no amounts.
     """
 
     def __init__(self, ve_id: str) -> None:
@@ -64,7 +64,7 @@ class DisplayReducer:
         return min(frame.next_change(state), reload_at) if reload_at > state.at else reload_at
 
     def _reload_at(self, state: Display) -> datetime:
-        """When a state is to be loaded again though nothing has come."""
+        """Return the time at which the state is reloaded if no event requires it earlier."""
         return from_ms(state.home.calendar.day.end) + self._reload_delay
 
     def _apply_reading(self, state: Display, reading: ReadingRecorded, now: datetime) -> Display | None:

@@ -1,4 +1,4 @@
-"""Freshness that is followed: told when it changes, also where nothing comes."""
+"""Live freshness of resources and devices. It changes with events, and with time when no event arrives."""
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -20,18 +20,18 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
 
 RECHECK_INTERVAL = timedelta(days=1)
-"""When to look again where nothing will change by itself."""
+"""Time to the next check when no change is due."""
 
 
 class ResourceFreshnessItem(msgspec.Struct, frozen=True, gc=False):
-    """How fresh a resource is."""
+    """The freshness of a resource."""
 
     resource_id: str
     freshness: Freshness
 
 
 class DeviceStateItem(msgspec.Struct, frozen=True, gc=False):
-    """How fresh the last sign of a device is, and what it said of itself."""
+    """The freshness of the last sign of life of a device, and the network state that it reported."""
 
     device_id: str
     freshness: Freshness
@@ -39,7 +39,7 @@ class DeviceStateItem(msgspec.Struct, frozen=True, gc=False):
 
 
 async def topics_of_resources(rows: Rows, resources: Sequence[Resource]) -> tuple[str, ...]:
-    """The topics on which comes what changes the freshness of resources, and of their devices."""
+    """Return the topics with events that change the freshness of resources and of their devices."""
     sources = await load_measured_resources(rows, resources)
     devices = [device for device in await device_queries.devices_of_resources(rows, sources) if device is not None]
     device_topics = await topics_of_devices(rows, devices)
@@ -47,7 +47,7 @@ async def topics_of_resources(rows: Rows, resources: Sequence[Resource]) -> tupl
 
 
 async def topics_of_devices(rows: Rows, devices: Sequence[Device]) -> tuple[str, ...]:
-    """The topics on which comes what changes the freshness of devices."""
+    """Return the topics with events that change the freshness of devices."""
     if not devices:
         return ()
     state_topics = {topics.device_states(device.device_id) for device in devices}
@@ -62,10 +62,10 @@ ItemT = TypeVar("ItemT", ResourceFreshnessItem, DeviceStateItem)
 
 
 class _FreshnessListReducer(ABC, Generic[ItemT]):
-    """A view of how fresh some things are: a list with one item for each.
+    """A state that is a list of items with their freshness. A key identifies each item.
 
-    It keeps the picture from which it tells, and moves it with every event: most change nothing that is told. So there
-    is a view for each state that is followed.
+    The reducer keeps a `FreshnessSnapshot` and updates it on each event, because most events change no item. Unlike the
+    protocol requires, part of the state is thus in the reducer, and each group needs a reducer of its own.
     """
 
     def __init__(self) -> None:
@@ -76,15 +76,15 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
 
     @abstractmethod
     async def load(self, rows: Rows) -> list[ItemT]:
-        """The state, from the database."""
+        """Load the state from the database."""
 
     @abstractmethod
     def _build_item(self, key: str, now: int) -> ItemT:
-        """What is told of one of the things."""
+        """Build the item with this key. `now` is in milliseconds."""
 
     @abstractmethod
     def _has_changed(self, before: ItemT, after: ItemT) -> bool:
-        """Whether something else is to be told: that time passes is nothing."""
+        """Return whether subscribers need the new item. A change of age alone is no change."""
 
     def apply_event(self, state: list[ItemT], event: Event, now: datetime) -> list[ItemT]:
         now_ms, freshness = to_ms(now), self._freshness
@@ -122,7 +122,7 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
     def _initialise(
         self, freshness: FreshnessSnapshot, keys: Sequence[str], sources: Sequence[Iterable[str]], now: int
     ) -> list[ItemT]:
-        """The first state of these things; `sources` says of each by whose events it may change."""
+        """Set the snapshot and build the first state. `sources` gives the ids whose events can change each item."""
         self._freshness, self._keys = freshness, list(keys)
         self._indexes_by_source = defaultdict(set)
         for index, item_sources in enumerate(sources):
@@ -145,12 +145,12 @@ class _FreshnessListReducer(ABC, Generic[ItemT]):
 
 
 def _source_ids(freshness: FreshnessSnapshot, device_id: str | None) -> Iterable[str]:
-    """By whose events the freshness of a device may change."""
+    """Return the ids whose events can change the freshness of a device."""
     return () if device_id is None else (device_id, *freshness.devices[device_id].resource_ids)
 
 
 class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
-    """How fresh resources are. GatewayError where the readings of one may not be had any longer."""
+    """The freshness of resources. `load` raises GatewayError if the caller may no longer read one of them."""
 
     def __init__(self, resource_ids: Sequence[str]) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class ResourceFreshnessReducer(_FreshnessListReducer[ResourceFreshnessItem]):
 
 
 class DeviceStatesReducer(_FreshnessListReducer[DeviceStateItem]):
-    """How fresh the last sign of devices is, and what they said of themselves."""
+    """The freshness of devices, and the network states that they reported."""
 
     def __init__(self, device_ids: Sequence[str]) -> None:
         super().__init__()

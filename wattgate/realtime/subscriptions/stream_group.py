@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any
 
 from wattgate.clock import from_ms
-from wattgate.errors import Unavailable
 from wattgate.metrics import RECOVERIES
 from wattgate.realtime.bus import is_position, parse_position
-from wattgate.realtime.event_queue import EventQueue
+from wattgate.realtime.event_queue import EventQueue, events_lost_error
 from wattgate.realtime.events import Event, MeterPointConsentRevoked
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.group import Group, consent_revoked_error
@@ -56,7 +55,7 @@ class StreamGroup(Group):
         }
         resumable = {subscriber for subscriber in up_to_date if subscriber.resumes}
         others = [subscriber for subscriber in self._subscribers if subscriber not in resumable]
-        self._end_subscribers(Unavailable("some events were lost; ask again", retry_after=1), others)
+        self._end_subscribers(events_lost_error(), others)
         if resumable and not resumable & self._catching_up:
             self._position_before_loss = self._current_position
         self._positions[topic], self._catching_up = position, resumable
