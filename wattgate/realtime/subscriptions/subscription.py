@@ -49,7 +49,7 @@ class Subscription:
     since: str | None = None
 
     def with_since(self, position: str) -> "Subscription":
-        """Return a copy for a client that sends its position outside the operation. The operation's `since` has priority."""
+        """Return a copy for a client that sends its position outside the operation. Its `since` has priority."""
         return replace(self, resumes=True, since=self.since or position)
 
 
