@@ -30,7 +30,7 @@ class StreamGroup(Group):
         self._backfill = subscription.source.backfill
         self._positions: dict[str, str] = {}
         self._queue: EventQueue | None = None
-        self._catching_up: set[Subscriber] = set()
+        self._refilling: set[Subscriber] = set()
         self._position_before_loss = ""
         """Where those who are `_behind` stood before the bus lost what they are to be told of."""
 
@@ -44,21 +44,21 @@ class StreamGroup(Group):
         self._subscribers[subscriber] = None
         if subscription.resumes:
             subscriber.buffer = []
-            await self._catch_up(subscription, subscriber, self._current_position)
+            await self._recover(subscription, subscriber, self._current_position)
             await self._go_live(subscriber)
 
     def on_events_lost(self, topic: str, position: str) -> None:
         up_to_date = {
             subscriber
             for subscriber in self._subscribers
-            if subscriber.buffer is None or subscriber in self._catching_up
+            if subscriber.buffer is None or subscriber in self._refilling
         }
         resumable = {subscriber for subscriber in up_to_date if subscriber.resumes}
         others = [subscriber for subscriber in self._subscribers if subscriber not in resumable]
         self._end_subscribers(events_lost_error(), others)
-        if resumable and not resumable & self._catching_up:
+        if resumable and not resumable & self._refilling:
             self._position_before_loss = self._current_position
-        self._positions[topic], self._catching_up = position, resumable
+        self._positions[topic], self._refilling = position, resumable
         if resumable:
             buffers: dict[Subscriber, list[Message]] = {subscriber: [] for subscriber in resumable}
             for subscriber, buffer in buffers.items():
@@ -101,7 +101,7 @@ class StreamGroup(Group):
     def _current_position(self) -> str:
         return POSITION_SEPARATOR.join([self._positions[topic] for topic in self.topics])
 
-    async def _catch_up(self, subscription: Subscription, subscriber: Subscriber, current_position: str) -> None:
+    async def _recover(self, subscription: Subscription, subscriber: Subscriber, current_position: str) -> None:
         """Tell whoever begins what there is, and whoever comes back what it has missed.
 
         What came after `stands` waits in the buffer.
@@ -202,7 +202,7 @@ class StreamGroup(Group):
             await self._send_all(subscriber, [buffer.pop(0)])
         if subscriber.buffer is buffer:
             subscriber.buffer = None
-            self._catching_up.discard(subscriber)
+            self._refilling.discard(subscriber)
 
     def _parse_position(self, text: str) -> dict[str, str]:
         """The position in each topic; nothing where the text is none of this group."""
