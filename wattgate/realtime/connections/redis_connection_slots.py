@@ -1,4 +1,4 @@
-"""The seats of several processes, kept in Redis."""
+"""Connection slots in Redis, shared by all gateways."""
 
 import logging
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ from wattgate.realtime.connections.connection_slots import SLOT_LEASE_SECONDS, C
 
 log = logging.getLogger(__name__)
 
-# KEYS: the seats of a bench by age, and the same by the end of their leases. All times are in milliseconds.
+# KEYS: two sorted sets of the slots of a scope, one by opening time and one by the end of the lease. Times are in ms.
+# Expired slots are removed first.
 ACQUIRE_SCRIPT = """
 local ended = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', ARGV[1], 'LIMIT', 0, 1000)
 if #ended > 0 then
@@ -49,7 +50,7 @@ return 1
 
 
 class RedisConnectionSlots:
-    """Seats over all gateways. While Redis is away nobody has to give way: live data matters more than the limit."""
+    """A store that all gateways share. While Redis is unavailable, the limits do not apply: live data matters more."""
 
     def __init__(self, commands: RedisClient, clock: Clock) -> None:
         self._commands = commands
@@ -87,7 +88,7 @@ class RedisConnectionSlots:
         try:
             return await self._commands.run(calls)
         except (RedisError, OSError) as error:
-            log.warning("connections are not counted: Redis does not answer: %s", error or "no answer")
+            log.warning("Redis does not answer: %s. The limits of connections do not apply.", error or "no answer")
             return []
 
 

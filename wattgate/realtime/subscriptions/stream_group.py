@@ -1,4 +1,46 @@
-"""Subscribers to events as they come: each has its place, and whoever was away is told what it has missed."""
+"""Subscribers to a stream of events: each event is one payload, and reconnecting subscribers receive missed ones.
+
+A group executes and encodes each event once and sends the same bytes to all its subscribers. Each message carries a
+position: the positions of all topics of the group after this event, in the order of `topics`, joined by commas. A
+client that reconnects passes its last position as `since`.
+
+Execution: if the selection needs only the payload, the group executes an event synchronously, within the dispatch of
+the hub. At the first event that needs more, the group starts a queue and a task, and uses them for all later events.
+One task keeps the events in order.
+
+A subscriber that passed `since` (`resumes`) is in one of three states:
+
+    RECOVERING  `buffer` is a list. `_recover` sends the payloads missed before it joined.
+    LIVE        `buffer` is None. It receives each message immediately.
+    REFILLING   `buffer` is a list, and the subscriber is in `_refilling`. The bus has lost events, and
+                `_backfill_after_loss` sends payloads from the database.
+
+In the first and the last state, new messages are appended to `buffer`. `_go_live` then sends the buffer and sets it to
+None. A subscriber without `since` is always LIVE.
+
+Recovery of a joining subscriber:
+
+- `since` is empty: backfill from the database with the newest payloads.
+- The bus retains the events since the position: send them (`recovered: true`). Events after the position at which the
+  subscriber joined are skipped, because they are in the buffer.
+- The bus does not retain them, or the position is invalid: backfill from the database (`recovered: false`).
+
+After a loss of events (`on_events_lost`), LIVE and REFILLING subscribers are refilled together, from the position
+before the first loss. All other subscribers end with an error: those without `since`, because nothing can report the
+gap to them, and those in RECOVERING, which resume from their own position when they reconnect.
+
+Invariants:
+
+- The buffer object identifies a refill. A later loss gives the subscriber a new buffer, and every coroutine that sends
+  to a subscriber stops when `subscriber.buffer` is no longer the list that it started with.
+- In a backfill, only the last message has the new position. A client that disconnects earlier repeats the backfill: it
+  may receive payloads twice, but misses none.
+- Messages of a recovery are sent as fast as the client reads (`wait_until_writable`), so that none of them replaces
+  another one in the backlog of a slow client.
+
+See `group` for broadcasting, `backfill` for the database queries, and `snapshot_group` for the other kind of group.
+docs/explanation/decisions/0012-resume-with-positions.md explains the design.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,14 +58,14 @@ from wattgate.realtime.subscriptions.group import Group, consent_revoked_error
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
 
 POSITION_SEPARATOR = ","
-"""Stands between the positions of several topics, which together are the position of a payload."""
+"""Separator of the topic positions in the position of a payload."""
 
 INITIAL_KEY = ("", "")
-"""The key of the first payload, which says where the subscriber stands."""
+"""The key of the first payload, which has the current position and no data."""
 
 
 class StreamGroup(Group):
-    """Tells each event by its payload, with its position in the topics."""
+    """Send the payload of each event with its position. The module docstring explains the algorithm."""
 
     def __init__(self, hub: Hub, subscription: Subscription) -> None:
         super().__init__(hub, subscription)
@@ -32,7 +74,7 @@ class StreamGroup(Group):
         self._queue: EventQueue | None = None
         self._refilling: set[Subscriber] = set()
         self._position_before_loss = ""
-        """Where those who are `_behind` stood before the bus lost what they are to be told of."""
+        """The position of the `_refilling` subscribers before the first loss of events."""
 
         if self._selection.execute_sync is None:
             self._start_queue()
@@ -49,9 +91,7 @@ class StreamGroup(Group):
 
     def on_events_lost(self, topic: str, position: str) -> None:
         up_to_date = {
-            subscriber
-            for subscriber in self._subscribers
-            if subscriber.buffer is None or subscriber in self._refilling
+            subscriber for subscriber in self._subscribers if subscriber.buffer is None or subscriber in self._refilling
         }
         resumable = {subscriber for subscriber in up_to_date if subscriber.resumes}
         others = [subscriber for subscriber in self._subscribers if subscriber not in resumable]
@@ -77,10 +117,10 @@ class StreamGroup(Group):
 
     def _broadcast_event(self, event: Event, result: bytes) -> None:
         self._positions[event.topic] = str(event.position)
-        if self._subscribers:  # before the first one the other topics may not be open, and have no position yet
+        if self._subscribers:  # without subscribers, the other topics may not be open and have no position yet
             self._broadcast(build_message((event.topic, event.key), result, position=self._current_position))
 
-    # selections that have to wait for something are executed one after the other
+    # asynchronous selections
 
     def _start_queue(self) -> EventQueue:
         if self._queue is None:
@@ -95,16 +135,16 @@ class StreamGroup(Group):
             if event.topic not in self._positions or _is_later(event, self._positions):
                 self._broadcast_event(event, result)
 
-    # where it stands, and how others come to be there
+    # positions and recovery
 
     @property
     def _current_position(self) -> str:
         return POSITION_SEPARATOR.join([self._positions[topic] for topic in self.topics])
 
     async def _recover(self, subscription: Subscription, subscriber: Subscriber, current_position: str) -> None:
-        """Tell whoever begins what there is, and whoever comes back what it has missed.
+        """Send a joining subscriber the newest payloads, or those since its position.
 
-        What came after `stands` waits in the buffer.
+        Events after `current_position` are already in its buffer.
         """
         if not subscription.since:
             return await self._send_all(subscriber, await self._build_backfill_messages("", current_position))
@@ -136,9 +176,9 @@ class StreamGroup(Group):
     async def _backfill_after_loss(
         self, buffers: Mapping[Subscriber, list[Message]], old_position: str, current_position: str
     ) -> None:
-        """Tell those who were up to date what the database has, because the bus has lost some.
+        """Send payloads from the database to subscribers for which the bus has lost events.
 
-        Whoever has another buffer than it had then is left to another refill: more was lost in the meantime.
+        Skip subscribers whose buffer is no longer that in `buffers`: after another loss, a later refill serves them.
         """
         if not any(subscriber.buffer is buffer for subscriber, buffer in buffers.items()):
             return
@@ -155,9 +195,9 @@ class StreamGroup(Group):
     async def _build_backfill_messages(
         self, old_position: str, current_position: str, **extensions: bool
     ) -> list[Message]:
-        """What the database has, as it is told: all since a position, or the newest where that is empty.
+        """Build messages from the database: all payloads since a position or, if it is empty, the newest ones.
 
-        Only the last payload has the new position: whoever is cut off before it begins again from where it was.
+        Only the last message has the current position, so that a client that disconnects earlier repeats all.
         """
         payloads = await self._load_backfill(_oldest_instant(old_position))
         results = [await self._execute(payload) for payload in payloads]
@@ -184,9 +224,9 @@ class StreamGroup(Group):
         return payloads
 
     async def _send_all(self, subscriber: Subscriber, messages: Iterable[Message]) -> None:
-        """Tell what has waited, as fast as it is read: none of it may give way to a later one.
+        """Send messages as fast as the client reads them, so that none replaces another in its backlog.
 
-        It ends where more is lost in the meantime, which gives the subscriber another buffer.
+        Stop after another loss of events, which gives the subscriber a new buffer.
         """
         buffer = subscriber.buffer
         for message in messages:
@@ -196,7 +236,7 @@ class StreamGroup(Group):
             await subscriber.wait_until_writable()
 
     async def _go_live(self, subscriber: Subscriber) -> None:
-        """Tell what came meanwhile, and from now on everything at once."""
+        """Send the buffered messages. From then on, the subscriber receives messages immediately."""
         buffer = subscriber.buffer
         while buffer and subscriber.buffer is buffer:
             await self._send_all(subscriber, [buffer.pop(0)])
@@ -205,7 +245,7 @@ class StreamGroup(Group):
             self._refilling.discard(subscriber)
 
     def _parse_position(self, text: str) -> dict[str, str]:
-        """The position in each topic; nothing where the text is none of this group."""
+        """Return the position in each topic, or an empty dict if the text is no position of this group."""
         parts = text.split(POSITION_SEPARATOR)
         if len(parts) != len(self.topics) or not all(map(is_position, parts)):
             return {}
@@ -217,7 +257,7 @@ def _is_later(event: Event, positions: Mapping[str, str]) -> bool:
 
 
 def _oldest_instant(position: str) -> datetime | None:
-    """Since when something may be missing: the oldest of the positions. None where there is none."""
+    """Return the time of the oldest topic position, since when events may be missing. None without a position."""
     if not position:
         return None
     return from_ms(min(parse_position(part)[0] for part in position.split(POSITION_SEPARATOR)))
