@@ -33,9 +33,6 @@ DRAIN_BATCHES_PER_SECOND = 10
 """A drain closes this many batches of connections a second."""
 
 
-_MISSING = object()
-
-
 class ClientConnection(Protocol):
     """A WebSocket or an event stream of one caller."""
 
@@ -57,7 +54,7 @@ class ConnectionRegistry:
         self._slots = slots
         self._service = service
         self._limits = limits
-        self._connections: dict[ClientConnection, object] = {}
+        self._connections: dict[ClientConnection, None] = {}
         self._connections_by_slot: dict[str, ClientConnection] = {}
         self._slot_counter = itertools.count()
         self._process_id = uuid4().hex[:12]
@@ -92,8 +89,9 @@ class ConnectionRegistry:
 
     def remove(self, connection: ClientConnection) -> None:
         """Remove a connection and free its slots. Do nothing if it was removed before."""
-        if self._connections.pop(connection, _MISSING) is _MISSING:
+        if connection not in self._connections:
             return
+        del self._connections[connection]
         OPEN_CONNECTIONS.dec()
         if connection.slots:
             for slot in connection.slots:

@@ -13,7 +13,7 @@ A subscriber that passed `since` (`resumes`) is in one of three states:
     RECOVERING  `buffer` is a list. `_recover` sends the payloads missed before it joined.
     LIVE        `buffer` is None. It receives each message immediately.
     REFILLING   `buffer` is a list, and the subscriber is in `_refilling`. The bus has lost events, and
-                `_backfill_after_loss` sends payloads from the database.
+                `_refill_after_loss` sends payloads from the database.
 
 In the first and the last state, new messages are appended to `buffer`. `_go_live` then sends the buffer and sets it to
 None. A subscriber without `since` is always LIVE.
@@ -104,7 +104,7 @@ class StreamGroup(Group):
             for subscriber, buffer in buffers.items():
                 subscriber.buffer = buffer
             self._start_task(
-                partial(self._backfill_after_loss, buffers, self._position_before_loss, self._current_position)
+                partial(self._refill_after_loss, buffers, self._position_before_loss, self._current_position)
             )
 
     def _handle_event(self, event: Event) -> None:
@@ -173,7 +173,7 @@ class StreamGroup(Group):
             await self._send_all(subscriber, [message])
         return None
 
-    async def _backfill_after_loss(
+    async def _refill_after_loss(
         self, buffers: Mapping[Subscriber, list[Message]], old_position: str, current_position: str
     ) -> None:
         """Send payloads from the database to subscribers for which the bus has lost events.
