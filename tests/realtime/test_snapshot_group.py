@@ -1,4 +1,4 @@
-"""The states of a snapshot group: each transition of the tables, and the group with a reducer that the test controls."""
+"""The states of a snapshot group: each transition of the tables, and the group with a controlled reducer."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

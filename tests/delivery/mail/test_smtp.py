@@ -10,6 +10,7 @@ import pytest
 import trustme
 
 from tests.support.smtp import PASSWORD, USERNAME, MailServer, mail_server
+from tests.support.tls import trusting
 from wattgate.delivery.channels.channel import (
     MessageContent,
     OutboundMessage,
@@ -58,20 +59,9 @@ async def send(by: SmtpChannel, *mails: OutboundMessage) -> list[Outcome]:
     return found
 
 
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    return trustme.CA()
-
-
 def of_server(authority: trustme.CA, name: str = "localhost") -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(name).configure_cert(context)
-    return context
-
-
-def trusting(authority: trustme.CA) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    authority.configure_trust(context)
     return context
 
 
