@@ -11,8 +11,8 @@ from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.types import displays as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
-from wattgate.realtime.subscriptions.display_snapshot import DisplaySnapshot
-from wattgate.realtime.subscriptions.freshness_snapshots import topics_of_resources
+from wattgate.realtime.subscriptions.display_reducer import DisplayReducer
+from wattgate.realtime.subscriptions.freshness_reducers import topics_of_resources
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 
@@ -31,5 +31,5 @@ async def display(call: Call, *, virtual_entity_id: strawberry.ID) -> Subscripti
     priced = [topics.tariffs(one.resource_id) for one in drawn]
     alerts = (topics.alerts(home.owner_id), topics.alerts_read(home.owner_id))
     return SubscriptionSource(
-        (topics.virtual_entities(home.ve_id), *priced, *alerts, *fresh), snapshot=DisplaySnapshot(home.ve_id)
+        (topics.virtual_entities(home.ve_id), *priced, *alerts, *fresh), reducer=DisplayReducer(home.ve_id)
     )

@@ -8,9 +8,9 @@ from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.graphql.resolvers.live_readings import require_readable_resources
 from wattgate.graphql.types import freshness as types
 from wattgate.principal import Permission
-from wattgate.realtime.subscriptions.freshness_snapshots import (
-    DeviceStatesSnapshot,
-    ResourceFreshnessSnapshot,
+from wattgate.realtime.subscriptions.freshness_reducers import (
+    DeviceStatesReducer,
+    ResourceFreshnessReducer,
     topics_of_devices,
     topics_of_resources,
 )
@@ -28,7 +28,7 @@ async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Subscri
     """How fresh these resources are, at once and whenever the state or cause of one has changed."""
     resources = await require_readable_resources(call, resource_ids)
     return SubscriptionSource(
-        await topics_of_resources(call.rows, resources), snapshot=ResourceFreshnessSnapshot(resource_ids)
+        await topics_of_resources(call.rows, resources), reducer=ResourceFreshnessReducer(resource_ids)
     )
 
 
@@ -42,4 +42,4 @@ async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Subscri
 async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> SubscriptionSource:
     """How these devices are, at once and whenever one has changed: what it says of itself, or that it is silent."""
     known = await call.rows.require_many(models.Device, device_ids)
-    return SubscriptionSource(await topics_of_devices(call.rows, known), snapshot=DeviceStatesSnapshot(device_ids))
+    return SubscriptionSource(await topics_of_devices(call.rows, known), reducer=DeviceStatesReducer(device_ids))
