@@ -56,9 +56,9 @@ def worker(post: Post, total: float = 5.0) -> DeliveryWorker:
     )
 
 
-async def register(post: Post, url: str, *events: str, **more: Any) -> webhook_endpoints.EndpointWithSecret:
+async def register(post: Post, url: str, *events: str, **more: Any) -> webhook_endpoints.IssuedSecretResult:
     given = NewWebhookEndpoint(url=url, events=list(events) or ["*"], **more)
-    issued: webhook_endpoints.EndpointWithSecret = await post.run(webhook_endpoints.add_webhook_endpoint, input=given)
+    issued: webhook_endpoints.IssuedSecretResult = await post.run(webhook_endpoints.add_webhook_endpoint, input=given)
     return issued
 
 

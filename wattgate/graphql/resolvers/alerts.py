@@ -1,7 +1,5 @@
 """Alerts, and what became of them."""
 
-from dataclasses import dataclass
-
 import strawberry
 from sqlmodel import col
 
@@ -20,12 +18,6 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import AlertsRead, Event
 from wattgate.realtime.subscriptions import backfill
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
-
-
-@dataclass(frozen=True, slots=True)
-class AlertsMarkedRead:
-    marked: int
-    unread: int
 
 
 @operation(
@@ -108,7 +100,7 @@ async def unread_alerts(call: Call) -> int:
 
 
 @operation(OperationKind.MUTATION, returns=types.MarkedAlerts, needs=Permission.NOTIFICATION_WRITE)
-async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None = None) -> AlertsMarkedRead:
+async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None = None) -> types.MarkedAlerts:
     """Mark alerts of the user as read: those named, or all where none is. One that was read stays as it was."""
     user_id = require_user_id(call)
     unread = [col(models.Alert.user_id) == user_id, col(models.Alert.read_at).is_(None)]
@@ -123,7 +115,7 @@ async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None 
         told = {"userId": user_id, "marked": marked, "unread": left}
         await enqueue_event(call, "alert.read", told, user_id=user_id)
         call.emit(Event(topics.alerts_read(user_id), user_id, AlertsRead(user_id, left)))
-    return AlertsMarkedRead(marked, left)
+    return types.MarkedAlerts(marked=marked, unread=left)
 
 
 @operation(

@@ -40,7 +40,7 @@ PAGE_SIZE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class CatchUpStart:
+class StartedCatchUpResult:
     resource: models.Resource
     started: bool
     catch_up: models.CatchUp
@@ -52,7 +52,7 @@ class CatchUpStart:
     needs=Permission.CATCH_UP,
     rest=RestRoute("GET", "/resource/{resourceId}/catchup"),
 )
-async def catch_up(call: Call, *, resource_id: strawberry.ID) -> CatchUpStart:
+async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpResult:
     """Start the retrieval of a resource's latest readings from the meter network, and answer at once.
 
     At most one starts in each half hour by the clock; a further call answers that one.
@@ -67,13 +67,13 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> CatchUpStart:
         order_by=[col(models.CatchUp.created_at).desc()],
     )
     if last is not None:
-        return CatchUpStart(resource, False, last)
+        return StartedCatchUpResult(resource, False, last)
     queued = models.CatchUp(resource_id=resource_id, owner_id=resource.owner_id, created_at=call.rows.now)
     added = await call.rows.add(queued)
     moved = _changed_event(added)
     call.emit(moved)
     call.emit(replace(moved, topic=topics.queued_catch_ups()))
-    return CatchUpStart(resource, True, added)
+    return StartedCatchUpResult(resource, True, added)
 
 
 @operation(OperationKind.QUERY, returns=list[types.CatchUp], needs=Permission.CATCH_UP)

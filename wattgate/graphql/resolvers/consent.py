@@ -1,9 +1,9 @@
 """Consent: verified, renewed, revoked, and its history."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import strawberry
 from sqlmodel import col
 
 from wattgate.clock import format_iso
@@ -30,50 +30,20 @@ EVENT_CODES = {
 """What webhooks are told of a change."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConsentStatus:
-    """A consent as it stands at some instant."""
-
-    consent_id: str
-    user_id: str
-    mpxn: str
-    mpxn_key: types.MpxnKey
-    verified: bool
-    valid_until: datetime
-    revoked_at: datetime | None
-    state: types.ConsentState
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentHistoryEntry:
-    """A renewal or revocation as it happened."""
-
-    change_id: str
-    application_id: str
-    user_id: str
-    mpxn: str
-    mpxn_key: types.MpxnKey
-    kind: types.ConsentChangeKind
-    valid_until: datetime
-    created_at: datetime
-
-
 @operation(
     OperationKind.QUERY,
     returns=list[types.MeterPointConsent],
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/verification/status"),
 )
-async def consents(call: Call) -> list[ConsentStatus]:
+async def consents(call: Call) -> list[types.MeterPointConsent]:
     """The consents of the user, or of the application's users, by meter point."""
     found = await call.rows.all(models.MeterPointConsent, order_by=[models.MeterPointConsent.mpxn])
-    return [_to_status(one, call.rows.now) for one in found]
+    return [_build_consent(one, call.rows.now) for one in found]
 
 
 @operation(OperationKind.MUTATION, returns=types.MeterPointConsent, needs=Permission.CONSENT_MANAGE)
-async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | None = None) -> ConsentStatus:
+async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | None = None) -> types.MeterPointConsent:
     """Put on record that the user for whom the call is made may consent for a meter point, and does."""
     user_id = require_user_id(call)
     number = parse_meter_point_number(mpxn)
@@ -91,11 +61,11 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
             models.MeterPointConsent(user_id=user_id, mpxn=number, verified=True, valid_until=until)
         )
         await _enqueue_change_event(call, made, EVENT_CODES[types.ConsentChangeKind.RENEWAL], until)
-        return _to_status(made, call.rows.now)
+        return _build_consent(made, call.rows.now)
     record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
     record.verified = True
     await _renew(call, record, until)
-    return _to_status(record, call.rows.now)
+    return _build_consent(record, call.rows.now)
 
 
 @operation(
@@ -110,10 +80,10 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
 )
 async def renew_consents(
     call: Call, *, mpxns: list[str], valid_until: datetime | None = None
-) -> list[ConsentHistoryEntry]:
+) -> list[types.ConsentChange]:
     """Renew the user's consent for meter points, for 18 months from now unless an earlier end is given."""
     until = _valid_until(call, valid_until)
-    return [_to_history_entry(await _renew(call, record, until)) for record in await _edit_consents(call, mpxns)]
+    return [_build_change(await _renew(call, record, until)) for record in await _edit_consents(call, mpxns)]
 
 
 @operation(
@@ -126,13 +96,13 @@ async def renew_consents(
     ),
     sizes=[ListSize(list_length("mpxns"))],
 )
-async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[ConsentHistoryEntry]:
+async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.ConsentChange]:
     """Revoke the user's consent for meter points: their readings are served and streamed no longer."""
     changes = []
     for record in await _edit_consents(call, mpxns):
         record.revoked_at = call.rows.now
         changes.append(
-            _to_history_entry(await _record_change(call, record, types.ConsentChangeKind.REVOCATION, call.rows.now))
+            _build_change(await _record_change(call, record, types.ConsentChangeKind.REVOCATION, call.rows.now))
         )
         measured = await call.rows.all(
             models.Resource,
@@ -155,7 +125,7 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[ConsentHistor
 )
 async def consent_changes(
     call: Call, *, mpxn: str, kind: types.ConsentChangeKind | None = None
-) -> list[ConsentHistoryEntry]:
+) -> list[types.ConsentChange]:
     """What happened to the consent for a meter point, oldest first; renewals or revocations only where asked."""
     await _consent_ids(call, [mpxn])
     found = await call.rows.all(
@@ -164,7 +134,7 @@ async def consent_changes(
         *([] if kind is None else [col(models.ConsentChange.kind) == kind.value]),
         order_by=[models.ConsentChange.created_at],
     )
-    return [_to_history_entry(one) for one in found]
+    return [_build_change(one) for one in found]
 
 
 def mpxn_key_for(mpxn: str) -> types.MpxnKey:
@@ -217,11 +187,11 @@ def _valid_until(call: Call, asked: datetime | None) -> datetime:
     return longest if asked is None else min(asked, longest)
 
 
-def _to_status(row: models.MeterPointConsent, now: datetime) -> ConsentStatus:
+def _build_consent(row: models.MeterPointConsent, now: datetime) -> types.MeterPointConsent:
     state = types.ConsentState.VALID if is_valid(row, now) else types.ConsentState.EXPIRED
-    return ConsentStatus(
-        consent_id=row.consent_id,
-        user_id=row.user_id,
+    return types.MeterPointConsent(
+        consent_id=strawberry.ID(row.consent_id),
+        user_id=strawberry.ID(row.user_id),
         mpxn=row.mpxn,
         mpxn_key=mpxn_key_for(row.mpxn),
         verified=row.verified,
@@ -233,11 +203,11 @@ def _to_status(row: models.MeterPointConsent, now: datetime) -> ConsentStatus:
     )
 
 
-def _to_history_entry(row: models.ConsentChange) -> ConsentHistoryEntry:
-    return ConsentHistoryEntry(
-        change_id=row.change_id,
-        application_id=row.application_id,
-        user_id=row.user_id,
+def _build_change(row: models.ConsentChange) -> types.ConsentChange:
+    return types.ConsentChange(
+        change_id=strawberry.ID(row.change_id),
+        application_id=strawberry.ID(row.application_id),
+        user_id=strawberry.ID(row.user_id),
         mpxn=row.mpxn,
         mpxn_key=mpxn_key_for(row.mpxn),
         kind=types.ConsentChangeKind(row.kind),

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import msgspec
 import strawberry
@@ -22,28 +21,7 @@ from wattgate.principal import AuthScheme, Permission
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryEntry:
-    """A device of the network's inventory, with what its meter point adds."""
-
-    eui: str
-    mpxn: str
-    device_type: str
-    manufacturer: str
-    model: str
-    firmware_version: str
-    status: str
-    commissioned_at: datetime | None
-    smets_version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Inventory:
-    valid: bool
-    inventory: list[InventoryEntry]
-
-
-@dataclass(frozen=True, slots=True)
-class MeterPointResources:
+class MeterPointResourcesResult:
     valid: bool
     mpxn: str
     resources: list[models.Resource]
@@ -147,7 +125,7 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory", scheme=AuthScheme.BASIC),
 )
-async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID) -> Inventory:
+async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID) -> types.Inventory:
     """The devices that the meter network has at a meter point."""
     number = parse_path_meter_point(meter_point_number)
     point = await call.network.meter_point(number)
@@ -155,7 +133,7 @@ async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID
     if point is None and not found:
         raise NotFound(f"the network has no meter point with number {meter_point_number}")
     version = point.smets_version if point else ""
-    return Inventory(True, [_to_inventory_entry(one, version) for one in found])
+    return types.Inventory(valid=True, inventory=[_build_inventory_device(one, version) for one in found])
 
 
 @operation(
@@ -164,14 +142,15 @@ async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory", scheme=AuthScheme.BASIC),
 )
-async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> Inventory:
+async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inventory:
     """The device that the meter network has with this EUI."""
     number = meter_points.parse_eui(eui)
     found = await call.network.device(number) if number else None
     if found is None:
         raise NotFound(f"the network has no device with EUI {eui}")
     point = await call.network.meter_point(found.mpxn)
-    return Inventory(True, [_to_inventory_entry(found, point.smets_version if point else "")])
+    entry = _build_inventory_device(found, point.smets_version if point else "")
+    return types.Inventory(valid=True, inventory=[entry])
 
 
 @operation(
@@ -180,12 +159,12 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> Inventory:
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
 )
-async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID) -> MeterPointResources:
+async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID) -> MeterPointResourcesResult:
     """The caller's active resources that are measured at a meter point."""
     found = await resources_at(call, parse_path_meter_point(meter_point_number))
     if not found:
         raise NotFound(f"no resources at a meter point with number {meter_point_number}")
-    return MeterPointResources(True, str(meter_point_number), found)
+    return MeterPointResourcesResult(True, str(meter_point_number), found)
 
 
 SensorAssignments = Mapping[str, tuple[str, str | None]]
@@ -242,5 +221,5 @@ def _build_device(owner_id: str, kind: models.DeviceType, input: types.NewDevice
     )
 
 
-def _to_inventory_entry(device: MeterNetworkDevice, smets_version: str) -> InventoryEntry:
-    return InventoryEntry(**msgspec.structs.asdict(device), smets_version=smets_version)
+def _build_inventory_device(device: MeterNetworkDevice, smets_version: str) -> types.InventoryDevice:
+    return types.InventoryDevice(**msgspec.structs.asdict(device), smets_version=smets_version)

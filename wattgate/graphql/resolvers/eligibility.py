@@ -1,7 +1,5 @@
 """Smart meter eligibility: what the meter network says of a meter point or a display. Nothing is stored."""
 
-from dataclasses import dataclass
-
 import strawberry
 
 from wattgate.db.meter_network import MeterNetworkDevice
@@ -19,22 +17,18 @@ DISPLAY_DEVICE_TYPES = frozenset({"IHD", "PPMID", "CAD"})
 COMMISSIONED = "commissioned"
 
 
-@dataclass(frozen=True, slots=True)
-class Eligibility:
-    valid: bool
-
-
 @operation(
     OperationKind.QUERY,
     returns=types.Eligibility,
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/smets-ihd-cad"),
 )
-async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> Eligibility:
+async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> types.Eligibility:
     """Whether a meter point has a consumer access device or a prepayment meter interface device in use."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
     found = await call.network.devices_at(number)
-    return Eligibility(any(one.device_type in CONSUMER_DEVICES and one.status.lower() == COMMISSIONED for one in found))
+    in_use = {device.device_type for device in found if device.status.lower() == COMMISSIONED}
+    return types.Eligibility(valid=not in_use.isdisjoint(CONSUMER_DEVICES))
 
 
 @operation(
@@ -43,13 +37,13 @@ async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> Eligibility
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsihd/postcode"),
 )
-async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> Eligibility:
+async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> types.Eligibility:
     """Whether the in-home display with this EUI stands at a postcode."""
     display = await _find_display(call, eui)
     if call.rows.user_id is not None and not (display and await is_own_meter_point(call, display.mpxn)):
         raise NotFound(f"no display with EUI {eui}")  # a stranger's display and none are alike
     point = await call.network.meter_point(display.mpxn) if display else None
-    return Eligibility(point is not None and point.postcode == meter_points.normalize_postcode(postcode))
+    return types.Eligibility(valid=point is not None and point.postcode == meter_points.normalize_postcode(postcode))
 
 
 @operation(
@@ -58,11 +52,11 @@ async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> Eligibi
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsihd"),
 )
-async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -> Eligibility:
+async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -> types.Eligibility:
     """Whether the in-home display with this EUI belongs to a meter point."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
     display = await _find_display(call, eui)
-    return Eligibility(display is not None and display.mpxn == number)
+    return types.Eligibility(valid=display is not None and display.mpxn == number)
 
 
 @operation(
@@ -71,10 +65,10 @@ async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsmpxn"),
 )
-async def meter_point_eligible(call: Call, *, mpxn: strawberry.ID) -> Eligibility:
+async def meter_point_eligible(call: Call, *, mpxn: strawberry.ID) -> types.Eligibility:
     """Whether a meter point can be served through the data communications company's network."""
     point = await call.network.meter_point(await require_access(call, parse_meter_point(mpxn, "mpxn")))
-    return Eligibility(point is not None and point.eligible)
+    return types.Eligibility(valid=point is not None and point.eligible)
 
 
 async def _find_display(call: Call, eui: str) -> MeterNetworkDevice | None:

@@ -12,12 +12,12 @@ from wattgate.principal import Permission
 
 
 @operation(OperationKind.QUERY, returns=user_types.User, needs=Permission.USER_READ)
-async def find_user(call: Call, *, by: types.UserKey) -> users.UserRecord:
+async def find_user(call: Call, *, by: types.UserKey) -> user_types.User:
     """The user with this id or username."""
     if by.user_id is not UNSET:
-        found: users.UserRecord = await users.user.resolver(call, user_id=by.user_id)
+        found: user_types.User = await users.user.resolver(call, user_id=by.user_id)
         return found
-    by_name: users.UserRecord = await users.user_by_username.resolver(call, username=by.username)
+    by_name: user_types.User = await users.user_by_username.resolver(call, username=by.username)
     return by_name
 
 

@@ -19,7 +19,7 @@ from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.resolvers.users import UserRecord, build_user_record
+from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.login import TOKEN_LIFETIME, invalidate_token_family, issue_token, log_in, rows_for_login
 from wattgate.graphql.types import oauth as types
 from wattgate.principal import OAUTH_SCOPES, Permission
@@ -35,25 +35,6 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 GrantSource = models.AuthorizationCode | models.RefreshToken
 """What tokens are given for."""
-
-
-@dataclass(frozen=True, slots=True)
-class IssuedAuthorizationCode:
-    code: str
-    exp: int
-    account_id: str
-    name: str
-    state: str | None
-    valid: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class TokenGrant:
-    access_token: str
-    refresh_token: str
-    scope: str
-    token_type: str = "bearer"
-    expires_in: int = int(TOKEN_LIFETIME.total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +65,7 @@ async def authorise(
     state: str | None = None,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> IssuedAuthorizationCode:
+) -> types.Authorisation:
     """Log a user in for an OAuth client, and get the authorization code that the client exchanges for tokens.
 
     `redirectUri` is one of the client's own, letter for letter; `scope` is read, write or both.
@@ -114,18 +95,25 @@ async def authorise(
             expires_at=expires_at,
         )
     )
-    return IssuedAuthorizationCode(code, to_ms(expires_at) // 1000, account.account_id, account.name, state)
+    return types.Authorisation(
+        valid=True,
+        code=code,
+        exp=to_ms(expires_at) // 1000,
+        account_id=strawberry.ID(account.account_id),
+        name=account.name,
+        state=state,
+    )
 
 
 @operation(
     OperationKind.QUERY, returns=types.OAuthUser, needs=Permission.USER_READ, rest=RestRoute("GET", "/auth/oauth")
 )
-async def oauth_user(call: Call) -> UserRecord:
+async def oauth_user(call: Call) -> types.OAuthUser:
     """The user for whom the OAuth access token of this very call was issued. Other credentials are refused."""
     if call.principal.oauth_scopes is None or call.principal.user_id is None:
         raise Unauthenticated("this is not an OAuth access token")
     user = await call.rows.get(models.User, call.principal.user_id)
-    return await build_user_record(call.rows, user, framework=OAUTH_FRAMEWORK)
+    return types.OAuthUser(**vars(await build_user(call.rows, user)), authentication_framework=OAUTH_FRAMEWORK)
 
 
 @operation(
@@ -144,7 +132,7 @@ async def grant_oauth_tokens(
     code_verifier: str | None = None,
     redirect_uri: str | None = None,
     refresh_token: str | None = None,
-) -> TokenGrant:
+) -> types.OAuthTokens:
     """Exchange an authorization code or a refresh token for new tokens; each is good for one exchange.
 
     `grantType` is authorization_code (with code, codeVerifier and redirectUri) or refresh_token (with refreshToken).
@@ -256,7 +244,7 @@ async def _redeem_refresh_token(call: Call, rows: Rows, client: models.OAuthClie
     return record
 
 
-async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> TokenGrant:
+async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> types.OAuthTokens:
     """New tokens of the family of the code or refresh token for which they are given."""
     account = await rows.get(models.Account, source.account_id)
     if not account.active:
@@ -286,7 +274,13 @@ async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> Tok
             expires_at=rows.now + REFRESH_LIFETIME,
         )
     )
-    return TokenGrant(access.token, refresh, source.scope)
+    return types.OAuthTokens(
+        token_type="bearer",
+        access_token=access.token,
+        expires_in=int(TOKEN_LIFETIME.total_seconds()),
+        refresh_token=refresh,
+        scope=source.scope,
+    )
 
 
 def s256(verifier: str) -> str:

@@ -1,9 +1,9 @@
 """Free objects that apps keep for an account: profiles under names, and one session."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -22,29 +22,18 @@ MAX_PROFILES = 100
 """How many profiles an account may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class AccountProfileNames:
-    account_id: str
-    profile_names: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class AccountSessionData:
-    account_id: str
-    data: dict[str, Any]
-
-
 @operation(
     OperationKind.QUERY,
     returns=types.AccountProfiles,
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/accountprofile"),
 )
-async def account_profiles(call: Call) -> AccountProfileNames:
+async def account_profiles(call: Call) -> types.AccountProfiles:
     """The names of the calling account's profiles, in the order of the alphabet."""
     account = await require_account(call)
     found = await call.rows.all(models.AccountProfile, col(models.AccountProfile.account_id) == account.account_id)
-    return AccountProfileNames(account.account_id, sorted(profile.profile_name for profile in found))
+    names = sorted(profile.profile_name for profile in found)
+    return types.AccountProfiles(account_id=strawberry.ID(account.account_id), profile_names=names)
 
 
 @operation(
@@ -92,11 +81,11 @@ async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> m
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/accountsession"),
 )
-async def account_session(call: Call) -> AccountSessionData:
+async def account_session(call: Call) -> types.AccountSession:
     """The session of the calling account: an empty object until something is put there."""
     account = await require_account(call)
     found = await call.rows.first(models.AccountSession, col(models.AccountSession.account_id) == account.account_id)
-    return AccountSessionData(account.account_id, found.data if found else {})
+    return _build_session(account, found.data if found else {})
 
 
 @operation(
@@ -105,7 +94,7 @@ async def account_session(call: Call) -> AccountSessionData:
     needs=Permission.ACCOUNT_WRITE,
     rest=RestRoute("PUT", "/accountsession"),
 )
-async def update_account_session(call: Call, *, values: Json) -> AccountSessionData:
+async def update_account_session(call: Call, *, values: Json) -> types.AccountSession:
     """Put the given members into the calling account's session; the others stay."""
     account = await require_account(call)
     new = _check_object(values, "values")
@@ -117,7 +106,11 @@ async def update_account_session(call: Call, *, values: Json) -> AccountSessionD
         session = await call.rows.add(
             models.AccountSession(user_id=account.user_id, account_id=account.account_id, data=new)
         )
-    return AccountSessionData(account.account_id, session.data)
+    return _build_session(account, session.data)
+
+
+def _build_session(account: models.Account, data: dict[str, Any]) -> types.AccountSession:
+    return types.AccountSession(account_id=strawberry.ID(account.account_id), data=Json(data))
 
 
 def _profile_conditions(account: models.Account, profile_name: str) -> tuple[Condition, Condition]:

@@ -1,7 +1,5 @@
 """Pushes: the tokens of a user's apps, and what workers send to them."""
 
-from dataclasses import dataclass
-
 import strawberry
 from sqlmodel import col
 
@@ -26,15 +24,10 @@ async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[Mo
     )
 
 
-@dataclass(frozen=True, slots=True)
-class WebPush:
-    public_key: str | None
-
-
 @operation(OperationKind.QUERY, returns=types.WebPush, needs=Permission.ACCOUNT_READ)
-async def web_push(call: Call) -> WebPush:
+async def web_push(call: Call) -> types.WebPush:
     """How web apps subscribe to pushes."""
-    return WebPush(call.outbound_policy.web_push_public_key)
+    return types.WebPush(public_key=call.outbound_policy.web_push_public_key)
 
 
 # What workers do: `app/workers/deliveries.py` runs these.

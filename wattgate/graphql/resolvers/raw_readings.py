@@ -28,7 +28,7 @@ MAX_TIMESTAMP_MS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class RawReadings:
+class RawReadingsResult:
     """A page of stored readings; `storage` is the field that they are of."""
 
     resource: models.Resource
@@ -58,7 +58,7 @@ class RawReadings:
 
 
 @dataclass(frozen=True, slots=True)
-class MeterRead:
+class MeterReadResult:
     resource: models.Resource
     at: datetime
     value: float
@@ -84,7 +84,7 @@ async def raw_readings(
     start: datetime | None = None,
     end: datetime | None = None,
     field: str | None = None,
-) -> RawReadings:
+) -> RawReadingsResult:
     """A resource's stored readings from start to before end, in no buckets: at most 10,000 a page, oldest first.
 
     Where start or end is left out, from the first or to the last one.
@@ -97,7 +97,7 @@ async def raw_readings(
     since, until = (to_ms(start) if start else -MAX_TIMESTAMP_MS), (to_ms(end) if end else MAX_TIMESTAMP_MS)
     found = await call.rows.readings.list_readings(series_key(resource, wanted), since, until, limit=PAGE_SIZE + 1)
     following = from_ms(found[PAGE_SIZE].at) if len(found) > PAGE_SIZE else None
-    return RawReadings(resource, wanted, found[:PAGE_SIZE], following)
+    return RawReadingsResult(resource, wanted, found[:PAGE_SIZE], following)
 
 
 @operation(
@@ -106,7 +106,7 @@ async def raw_readings(
     needs=Permission.READINGS_READ,
     rest=RestRoute("GET", "/resource/{resourceId}/meterread"),
 )
-async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterRead:
+async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResult:
     """What the cumulative register of a resource's meter shows, where the network can read it."""
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call, resource)
@@ -114,7 +114,7 @@ async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterRead:
     register = await call.network.register(number, resource.classifier) if number else None
     if register is None:
         raise NotSupported(f"the network has no register for resource {resource_id}")
-    return MeterRead(resource, register.at, float(register.value), register.unit)
+    return MeterReadResult(resource, register.at, float(register.value), register.unit)
 
 
 async def require_consent(call: Call, resource: models.Resource) -> None:

@@ -1,7 +1,6 @@
 """Readings on their way in: a call that takes all or none, and columns of which each reading is taken or refused."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
@@ -27,24 +26,6 @@ MAX_READINGS = 10_000
 CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    recorded: int
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedReading:
-    series: int
-    index: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedColumns:
-    recorded: int
-    refused: list[RefusedReading]
-
-
 @operation(
     OperationKind.MUTATION,
     returns=types.Recorded,
@@ -52,7 +33,7 @@ class RecordedColumns:
     rest=RestRoute("POST", "/resource/{resourceId}/readings"),
     weight=per_item("series", "readings", max_items=MAX_READINGS),
 )
-async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Recorded:
+async def record_readings(call: Call, *, series: list[types.NewReadings]) -> types.Recorded:
     """Store readings, at most 10,000 a call, of any of the caller's resources; known ones are replaced.
 
     All are stored or none: a reading that its storage definition does not allow refuses the call, and the
@@ -79,7 +60,7 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Rec
     for stored in batch.readings.values():
         call.emit(targets.build_event(stored))
     notify_alert_rules(call, targets)
-    return Recorded(len(batch.readings))
+    return types.Recorded(recorded=len(batch.readings))
 
 
 @operation(
@@ -89,7 +70,7 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Rec
     rest=RestRoute("POST", "/readings"),
     weight=per_item("series", "at", max_items=MAX_READINGS, items_per_unit=4),
 )
-async def record_reading_columns(call: Call, *, series: list[types.NewReadingColumns]) -> RecordedColumns:
+async def record_reading_columns(call: Call, *, series: list[types.NewReadingColumns]) -> types.RecordedColumns:
     """Store readings given in columns, at most 10,000 a call; known ones are replaced.
 
     Each reading that can be stored is; the others are refused one by one, with the reason. Of each series the newest
@@ -98,21 +79,24 @@ async def record_reading_columns(call: Call, *, series: list[types.NewReadingCol
     _check_count(sum(len(one.at) for one in series))
     _check_column_lengths(series)
     targets = await ReadingTargets.load(call, [one.resource_id for one in series])
-    batch, refused = ReadingBatch(targets), list[RefusedReading]()
+    batch, refused = ReadingBatch(targets), list[types.RefusedReading]()
     for position, one in enumerate(series):
         try:
             target = targets.find(one.resource_id, one.field)
         except UnknownTarget as unknown:
-            refused.extend(RefusedReading(position, index, str(unknown)) for index in range(len(one.at)))
+            reason = str(unknown)
+            refused += [
+                types.RefusedReading(series=position, index=index, reason=reason) for index in range(len(one.at))
+            ]
             continue
         qualities = one.quality or [ReadingQuality.ACTUAL] * len(one.at)
         for index, (at, value, quality) in enumerate(zip(one.at, one.value, qualities, strict=True)):
             try:
                 batch.add(target, at, value, quality)
-            except StorageError as reason:
-                refused.append(RefusedReading(position, index, str(reason)))
+            except StorageError as error:
+                refused.append(types.RefusedReading(series=position, index=index, reason=str(error)))
     await store_readings(call, targets, ReadingColumns.from_rows(batch.readings.values()))
-    return RecordedColumns(len(batch.readings), refused)
+    return types.RecordedColumns(recorded=len(batch.readings), refused=refused)
 
 
 class ReadingBatch:

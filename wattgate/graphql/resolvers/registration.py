@@ -2,7 +2,6 @@
 
 import hmac
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 
 import strawberry
@@ -15,9 +14,8 @@ from wattgate.db.rows import Condition, Rows
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.resolvers.users import UserRecord, build_user_record
+from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.login import (
-    Acknowledgement,
     application_directory,
     create_account,
     find_account,
@@ -43,13 +41,6 @@ MAX_CODE_ATTEMPTS = 5
 UNVERIFIED, VERIFICATION, PASSWORD_RESET = "unverified", "verification", "passwordReset"
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
-    user_id: str
-    status: str
-    valid: bool = True
-
-
 @operation(
     OperationKind.MUTATION,
     returns=types.User,
@@ -66,7 +57,7 @@ async def register(
     password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> UserRecord:
+) -> types.User:
     """Register oneself as a user. The account can log in once it is verified.
 
     The application is named here or in the header applicationId; the directory can only be the application's own.
@@ -85,7 +76,7 @@ async def register(
         status=UNVERIFIED,
         active=False,
     )
-    return await build_user_record(rows, user)
+    return await build_user(rows, user)
 
 
 @operation(
@@ -98,7 +89,7 @@ async def request_verification(
     password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Acknowledgement:
+) -> accounts.Done:
     """Have a code of four digits sent to the e-mail address of an account that is not verified yet.
 
     It is good for an hour and ends the one before. The answer is the same for accounts that there are not.
@@ -107,7 +98,7 @@ async def request_verification(
     account = await _find_unverified_account(rows, username, directory_id)
     if await verify_password(rows, account, password) and account is not None:
         await _send_code(call, rows, account, VERIFICATION, f"{secrets.randbelow(10_000):04}")
-    return Acknowledgement()
+    return accounts.Done(valid=True)
 
 
 @operation(
@@ -121,7 +112,7 @@ async def verify_user(
     token: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Verified:
+) -> types.Verified:
     """Verify an account by the code that was sent to its e-mail address; the account and its user become active."""
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
@@ -135,7 +126,7 @@ async def verify_user(
     user = await rows.edit(models.User, account.user_id)
     opened.active, opened.status, user.status = True, "active", "active"
     await rows.delete(models.OneTimeCode, *_code_conditions(account, VERIFICATION))
-    return Verified(user.user_id, user.status)
+    return types.Verified(valid=True, user_id=strawberry.ID(user.user_id), status=user.status)
 
 
 @operation(
@@ -150,7 +141,7 @@ async def request_password_reset(
     username: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Acknowledgement:
+) -> accounts.Done:
     """Have a token sent to an account's e-mail address, by which its password can be set anew within an hour.
 
     The answer is the same for accounts that there are not.
@@ -159,7 +150,7 @@ async def request_password_reset(
     account = await _find_open_account(rows, username, directory_id)
     if account is not None:
         await _send_code(call, rows, account, PASSWORD_RESET, new_secret())
-    return Acknowledgement()
+    return accounts.Done(valid=True)
 
 
 @operation(
@@ -177,7 +168,7 @@ async def reset_password(
     new_password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Acknowledgement:
+) -> accounts.Done:
     """Set a new password by the token that was sent to the account's e-mail address. Every log-in of it ends."""
     rows = rows_for_login(call, application_id)
     hashed = await hash_new_password(new_password, None)
@@ -188,7 +179,7 @@ async def reset_password(
     record = await rows.edit(models.Account, account.account_id)
     record.password_hash, record.failures, record.failed_at = hashed, 0, None
     await log_out(call, rows, account.account_id)
-    return Acknowledgement()
+    return accounts.Done(valid=True)
 
 
 async def _find_unverified_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:

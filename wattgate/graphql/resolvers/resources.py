@@ -1,7 +1,6 @@
 """Resources (metered data series) and their types."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 import strawberry
 from sqlalchemy import ColumnElement
@@ -23,13 +22,6 @@ from wattgate.principal import AuthScheme, Permission, Role
 
 COST_SUFFIX = ".cost"
 """How the classifier of a resource ends that tells what the energy of another costs."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceCount:
-    resource_type_id: str
-    count: int
-    resource_id_list: list[str]
 
 
 @operation(
@@ -59,9 +51,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
 )
 async def resources(call: Call) -> list[models.Resource]:
     """The active resources of the application, or the user's own."""
-    return await call.rows.all(
-        models.Resource, col(models.Resource.active).is_(True), order_by=[models.Resource.number]
-    )
+    return await _list_active_resources(call)
 
 
 @operation(
@@ -88,12 +78,15 @@ async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/resource/count"),
 )
-async def resource_counts(call: Call) -> list[ResourceCount]:
+async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
     """How many active resources the application, or the user, has of each resource type, and which."""
-    ids = defaultdict[str, list[str]](list)
-    for one in await resources.resolver(call):
-        ids[one.resource_type_id].append(one.resource_id)
-    return [ResourceCount(resource_type_id, len(some), some) for resource_type_id, some in ids.items()]
+    ids_by_type = defaultdict[str, list[strawberry.ID]](list)
+    for resource in await _list_active_resources(call):
+        ids_by_type[resource.resource_type_id].append(strawberry.ID(resource.resource_id))
+    return [
+        device_types.ResourceCount(resource_type_id=strawberry.ID(type_id), count=len(ids), resource_id_list=ids)
+        for type_id, ids in ids_by_type.items()
+    ]
 
 
 @operation(
@@ -153,6 +146,12 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
             data_source_type=kind.data_source_type,
             **values,
         )
+    )
+
+
+async def _list_active_resources(call: Call) -> list[models.Resource]:
+    return await call.rows.all(
+        models.Resource, col(models.Resource.active).is_(True), order_by=[models.Resource.number]
     )
 
 

@@ -25,7 +25,7 @@ MAX_PRICES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class TariffPricesSet:
+class TariffPricesSetResult:
     tariff: models.Tariff
     recorded: int
 
@@ -82,7 +82,7 @@ async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tar
 )
 async def set_tariff_prices(
     call: Call, *, tariff_id: strawberry.ID, prices: list[types.NewTariffPrice]
-) -> TariffPricesSet:
+) -> TariffPricesSetResult:
     """Store prices of a dynamic tariff, at most 10,000 a call, each for one half hour; known ones are replaced.
 
     All are stored or none: the problems name every price that is refused.
@@ -100,7 +100,7 @@ async def set_tariff_prices(
     if known:
         await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in known.items()])
         call.emit(_changed_event(tariff))
-    return TariffPricesSet(tariff, len(known))
+    return TariffPricesSetResult(tariff, len(known))
 
 
 def _changed_event(tariff: models.Tariff) -> Event:

@@ -27,7 +27,7 @@ from wattgate.principal import Permission
 
 
 @dataclass(frozen=True, slots=True)
-class CultureTemplate:
+class CultureCoverageResult:
     culture_code: str
     template: models.Template
 
@@ -44,7 +44,7 @@ class TemplatePreviewResult:
     template: models.Template | None
     chosen: models.Template | None
     cultures_tried: tuple[str, ...]
-    coverage: list[CultureTemplate]
+    coverage: list[CultureCoverageResult]
     report: RenderingReport
 
 
@@ -68,18 +68,18 @@ async def preview_template(call: Call, *, input: types.TemplateToPreview) -> Tem
     tried = await run_preview(call, input)
     drafted = tried.preview.rendering
     return TemplatePreviewResult(
-        drafted.subject,
-        drafted.preheader,
-        drafted.html,
-        drafted.text,
-        tried.source.text is None,
-        tried.preview.data,
-        tried.data_from,
-        tried.template,
-        tried.choice.template,
-        tried.choice.tried_cultures,
-        _coverage(tried.templates),
-        tried.preview.report,
+        subject=drafted.subject,
+        preheader=drafted.preheader,
+        html=drafted.html,
+        text=drafted.text,
+        text_made=tried.source.text is None,
+        data=tried.preview.data,
+        data_from=tried.data_from,
+        template=tried.template,
+        chosen=tried.choice.template,
+        cultures_tried=tried.choice.tried_cultures,
+        coverage=_coverage(tried.templates),
+        report=tried.preview.report,
     )
 
 
@@ -137,9 +137,9 @@ async def _preview_data(call: Call, input: types.TemplateToPreview) -> tuple[dic
     return input.data, types.PreviewData.GIVEN
 
 
-def _coverage(templates: Sequence[models.Template]) -> list[CultureTemplate]:
+def _coverage(templates: Sequence[models.Template]) -> list[CultureCoverageResult]:
     """By culture, the newest template, one in use before all others."""
     found: dict[str, models.Template] = {}
     for one in sorted(templates, key=lambda one: not one.active):
         found.setdefault(one.culture_code, one)
-    return [CultureTemplate(culture, found[culture]) for culture in sorted(found)]
+    return [CultureCoverageResult(culture, found[culture]) for culture in sorted(found)]

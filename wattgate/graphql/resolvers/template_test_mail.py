@@ -29,7 +29,7 @@ FINAL_STATES = (DeliveryState.SENT, DeliveryState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
-class SentMailStatus:
+class SentTestMailResult:
     """A test mail, and how far it is."""
 
     test_mail: models.TestMail
@@ -40,7 +40,7 @@ class SentMailStatus:
 @operation(
     OperationKind.MUTATION, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE, weight=MUTATION_WEIGHT + 20
 )
-async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) -> SentMailStatus:
+async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) -> SentTestMailResult:
     """Send what a preview of the same input shows as a mail. Its subject begins with [TEST]."""
     box = _check_address(call, address)
     said = (await _render_mail(call, input)).marked_as_test()
@@ -57,15 +57,15 @@ async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) 
     )
     await call.rows.keep_newest(models.TestMail, MAX_KEPT_TEST_MAILS)
     delivery = await outbox.enqueue(call, DeliveryKind.TEST_MAIL, made.test_mail_id, address=box.address)
-    return SentMailStatus(made, delivery.state, None)
+    return SentTestMailResult(made, delivery.state, None)
 
 
 @operation(OperationKind.QUERY, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE)
-async def test_mail(call: Call, *, test_mail_id: strawberry.ID) -> SentMailStatus:
+async def test_mail(call: Call, *, test_mail_id: strawberry.ID) -> SentTestMailResult:
     """A test mail, and whether a mail server has taken it."""
     made = await call.rows.get(models.TestMail, test_mail_id)
     (delivery,) = await call.rows.all(models.Delivery, col(models.Delivery.target_id) == test_mail_id)
-    return SentMailStatus(made, delivery.state, delivery.reason)
+    return SentTestMailResult(made, delivery.state, delivery.reason)
 
 
 def _check_address(call: Call, address: str) -> Mailbox:

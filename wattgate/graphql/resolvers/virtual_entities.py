@@ -22,33 +22,19 @@ from wattgate.realtime.events import Event, VirtualEntityChanged
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceOptions:
+class ResourceOptionsResult:
     resource_type_id: str
     required: bool
     options: list[models.Resource]
 
 
 @dataclass(frozen=True, slots=True)
-class Satisfaction:
+class SatisfactionResult:
     ve_type_id: str
     owner_id: str
     application_id: str
-    resources: list[ResourceOptions]
+    resources: list[ResourceOptionsResult]
     selection_needed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class NewVirtualEntities:
-    p1d: int
-    p1w: int
-    p1m: int
-
-
-@dataclass(frozen=True, slots=True)
-class VirtualEntityStatistics:
-    application_id: str
-    total_virtual_entities: int
-    new_virtual_entities: NewVirtualEntities
 
 
 @operation(
@@ -174,7 +160,7 @@ async def remove_virtual_entity_attributes(
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/vetype/{veTypeId}/resources"),
 )
-async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID) -> Satisfaction:
+async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID) -> SatisfactionResult:
     """Which of the user's resources satisfy the resource types of a kind of virtual entity."""
     owner_id = require_user_id(call)
     kind = await call.rows.get(models.VirtualEntityType, ve_type_id)
@@ -186,7 +172,7 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID
         order_by=[models.Resource.name],
     )
     options = [
-        ResourceOptions(
+        ResourceOptionsResult(
             wanted.resource_type_id,
             wanted.required,
             [one for one in found if one.resource_type_id == wanted.resource_type_id],
@@ -194,7 +180,7 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID
         for wanted in kind.resources
     ]
     ambiguous = any(len(option.options) > 1 for option in options)
-    return Satisfaction(kind.ve_type_id, owner_id, kind.application_id, options, ambiguous)
+    return SatisfactionResult(kind.ve_type_id, owner_id, kind.application_id, options, ambiguous)
 
 
 @operation(
@@ -203,7 +189,7 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID
     needs=Permission.STATISTICS_READ,
     rest=RestRoute("GET", "/vesys/appstats"),
 )
-async def application_statistics(call: Call) -> VirtualEntityStatistics:
+async def application_statistics(call: Call) -> types.ApplicationStatistics:
     """How many active virtual entities the application has, and how many of them are new."""
     active = col(models.VirtualEntity.active).is_(True)
 
@@ -211,10 +197,10 @@ async def application_statistics(call: Call) -> VirtualEntityStatistics:
         start = call.rows.now - timedelta(days=days)
         return await call.rows.count(models.VirtualEntity, active, col(models.VirtualEntity.created_at) >= start)
 
-    return VirtualEntityStatistics(
-        call.rows.application_id,
-        await call.rows.count(models.VirtualEntity, active),
-        NewVirtualEntities(p1d=await since(1), p1w=await since(7), p1m=await since(30)),
+    return types.ApplicationStatistics(
+        application_id=strawberry.ID(call.rows.application_id),
+        total_virtual_entities=await call.rows.count(models.VirtualEntity, active),
+        new_virtual_entities=types.NewVirtualEntities(p1d=await since(1), p1w=await since(7), p1m=await since(30)),
     )
 
 

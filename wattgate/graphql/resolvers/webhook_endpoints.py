@@ -40,15 +40,9 @@ Until = Annotated[datetime | None, strawberry.argument(description="Before when;
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointWithSecret:
+class IssuedSecretResult:
     endpoint: models.WebhookEndpoint
     secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class Resent:
-    queued: int
-    next_since: OptionalSince = None
 
 
 @operation(
@@ -57,7 +51,7 @@ class Resent:
     needs=Permission.WEBHOOK_MANAGE,
     rest=RestRoute("POST", ENDPOINTS_PATH, status=201),
 )
-async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> EndpointWithSecret:
+async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> IssuedSecretResult:
     """Register an address to which events are told. Its secret is told in this answer alone."""
     problems = [*_validate_url(call, input.url), *_validate_patterns(input.events)]
     if await call.rows.count(models.WebhookEndpoint) >= MAX_ENDPOINTS:
@@ -71,7 +65,7 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
         ordered=input.ordered,
         secret=signature.new_secret(),
     )
-    return EndpointWithSecret(await call.rows.add(made), made.secret)
+    return IssuedSecretResult(await call.rows.add(made), made.secret)
 
 
 @operation(
@@ -117,7 +111,7 @@ async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> 
 )
 async def rotate_webhook_secret(
     call: Call, *, endpoint_id: strawberry.ID, overlap_hours: int = 24
-) -> EndpointWithSecret:
+) -> IssuedSecretResult:
     """Give an endpoint a new secret, told in this answer alone. The one before is good for some hours more."""
     overlap = timedelta(hours=min(max(overlap_hours, -1), 10_000))
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
@@ -127,7 +121,7 @@ async def rotate_webhook_secret(
     endpoint.secret_before = endpoint.secret if overlap else None
     endpoint.secret_expires_at = call.rows.now + overlap if overlap else None
     endpoint.secret = signature.new_secret()
-    return EndpointWithSecret(endpoint, endpoint.secret)
+    return IssuedSecretResult(endpoint, endpoint.secret)
 
 
 @operation(
@@ -149,7 +143,7 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> mo
     needs=Permission.WEBHOOK_MANAGE,
     rest=RestRoute("POST", ENDPOINT_PATH + "/replay"),
 )
-async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Since, until: Until = None) -> Resent:
+async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Since, until: Until = None) -> types.Resent:
     """Send an endpoint every event again that it wants and that happened since an instant, in their order.
 
     Also those from before it was registered, and under the same ids as at the first time. Events are kept for 30 days.
@@ -177,7 +171,7 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
         else:
             await requeue_webhook(call, endpoint, before)
         queued += 1
-    return Resent(queued, following)
+    return types.Resent(queued=queued, next_since=following)
 
 
 @operation(
@@ -186,7 +180,7 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
     needs=Permission.WEBHOOK_MANAGE,
     rest=RestRoute("POST", ENDPOINT_PATH + "/redrive"),
 )
-async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: OptionalSince = None) -> Resent:
+async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: OptionalSince = None) -> types.Resent:
     """Send an endpoint once more what was given up, in the order in which it happened, under the same ids.
 
     At most 1,000 events a call: call again until none is queued.
@@ -203,7 +197,7 @@ async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Opt
     )
     for webhook in given_up:
         await requeue_webhook(call, endpoint, webhook)
-    return Resent(len(given_up))
+    return types.Resent(queued=len(given_up), next_since=None)
 
 
 async def _webhooks_by_event(
