@@ -18,7 +18,7 @@ from wattgate.energy.buckets import HOUR_MS
 from wattgate.enums import CatchUpState
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.resolvers.raw_readings import require_consent
+from wattgate.graphql.services.consent import require_consent
 from wattgate.graphql.services.reading_targets import ReadingTargets
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import readings as reading_types
@@ -58,7 +58,7 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpR
     At most one starts in each half hour by the clock; a further call answers that one.
     """
     resource = await call.rows.edit(models.Resource, resource_id)  # two calls at once wait for each other here
-    await require_consent(call, resource)
+    await require_consent(call.rows, [resource])
     half_hour = call.rows.now - (call.rows.now - EPOCH) % HALF_HOUR
     last = await call.rows.first(
         models.CatchUp,
@@ -123,7 +123,7 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
     Values are rounded to the decimals that the resource stores. BadInput where the network cannot be asked.
     """
     resource = await call.rows.get(models.Resource, resource_id)
-    await require_consent(call, resource)
+    await require_consent(call.rows, [resource])
     if resource.cost_of:
         return None  # it is computed from its consumption, which has catch-ups of its own
     number = meter_points.parse_meter_point_number(resource.mpxn or "")

@@ -5,9 +5,9 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import displays as queries
 from wattgate.db.queries import virtual_entities as home_queries
-from wattgate.db.queries.consent import find_consent_errors
 from wattgate.graphql.core.cost_weights import DISPLAY_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.services.consent import require_consent
 from wattgate.graphql.types import displays as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -24,8 +24,7 @@ async def display(call: Call, *, virtual_entity_id: strawberry.ID) -> Subscripti
     """
     home = await call.rows.get(models.VirtualEntity, virtual_entity_id)
     (owned,) = await home_queries.resources(call.rows, [home])
-    for refusal in (await find_consent_errors(call.rows, owned)).values():
-        raise refusal
+    await require_consent(call.rows, owned)
     drawn = queries.display_resources(owned)
     fresh = await topics_of_resources(call.rows, drawn)
     priced = [topics.tariffs(one.resource_id) for one in drawn]

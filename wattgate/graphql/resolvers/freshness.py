@@ -5,7 +5,7 @@ import strawberry
 from wattgate.db import models
 from wattgate.graphql.core.cost_weights import FRESHNESS_WEIGHT, STATEMENT_WEIGHT, ListSize, list_length, per_item
 from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers.live_readings import require_readable_resources
+from wattgate.graphql.services.consent import require_readable_resources
 from wattgate.graphql.types import freshness as types
 from wattgate.principal import Permission
 from wattgate.realtime.subscriptions.freshness_snapshots import (
@@ -26,7 +26,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 )
 async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
     """How fresh these resources are, at once and whenever the state or cause of one has changed."""
-    resources = await require_readable_resources(call, resource_ids)
+    resources = await require_readable_resources(call.rows, resource_ids)
     return SubscriptionSource(
         await topics_of_resources(call.rows, resources), snapshot=ResourceFreshnessSnapshot(resource_ids)
     )

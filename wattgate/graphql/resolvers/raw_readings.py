@@ -7,7 +7,6 @@ import strawberry
 
 from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
-from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.wire_column import WireColumn
@@ -16,6 +15,7 @@ from wattgate.energy.storage_fields import QUALITIES, ReadingField
 from wattgate.errors import NotSupported
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.consent import require_consent
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
 
@@ -90,7 +90,7 @@ async def raw_readings(
     Where start or end is left out, from the first or to the last one.
     """
     resource = await call.rows.get(models.Resource, resource_id)
-    await require_consent(call, resource)
+    await require_consent(call.rows, [resource])
     if resource.cost_of:
         raise NotSupported(f"resource {resource_id} tells a cost, which is computed: ask its readings in buckets")
     wanted = require_field(resource, field)
@@ -109,15 +109,9 @@ async def raw_readings(
 async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResult:
     """What the cumulative register of a resource's meter shows, where the network can read it."""
     resource = await call.rows.get(models.Resource, resource_id)
-    await require_consent(call, resource)
+    await require_consent(call.rows, [resource])
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
     register = await call.network.register(number, resource.classifier) if number else None
     if register is None:
         raise NotSupported(f"the network has no register for resource {resource_id}")
     return MeterReadResult(resource, register.at, float(register.value), register.unit)
-
-
-async def require_consent(call: Call, resource: models.Resource) -> None:
-    """ConsentRevoked where the consent to the resource's meter point holds no longer."""
-    for refusal in (await find_consent_errors(call.rows, [resource])).values():
-        raise refusal
