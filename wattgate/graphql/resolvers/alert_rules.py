@@ -21,7 +21,7 @@ from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers.alerts import send_alert
+from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.principal import Permission
@@ -179,7 +179,7 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
     row.judged_to, row.due_at = judged.judged_to, judged.due_at
     for fired in judged.firings:
         row.fired_at = fired.at
-        await send_alert.resolver(call, input=_build_alert(row, fired))
+        await create_alert(call, _build_alert(row, fired))
     return len(judged.firings)
 
 

@@ -29,32 +29,7 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 )
 async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     """Send an alert to a user: it is kept with one notification for each channel, which are delivered from there."""
-    kind = await _find_alert_type(call, input.alert_type_id)
-    users = await call.rows.get_many(models.User, [input.user_id])
-    if not users:
-        problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
-        raise BadInput("the alert is for a user who does not exist", problems=[problem])
-    if input.culture_code is not None and not is_culture(input.culture_code):
-        problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
-        raise BadInput("the alert is in a culture that does not exist", problems=[problem])
-    alert = await call.rows.add(
-        models.Alert(
-            user_id=input.user_id,
-            alert_type_id=kind.alert_type_id,
-            system_alert_type_id=kind.system_alert_type_id,
-            channels=list(dict.fromkeys(channel.value for channel in input.channels)),
-            priority=input.priority.value,
-            callback_url=input.callback_url,
-            data=input.data,
-            culture_code=input.culture_code,
-        )
-    )
-    told = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}
-    await enqueue_event(call, "alert.sent", {**told, "channels": alert.channels}, user_id=alert.user_id)
-    for channel in alert.channels:
-        await notify(call, alert, channel)
-    call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, alert_payload(alert)))
-    return alert
+    return await create_alert(call, input)
 
 
 @operation(
@@ -130,6 +105,39 @@ async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None 
 async def notification(call: Call, *, notification_id: strawberry.ID) -> models.Notification:
     """A notification, by its id."""
     return await call.rows.get(models.Notification, notification_id)
+
+
+async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
+    """Store an alert with one notification for each channel, and publish it.
+
+    Raise BadInput if its type, user or culture does not exist.
+    """
+    kind = await _find_alert_type(call, input.alert_type_id)
+    users = await call.rows.get_many(models.User, [input.user_id])
+    if not users:
+        problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
+        raise BadInput("the alert is for a user who does not exist", problems=[problem])
+    if input.culture_code is not None and not is_culture(input.culture_code):
+        problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
+        raise BadInput("the alert is in a culture that does not exist", problems=[problem])
+    alert = await call.rows.add(
+        models.Alert(
+            user_id=input.user_id,
+            alert_type_id=kind.alert_type_id,
+            system_alert_type_id=kind.system_alert_type_id,
+            channels=list(dict.fromkeys(channel.value for channel in input.channels)),
+            priority=input.priority.value,
+            callback_url=input.callback_url,
+            data=input.data,
+            culture_code=input.culture_code,
+        )
+    )
+    told = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}
+    await enqueue_event(call, "alert.sent", {**told, "channels": alert.channels}, user_id=alert.user_id)
+    for channel in alert.channels:
+        await notify(call, alert, channel)
+    call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, alert_payload(alert)))
+    return alert
 
 
 async def _find_alert_type(call: Call, id_or_code: str) -> models.AlertType:

@@ -10,6 +10,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.meter_network import MeterNetworkDevice
 from wattgate.db.queries import devices as queries
+from wattgate.db.rows import Rows
 from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
@@ -52,7 +53,7 @@ async def devices(call: Call, *, tags: str | None = None) -> list[models.Device]
 )
 async def device(call: Call, *, device_id: strawberry.ID) -> models.Device:
     """The device with this id."""
-    return await call.rows.get(models.Device, device_id)
+    return await load_device(call.rows, device_id)
 
 
 @operation(
@@ -66,13 +67,7 @@ async def device(call: Call, *, device_id: strawberry.ID) -> models.Device:
 )
 async def discover(call: Call, *, hardware_id: str) -> models.Device:
     """The active device with this hardware id, with or without separators and in any case."""
-    key = meter_points.normalize_hardware_id(hardware_id)
-    found = await call.rows.first(
-        models.Device, col(models.Device.hardware_key) == key, col(models.Device.active).is_(True)
-    )
-    if found is None:
-        raise NotFound(f"no device with hardware id {hardware_id}")
-    return found
+    return await load_device_by_hardware_id(call.rows, hardware_id)
 
 
 @operation(
@@ -83,10 +78,7 @@ async def discover(call: Call, *, hardware_id: str) -> models.Device:
 )
 async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.Device:
     """The device that sources a resource."""
-    (found,) = await queries.devices_of_resources(call.rows, [await call.rows.get(models.Resource, resource_id)])
-    if found is None:
-        raise NotFound(f"no device sources resource {resource_id}")
-    return found
+    return await load_device_of_resource(call.rows, resource_id)
 
 
 @operation(
@@ -165,6 +157,30 @@ async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID
     if not found:
         raise NotFound(f"no resources at a meter point with number {meter_point_number}")
     return MeterPointResourcesResult(True, str(meter_point_number), found)
+
+
+async def load_device(rows: Rows, device_id: str) -> models.Device:
+    """Return the device with this id. Raise NotFound unless the caller may see it."""
+    return await rows.get(models.Device, device_id)
+
+
+async def load_device_by_hardware_id(rows: Rows, hardware_id: str) -> models.Device:
+    """Return the active device with this hardware id, in any spelling. Raise NotFound if there is none."""
+    key = meter_points.normalize_hardware_id(hardware_id)
+    device = await rows.first(
+        models.Device, col(models.Device.hardware_key) == key, col(models.Device.active).is_(True)
+    )
+    if device is None:
+        raise NotFound(f"no device with hardware id {hardware_id}")
+    return device
+
+
+async def load_device_of_resource(rows: Rows, resource_id: str) -> models.Device:
+    """Return the device that feeds a resource. Raise NotFound if none does or the caller may not see the resource."""
+    (device,) = await queries.devices_of_resources(rows, [await rows.get(models.Resource, resource_id)])
+    if device is None:
+        raise NotFound(f"no device sources resource {resource_id}")
+    return device
 
 
 SensorAssignments = Mapping[str, tuple[str, str | None]]

@@ -15,20 +15,15 @@ from wattgate.principal import Permission
 async def find_user(call: Call, *, by: types.UserKey) -> user_types.User:
     """The user with this id or username."""
     if by.user_id is not UNSET:
-        found: user_types.User = await users.user.resolver(call, user_id=by.user_id)
-        return found
-    by_name: user_types.User = await users.user_by_username.resolver(call, username=by.username)
-    return by_name
+        return await users.load_user(call.rows, str(by.user_id))
+    return await users.load_user_by_name(call.rows, str(by.username))
 
 
 @operation(OperationKind.QUERY, returns=resource_types.Device, needs=Permission.DEVICE_READ)
 async def find_device(call: Call, *, by: types.DeviceKey) -> models.Device:
     """The device with this id or hardware id, or the one that sources a resource."""
-    found: models.Device
     if by.device_id is not UNSET:
-        found = await devices.device.resolver(call, device_id=by.device_id)
-    elif by.hardware_id is not UNSET:
-        found = await devices.discover.resolver(call, hardware_id=by.hardware_id)
-    else:
-        found = await devices.resource_device.resolver(call, resource_id=by.resource_id)
-    return found
+        return await devices.load_device(call.rows, str(by.device_id))
+    if by.hardware_id is not UNSET:
+        return await devices.load_device_by_hardware_id(call.rows, str(by.hardware_id))
+    return await devices.load_device_of_resource(call.rows, str(by.resource_id))

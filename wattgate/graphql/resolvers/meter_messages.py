@@ -19,7 +19,7 @@ from wattgate.energy.meter_points import normalize_hardware_id
 from wattgate.energy.storage_fields import MAX_AHEAD_MS, ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers.recording import MAX_READINGS, record_readings
+from wattgate.graphql.resolvers.recording import MAX_READINGS, store_all_or_none
 from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
@@ -67,7 +67,7 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
         batch.add_message(message, known.get(normalize_hardware_id(message.hardware_id)))
     recorded = 0
     for series in _split_into_calls(batch.to_series()):
-        recorded += (await record_readings.resolver(call, series=series)).recorded
+        recorded += await store_all_or_none(call, series)
     for device_id, state in sorted(batch.states.items()):  # in order: two gateways wait for each other in one way
         if await _record_state(call.rows, device_id, state):
             call.emit(Event(topics.device_states(device_id), device_id, DeviceStateChanged(device_id, state)))

@@ -39,28 +39,7 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> typ
     All are stored or none: a reading that its storage definition does not allow refuses the call, and the
     problems name every such reading.
     """
-    _check_count(sum(len(one.readings) for one in series))
-    targets = await ReadingTargets.load(call, [one.resource_id for one in series])
-    batch, problems = ReadingBatch(targets), list[Problem]()
-    for position, one in enumerate(series):
-        path = ("series", position)
-        try:
-            target = targets.find(one.resource_id, one.field)
-        except UnknownTarget as unknown:
-            problems.append(Problem((*path, unknown.argument), str(unknown)))
-            continue
-        for index, reading in enumerate(one.readings):
-            try:
-                batch.add(target, reading.at, reading.value, reading.quality)
-            except StorageError as refused:
-                problems.append(Problem((*path, "readings", index), str(refused)))
-    if problems:
-        raise BadInput(f"{len(problems):,} readings are refused, so none is stored", problems=problems)
-    await call.rows.readings.record(ReadingColumns.from_rows(batch.readings.values()), targets.now_ms)
-    for stored in batch.readings.values():
-        call.emit(targets.build_event(stored))
-    notify_alert_rules(call, targets)
-    return types.Recorded(recorded=len(batch.readings))
+    return types.Recorded(recorded=await store_all_or_none(call, series))
 
 
 @operation(
@@ -97,6 +76,32 @@ async def record_reading_columns(call: Call, *, series: list[types.NewReadingCol
                 refused.append(types.RefusedReading(series=position, index=index, reason=str(error)))
     await store_readings(call, targets, ReadingColumns.from_rows(batch.readings.values()))
     return types.RecordedColumns(recorded=len(batch.readings), refused=refused)
+
+
+async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> int:
+    """Store the readings of a call and return how many. Raise BadInput, with every problem, unless all are valid."""
+    _check_count(sum(len(one.readings) for one in series))
+    targets = await ReadingTargets.load(call, [one.resource_id for one in series])
+    batch, problems = ReadingBatch(targets), list[Problem]()
+    for position, one in enumerate(series):
+        path = ("series", position)
+        try:
+            target = targets.find(one.resource_id, one.field)
+        except UnknownTarget as unknown:
+            problems.append(Problem((*path, unknown.argument), str(unknown)))
+            continue
+        for index, reading in enumerate(one.readings):
+            try:
+                batch.add(target, reading.at, reading.value, reading.quality)
+            except StorageError as refused:
+                problems.append(Problem((*path, "readings", index), str(refused)))
+    if problems:
+        raise BadInput(f"{len(problems):,} readings are refused, so none is stored", problems=problems)
+    await call.rows.readings.record(ReadingColumns.from_rows(batch.readings.values()), targets.now_ms)
+    for stored in batch.readings.values():
+        call.emit(targets.build_event(stored))
+    notify_alert_rules(call, targets)
+    return len(batch.readings)
 
 
 class ReadingBatch:
