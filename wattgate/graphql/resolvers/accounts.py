@@ -90,10 +90,10 @@ async def update_account(call: Call, *, account_id: strawberry.ID, input: types.
 )
 async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Account:
     """Close an account: it becomes inactive and its tokens are good no longer. The record stays."""
-    closed = await call.rows.edit(models.Account, account_id)
-    closed.active, closed.status = False, "inactive"
+    account = await call.rows.edit(models.Account, account_id)
+    account.active, account.status = False, "inactive"
     await log_out(call, call.rows, account_id)
-    return closed
+    return account
 
 
 @operation(
@@ -187,8 +187,8 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
     oldest gives way.
     """
     account = await call.rows.get(models.Account, account_id)
-    if wrong := token_problem(new_token):
-        raise BadInput("this is no push token", problems=[Problem(("newToken",), wrong)])
+    if problem := token_problem(new_token):
+        raise BadInput("this is no push token", problems=[Problem(("newToken",), problem)])
     if not await call.rows.count(models.MobileAppToken, *_token_conditions(account_id, new_token)):
         await _delete_oldest_tokens(call, account_id)
         await call.rows.add(
@@ -220,7 +220,7 @@ async def _delete_oldest_tokens(call: Call, account_id: str) -> None:
         order_by=[models.MobileAppToken.created_at],
     )
     if len(tokens) >= MAX_PUSH_TOKENS:
-        oldest = [one.mobile_app_token_id for one in tokens[: len(tokens) - MAX_PUSH_TOKENS + 1]]
+        oldest = [token.mobile_app_token_id for token in tokens[: len(tokens) - MAX_PUSH_TOKENS + 1]]
         await call.rows.delete(models.MobileAppToken, col(models.MobileAppToken.mobile_app_token_id).in_(oldest))
 
 

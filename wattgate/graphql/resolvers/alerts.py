@@ -64,8 +64,8 @@ async def alerts(call: Call, *, steps: bool = False) -> SubscriptionSource:
     With `steps` an alert is told again, under the same id, at every step of one of its notifications.
     """
     user_id = require_user_id(call)
-    told = (topics.alerts(user_id), topics.alert_steps(user_id)) if steps else (topics.alerts(user_id),)
-    return SubscriptionSource(told, backfill=backfill.alerts(user_id, include_steps=steps))
+    watched = (topics.alerts(user_id), topics.alert_steps(user_id)) if steps else (topics.alerts(user_id),)
+    return SubscriptionSource(watched, backfill=backfill.alerts(user_id, include_steps=steps))
 
 
 @operation(OperationKind.QUERY, returns=int, needs=Permission.NOTIFICATION_READ)
@@ -78,19 +78,19 @@ async def unread_alerts(call: Call) -> int:
 async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None = None) -> types.MarkedAlerts:
     """Mark alerts of the user as read: those named, or all where none is. One that was read stays as it was."""
     user_id = require_user_id(call)
-    unread = [col(models.Alert.user_id) == user_id, col(models.Alert.read_at).is_(None)]
+    conditions = [col(models.Alert.user_id) == user_id, col(models.Alert.read_at).is_(None)]
     if alert_ids is not None:
-        known = await call.rows.require_many(models.Alert, alert_ids)
-        if any(one.user_id != user_id for one in known):
+        alerts = await call.rows.require_many(models.Alert, alert_ids)
+        if any(alert.user_id != user_id for alert in alerts):
             raise NotFound("one of the alerts is somebody else's")
-        unread.append(col(models.Alert.alert_id).in_([one.alert_id for one in known]))
-    marked = await call.rows.update(models.Alert, *unread, read_at=call.rows.now)
-    left = await queries.count_unread_alerts(call.rows, user_id)
+        conditions.append(col(models.Alert.alert_id).in_([alert.alert_id for alert in alerts]))
+    marked = await call.rows.update(models.Alert, *conditions, read_at=call.rows.now)
+    unread_count = await queries.count_unread_alerts(call.rows, user_id)
     if marked:
-        told = {"userId": user_id, "marked": marked, "unread": left}
-        await enqueue_event(call, "alert.read", told, user_id=user_id)
-        call.emit(Event(topics.alerts_read(user_id), user_id, AlertsRead(user_id, left)))
-    return types.MarkedAlerts(marked=marked, unread=left)
+        payload = {"userId": user_id, "marked": marked, "unread": unread_count}
+        await enqueue_event(call, "alert.read", payload, user_id=user_id)
+        call.emit(Event(topics.alerts_read(user_id), user_id, AlertsRead(user_id, unread_count)))
+    return types.MarkedAlerts(marked=marked, unread=unread_count)
 
 
 @operation(
@@ -112,7 +112,7 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
 
     Raise BadInput if its type, user or culture does not exist.
     """
-    kind = await _find_alert_type(call, input.alert_type_id)
+    alert_type = await _find_alert_type(call, input.alert_type_id)
     users = await call.rows.get_many(models.User, [input.user_id])
     if not users:
         problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
@@ -123,8 +123,8 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
     alert = await call.rows.add(
         models.Alert(
             user_id=input.user_id,
-            alert_type_id=kind.alert_type_id,
-            system_alert_type_id=kind.system_alert_type_id,
+            alert_type_id=alert_type.alert_type_id,
+            system_alert_type_id=alert_type.system_alert_type_id,
             channels=list(dict.fromkeys(channel.value for channel in input.channels)),
             priority=input.priority.value,
             callback_url=input.callback_url,
@@ -132,8 +132,8 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
             culture_code=input.culture_code,
         )
     )
-    told = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}
-    await enqueue_event(call, "alert.sent", {**told, "channels": alert.channels}, user_id=alert.user_id)
+    payload = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}
+    await enqueue_event(call, "alert.sent", {**payload, "channels": alert.channels}, user_id=alert.user_id)
     for channel in alert.channels:
         await notify(call, alert, channel)
     call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, alert_payload(alert)))
@@ -142,13 +142,13 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
 
 async def _find_alert_type(call: Call, id_or_code: str) -> models.AlertType:
     """The alert type with this id, or the active one with this short code."""
-    found = await call.rows.all(
+    alert_types = await call.rows.all(
         models.AlertType,
         (col(models.AlertType.alert_type_id) == id_or_code)
         | ((col(models.AlertType.system_alert_type_id) == id_or_code) & col(models.AlertType.active).is_(True)),
         order_by=[models.AlertType.name],
     )
-    if not found:
+    if not alert_types:
         problem = Problem(("input", "alertTypeId"), f"{id_or_code} does not exist")
         raise BadInput("the alert is of a type that does not exist", problems=[problem])
-    return found[0]
+    return alert_types[0]

@@ -42,10 +42,10 @@ class RecordedArrays:
 async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:
     """Store readings as `record_reading_columns` does; it is the caller who bounds their number."""
     targets = await ReadingTargets.load(call, {resource_id for resource_id, _ in batch.series})
-    taking = _BatchValidator(targets, batch)
-    readings = taking.build_readings()
+    validator = _BatchValidator(targets, batch)
+    readings = validator.build_readings()
     await store_readings(call, targets, readings)
-    return RecordedArrays(len(readings.at), taking.refused)
+    return RecordedArrays(len(readings.at), validator.refused)
 
 
 class _BatchValidator:
@@ -61,42 +61,54 @@ class _BatchValidator:
     def build_readings(self) -> ReadingColumns:
         """What is to be stored."""
         index, value = self._validate_values(np.flatnonzero(self._target_index >= 0))
-        keys = [(one.number, one.field.index, one.field.has_hourly_rollup) for one in self._known_targets]
+        keys = [(target.number, target.field.index, target.field.has_hourly_rollup) for target in self._known_targets]
         number, field, hourly = np.array(keys, dtype=np.int64).reshape(-1, 3).T
-        place = self._target_index[index]
-        columns = (number[place], field[place], self._batch.at[index], value, self._batch.quality[index], hourly[place])
-        chosen, twice = _sort_and_deduplicate(*columns[:5])
-        self.refused += [(int(one), CONFLICTING_DUPLICATE) for one in index[twice]]
-        return ReadingColumns(*(column[chosen] for column in columns))
+        target_index = self._target_index[index]
+        columns = (
+            number[target_index],
+            field[target_index],
+            self._batch.at[index],
+            value,
+            self._batch.quality[index],
+            hourly[target_index],
+        )
+        kept, conflicting = _sort_and_deduplicate(*columns[:5])
+        self.refused += [(int(position), CONFLICTING_DUPLICATE) for position in index[conflicting]]
+        return ReadingColumns(*(column[kept] for column in columns))
 
     def _resolve_targets(self) -> IntArray:
         """The place of each reading's target among the known ones, -1 where there is none."""
-        of_series = np.full(len(self._batch.series), -1, dtype=np.int64)
+        target_of_series = np.full(len(self._batch.series), -1, dtype=np.int64)
         reasons: dict[int, str] = {}
-        for place, (resource_id, field_name) in enumerate(self._batch.series):
+        for series_index, (resource_id, field_name) in enumerate(self._batch.series):
             try:
                 target = self._targets.find(resource_id, field_name)
             except UnknownTarget as unknown:
-                reasons[place] = str(unknown)
+                reasons[series_index] = str(unknown)
             else:
-                of_series[place] = len(self._known_targets)
+                target_of_series[series_index] = len(self._known_targets)
                 self._known_targets.append(target)
-        found = of_series[self._batch.series_index]
-        self.refused += [(int(one), reasons[int(self._batch.series_index[one])]) for one in np.flatnonzero(found < 0)]
-        return found
+        target_index = target_of_series[self._batch.series_index]
+        self.refused += [
+            (int(position), reasons[int(self._batch.series_index[position])])
+            for position in np.flatnonzero(target_index < 0)
+        ]
+        return target_index
 
     def _validate_values(self, index: IntArray) -> tuple[IntArray, IntArray]:
         """Which of these readings their fields and types allow, and the integers that are stored for them."""
-        batch, place = self._batch, self._target_index[index]
+        batch, target_index = self._batch, self._target_index[index]
         limits = StorageLimits.from_fields(
-            [one.field for one in self._known_targets], [one.oldest_ms for one in self._known_targets]
+            [target.field for target in self._known_targets], [target.oldest_ms for target in self._known_targets]
         )
-        scaled, good = limits.encode(place, batch.at[index], batch.value[index], self._targets.now_ms)
-        for one in index[~good]:
-            target = self._known_targets[self._target_index[one]]
-            reason = target.rejection_reason(int(batch.at[one]), float(batch.value[one]), self._targets.now_ms)
-            self.refused.append((int(one), reason))
-        return index[good], scaled[good]
+        scaled, valid = limits.encode(target_index, batch.at[index], batch.value[index], self._targets.now_ms)
+        for position in index[~valid]:
+            target = self._known_targets[self._target_index[position]]
+            reason = target.rejection_reason(
+                int(batch.at[position]), float(batch.value[position]), self._targets.now_ms
+            )
+            self.refused.append((int(position), reason))
+        return index[valid], scaled[valid]
 
 
 def _sort_and_deduplicate(
@@ -108,6 +120,6 @@ def _sort_and_deduplicate(
     """
     order = np.lexsort((at, field, number))  # stable: of the same key what was given first stands first
     first = is_group_start(number[order], field[order], at[order])
-    kept = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
-    other = (value[order] != value[kept]) | (quality[order] != quality[kept])
-    return order[first], order[other]
+    first_of_key = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    conflicts = (value[order] != value[first_of_key]) | (quality[order] != quality[first_of_key])
+    return order[first], order[conflicts]

@@ -60,34 +60,34 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpR
     resource = await call.rows.edit(models.Resource, resource_id)  # two calls at once wait for each other here
     await require_consent(call.rows, [resource])
     half_hour = call.rows.now - (call.rows.now - EPOCH) % HALF_HOUR
-    last = await call.rows.first(
+    latest = await call.rows.first(
         models.CatchUp,
         col(models.CatchUp.resource_id) == resource_id,
         col(models.CatchUp.created_at) >= half_hour,
         order_by=[col(models.CatchUp.created_at).desc()],
     )
-    if last is not None:
-        return StartedCatchUpResult(resource, False, last)
+    if latest is not None:
+        return StartedCatchUpResult(resource, False, latest)
     queued = models.CatchUp(resource_id=resource_id, owner_id=resource.owner_id, created_at=call.rows.now)
     added = await call.rows.add(queued)
-    moved = _changed_event(added)
-    call.emit(moved)
-    call.emit(replace(moved, topic=topics.queued_catch_ups()))
+    changed = _changed_event(added)
+    call.emit(changed)
+    call.emit(replace(changed, topic=topics.queued_catch_ups()))
     return StartedCatchUpResult(resource, True, added)
 
 
 @operation(OperationKind.QUERY, returns=list[types.CatchUp], needs=Permission.CATCH_UP)
 async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.CatchUp]:
     """The retrievals of a resource's readings from the meter network, newest first."""
-    (found,) = await queries.catch_ups(call.rows, [await call.rows.get(models.Resource, resource_id)])
-    return found
+    (catch_ups,) = await queries.catch_ups(call.rows, [await call.rows.get(models.Resource, resource_id)])
+    return catch_ups
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP, resumes=True)
 async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
     """Every change of state of a retrieval of these resources' readings."""
-    known = await call.rows.require_many(models.Resource, resource_ids)
-    watched = tuple(topics.catch_ups(one.resource_id) for one in known)
+    resources = await call.rows.require_many(models.Resource, resource_ids)
+    watched = tuple(topics.catch_ups(resource.resource_id) for resource in resources)
     return SubscriptionSource(watched, backfill=backfill.catch_ups(resource_ids))
 
 
@@ -130,23 +130,23 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
     if number is None:
         raise BadInput("the resource has no meter point")
     target = (await ReadingTargets.load(call, [resource_id])).find(resource_id, None)
-    first = target.field
-    series = (target.number, first.index)
+    field = target.field
+    series = (target.number, field.index)
     last = (await call.rows.readings.latest([series])).get(series)
-    known = [last.at] if last else []
+    starts = [last.at] if last else []
     if target.retention_days is not None:  # an hour more, so that none is too old by the time it is recorded
-        known.append(target.oldest_ms + HOUR_MS)
-    after = from_ms(max(known)) if known else None
-    found = await call.network.readings(number, resource.classifier, after, limit=PAGE_SIZE)
-    unit = Decimal(1).scaleb(-first.decimals)
+        starts.append(target.oldest_ms + HOUR_MS)
+    after = from_ms(max(starts)) if starts else None
+    network_readings = await call.network.readings(number, resource.classifier, after, limit=PAGE_SIZE)
+    unit = Decimal(1).scaleb(-field.decimals)
     readings = [
-        reading_types.NewReading(at=one.at, value=one.value.quantize(unit), quality=one.quality)
-        for one in found
-        if one.at <= call.rows.now
+        reading_types.NewReading(at=reading.at, value=reading.value.quantize(unit), quality=reading.quality)
+        for reading in network_readings
+        if reading.at <= call.rows.now
     ]
     if not readings:
         return None
-    return reading_types.NewReadings(resource_id=ID(resource_id), field=first.name, readings=readings)
+    return reading_types.NewReadings(resource_id=ID(resource_id), field=field.name, readings=readings)
 
 
 @operation(OperationKind.MUTATION, returns=models.CatchUp, needs=Permission.SYSTEM)

@@ -38,8 +38,8 @@ EVENT_CODES = {
 )
 async def consents(call: Call) -> list[types.MeterPointConsent]:
     """The consents of the user, or of the application's users, by meter point."""
-    found = await call.rows.all(models.MeterPointConsent, order_by=[models.MeterPointConsent.mpxn])
-    return [_build_consent(one, call.rows.now) for one in found]
+    consents = await call.rows.all(models.MeterPointConsent, order_by=[models.MeterPointConsent.mpxn])
+    return [_build_consent(consent, call.rows.now) for consent in consents]
 
 
 @operation(OperationKind.MUTATION, returns=types.MeterPointConsent, needs=Permission.CONSENT_MANAGE)
@@ -57,11 +57,11 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
         col(models.MeterPointConsent.mpxn) == number,
     )
     if known is None:
-        made = await call.rows.add(
+        added = await call.rows.add(
             models.MeterPointConsent(user_id=user_id, mpxn=number, verified=True, valid_until=until)
         )
-        await _enqueue_change_event(call, made, EVENT_CODES[types.ConsentChangeKind.RENEWAL], until)
-        return _build_consent(made, call.rows.now)
+        await _enqueue_change_event(call, added, EVENT_CODES[types.ConsentChangeKind.RENEWAL], until)
+        return _build_consent(added, call.rows.now)
     record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
     record.verified = True
     await _renew(call, record, until)
@@ -104,12 +104,12 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.Consent
         changes.append(
             _build_change(await _record_change(call, record, types.ConsentChangeKind.REVOCATION, call.rows.now))
         )
-        measured = await call.rows.all(
+        resources = await call.rows.all(
             models.Resource,
             col(models.Resource.owner_id) == record.user_id,
             col(models.Resource.mpxn).in_(meter_point_spellings(record.mpxn)),
         )
-        for resource in measured:
+        for resource in resources:
             call.emit(Event(topics.readings(resource.resource_id), "consent", MeterPointConsentRevoked(record.mpxn)))
     return changes
 
@@ -128,13 +128,13 @@ async def consent_changes(
 ) -> list[types.ConsentChange]:
     """What happened to the consent for a meter point, oldest first; renewals or revocations only where asked."""
     await _consent_ids(call, [mpxn])
-    found = await call.rows.all(
+    changes = await call.rows.all(
         models.ConsentChange,
         col(models.ConsentChange.mpxn) == canonical_meter_point(mpxn),
         *([] if kind is None else [col(models.ConsentChange.kind) == kind.value]),
         order_by=[models.ConsentChange.created_at],
     )
-    return [_build_change(one) for one in found]
+    return [_build_change(change) for change in changes]
 
 
 def mpxn_key_for(mpxn: str) -> types.MpxnKey:
@@ -144,22 +144,24 @@ def mpxn_key_for(mpxn: str) -> types.MpxnKey:
 
 async def _edit_consents(call: Call, mpxns: Sequence[str]) -> list[models.MeterPointConsent]:
     """The user's consents for these meter points, to be changed. NotFound where one is not on record."""
-    return [await call.rows.edit(models.MeterPointConsent, one) for one in await _consent_ids(call, mpxns)]
+    return [
+        await call.rows.edit(models.MeterPointConsent, consent_id) for consent_id in await _consent_ids(call, mpxns)
+    ]
 
 
 async def _consent_ids(call: Call, mpxns: Sequence[str]) -> list[str]:
     """The ids of the user's consents for these meter points. NotFound where one is not on record."""
-    user_id, wanted = require_user_id(call), list(dict.fromkeys(map(canonical_meter_point, mpxns)))
-    found = await call.rows.all(
+    user_id, requested = require_user_id(call), list(dict.fromkeys(map(canonical_meter_point, mpxns)))
+    consents = await call.rows.all(
         models.MeterPointConsent,
         col(models.MeterPointConsent.user_id) == user_id,
-        col(models.MeterPointConsent.mpxn).in_(wanted),
+        col(models.MeterPointConsent.mpxn).in_(requested),
     )
-    ids = {one.mpxn: one.consent_id for one in found}
-    for mpxn in wanted:
+    ids = {consent.mpxn: consent.consent_id for consent in consents}
+    for mpxn in requested:
         if mpxn not in ids:
             raise NotFound(f"no consent for meter point {mpxn}")
-    return [ids[mpxn] for mpxn in wanted]
+    return [ids[mpxn] for mpxn in requested]
 
 
 async def _renew(call: Call, record: models.MeterPointConsent, until: datetime) -> models.ConsentChange:
@@ -176,15 +178,15 @@ async def _record_change(
 
 
 async def _enqueue_change_event(call: Call, record: models.MeterPointConsent, event_code: str, until: datetime) -> None:
-    told = {"userId": record.user_id, "mpxn": record.mpxn, "validUntil": format_iso(until)}
-    await enqueue_event(call, event_code, told, user_id=record.user_id)
+    payload = {"userId": record.user_id, "mpxn": record.mpxn, "validUntil": format_iso(until)}
+    await enqueue_event(call, event_code, payload, user_id=record.user_id)
 
 
-def _valid_until(call: Call, asked: datetime | None) -> datetime:
-    longest = call.rows.now + MAX_CONSENT_PERIOD
-    if asked is not None and asked <= call.rows.now:
+def _valid_until(call: Call, requested: datetime | None) -> datetime:
+    latest = call.rows.now + MAX_CONSENT_PERIOD
+    if requested is not None and requested <= call.rows.now:
         raise BadInput("a consent ends in the future", problems=[Problem(("validUntil",), "is not in the future")])
-    return longest if asked is None else min(asked, longest)
+    return latest if requested is None else min(requested, latest)
 
 
 def _build_consent(row: models.MeterPointConsent, now: datetime) -> types.MeterPointConsent:

@@ -90,13 +90,13 @@ def _available_at() -> ColumnElement[datetime]:
 def _is_claimable(kinds: Collection[DeliveryKind]) -> tuple[ColumnElement[bool], ...]:
     """That a delivery of these kinds is not at its end, and no other one has to leave before it."""
     other = aliased(Delivery)
-    at_work = col(other.state) == DeliveryState.LEASED
-    before = and_(col(other.state) == DeliveryState.WAITING, col(other.number) < col(Delivery.number))
+    leased = col(other.state) == DeliveryState.LEASED
+    queued_before = and_(col(other.state) == DeliveryState.WAITING, col(other.number) < col(Delivery.number))
     blocked = exists().where(
         col(other.application_id) == col(Delivery.application_id),
         col(other.order_key) == col(Delivery.order_key),
         col(other.number) != col(Delivery.number),
-        or_(at_work, before),
+        or_(leased, queued_before),
     )
     return (
         col(Delivery.kind).in_(kinds),

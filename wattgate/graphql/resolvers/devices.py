@@ -90,15 +90,17 @@ async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.D
 async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     """Add a device for the user; its sensors feed resources of theirs."""
     owner_id = require_user_id(call)
-    kind = (await call.rows.get_many(models.DeviceType, [input.device_type_id])).get(input.device_type_id)
-    if kind is None:
+    device_type = (await call.rows.get_many(models.DeviceType, [input.device_type_id])).get(input.device_type_id)
+    if device_type is None:
         problem = Problem(("input", "deviceTypeId"), "deviceType does not exist")
         raise BadInput("the device type does not exist", problems=[problem])
     owned = await call.rows.all(
         models.Resource, col(models.Resource.owner_id) == owner_id, col(models.Resource.active).is_(True)
     )
-    sensors = _explicit_sensors(input.protocol, owned) if input.protocol else _default_sensors(kind, input, owned)
-    added = await call.rows.add(_build_device(owner_id, kind, input))
+    sensors = (
+        _explicit_sensors(input.protocol, owned) if input.protocol else _default_sensors(device_type, input, owned)
+    )
+    added = await call.rows.add(_build_device(owner_id, device_type, input))
     for protocol_id, (resource_type_id, resource_id) in sensors.items():
         await call.rows.add(
             models.DeviceSensor(
@@ -121,11 +123,11 @@ async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID
     """The devices that the meter network has at a meter point."""
     number = parse_path_meter_point(meter_point_number)
     point = await call.network.meter_point(number)
-    found = await call.network.devices_at(number)
-    if point is None and not found:
+    devices = await call.network.devices_at(number)
+    if point is None and not devices:
         raise NotFound(f"the network has no meter point with number {meter_point_number}")
     version = point.smets_version if point else ""
-    return types.Inventory(valid=True, inventory=[_build_inventory_device(one, version) for one in found])
+    return types.Inventory(valid=True, inventory=[_build_inventory_device(device, version) for device in devices])
 
 
 @operation(
@@ -137,11 +139,11 @@ async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID
 async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inventory:
     """The device that the meter network has with this EUI."""
     number = meter_points.parse_eui(eui)
-    found = await call.network.device(number) if number else None
-    if found is None:
+    device = await call.network.device(number) if number else None
+    if device is None:
         raise NotFound(f"the network has no device with EUI {eui}")
-    point = await call.network.meter_point(found.mpxn)
-    entry = _build_inventory_device(found, point.smets_version if point else "")
+    point = await call.network.meter_point(device.mpxn)
+    entry = _build_inventory_device(device, point.smets_version if point else "")
     return types.Inventory(valid=True, inventory=[entry])
 
 
@@ -153,10 +155,10 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inve
 )
 async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID) -> MeterPointResourcesResult:
     """The caller's active resources that are measured at a meter point."""
-    found = await resources_at(call, parse_path_meter_point(meter_point_number))
-    if not found:
+    resources = await resources_at(call, parse_path_meter_point(meter_point_number))
+    if not resources:
         raise NotFound(f"no resources at a meter point with number {meter_point_number}")
-    return MeterPointResourcesResult(True, str(meter_point_number), found)
+    return MeterPointResourcesResult(True, str(meter_point_number), resources)
 
 
 async def load_device(rows: Rows, device_id: str) -> models.Device:
@@ -206,34 +208,34 @@ def _explicit_sensors(protocol: types.NewDeviceProtocol, owned: Sequence[models.
 
 
 def _default_sensors(
-    kind: models.DeviceType, input: types.NewDevice, owned: Sequence[models.Resource]
+    device_type: models.DeviceType, input: types.NewDevice, owned: Sequence[models.Resource]
 ) -> SensorAssignments:
     """The type's sensors, each with the user's resource of its type, where there is exactly one."""
-    given = (input.hardware_ids.mpan, input.hardware_ids.mprn)
-    numbers = {meter_points.parse_meter_point_number(text) for text in given if text}
+    texts = (input.hardware_ids.mpan, input.hardware_ids.mprn)
+    numbers = {meter_points.parse_meter_point_number(text) for text in texts if text}
     sensors: dict[str, tuple[str, str | None]] = {}
-    for sensor in kind.protocol.sensors:
-        likely = [
+    for sensor in device_type.protocol.sensors:
+        candidates = [
             resource.resource_id
             for resource in owned
             if resource.resource_type_id == sensor.resource_type_id
             and (not numbers or meter_points.parse_meter_point_number(resource.mpxn or "") in numbers)
         ]
-        sensors[sensor.protocol_id] = (sensor.resource_type_id, likely[0] if len(likely) == 1 else None)
+        sensors[sensor.protocol_id] = (sensor.resource_type_id, candidates[0] if len(candidates) == 1 else None)
     return sensors
 
 
-def _build_device(owner_id: str, kind: models.DeviceType, input: types.NewDevice) -> models.Device:
+def _build_device(owner_id: str, device_type: models.DeviceType, input: types.NewDevice) -> models.Device:
     return models.Device(
         owner_id=owner_id,
-        device_type_id=kind.device_type_id,
+        device_type_id=device_type.device_type_id,
         description=input.description,
         hardware_id=input.hardware_id,
         hardware_key=meter_points.normalize_hardware_id(input.hardware_id),
         hardware_ids=msgspec.convert(input.hardware_ids, models.HardwareIds, from_attributes=True),
         parent_hardware_id=input.parent_hardware_id,
         tags=[input.hardware_id],
-        protocol_name=(input.protocol and input.protocol.protocol) or kind.protocol.protocol,
+        protocol_name=(input.protocol and input.protocol.protocol) or device_type.protocol.protocol,
     )
 
 

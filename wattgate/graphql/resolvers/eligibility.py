@@ -26,8 +26,8 @@ COMMISSIONED = "commissioned"
 async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> types.Eligibility:
     """Whether a meter point has a consumer access device or a prepayment meter interface device in use."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
-    found = await call.network.devices_at(number)
-    in_use = {device.device_type for device in found if device.status.lower() == COMMISSIONED}
+    devices = await call.network.devices_at(number)
+    in_use = {device.device_type for device in devices if device.status.lower() == COMMISSIONED}
     return types.Eligibility(valid=not in_use.isdisjoint(CONSUMER_DEVICES))
 
 
@@ -77,5 +77,5 @@ async def _find_display(call: Call, eui: str) -> MeterNetworkDevice | None:
     if number is None:
         problem = Problem(("eui",), "is not an EUI-64 of 16 hexadecimal digits")
         raise BadInput("the display is not named", problems=[problem])
-    found = await call.network.device(number)
-    return found if found and found.device_type in DISPLAY_DEVICE_TYPES else None
+    device = await call.network.device(number)
+    return device if device and device.device_type in DISPLAY_DEVICE_TYPES else None

@@ -41,5 +41,5 @@ async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Subscri
 )
 async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> SubscriptionSource:
     """How these devices are, at once and whenever one has changed: what it says of itself, or that it is silent."""
-    known = await call.rows.require_many(models.Device, device_ids)
-    return SubscriptionSource(await topics_of_devices(call.rows, known), snapshot=DeviceStatesSnapshot(device_ids))
+    devices = await call.rows.require_many(models.Device, device_ids)
+    return SubscriptionSource(await topics_of_devices(call.rows, devices), snapshot=DeviceStatesSnapshot(device_ids))

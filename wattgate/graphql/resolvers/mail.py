@@ -32,14 +32,14 @@ MAX_LISTED_MAILS = 100
 async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppression:
     """Send mail to an address again that had refused it, or whose owner had unsubscribed."""
     try:
-        wanted = suppression_key(address)
+        key = suppression_key(address)
     except NotMailable as error:
         raise BadInput(str(error), problems=[Problem(("address",), "is not an e-mail address")]) from None
-    found = await call.rows.first(MailSuppression, col(MailSuppression.address) == wanted)
-    if found is None:
-        raise NotFound(f"{wanted} is not suppressed")
-    await call.rows.delete(MailSuppression, col(MailSuppression.suppression_id) == found.suppression_id)
-    return found
+    suppression = await call.rows.first(MailSuppression, col(MailSuppression.address) == key)
+    if suppression is None:
+        raise NotFound(f"{key} is not suppressed")
+    await call.rows.delete(MailSuppression, col(MailSuppression.suppression_id) == suppression.suppression_id)
+    return suppression
 
 
 # What workers do: `app/workers/deliveries.py` runs these.
@@ -52,9 +52,9 @@ async def prepare_mail(call: Call, *, delivery_id: str) -> OutboundMessage | Per
     refusal = await _reason_not_to_send(call, delivery)
     if refusal is not None:
         return refusal
-    sent = await call.rows.get(Notification, delivery.target_id)
-    alert = await call.rows.get(Alert, sent.alert_id)
-    return outbox.build_outgoing(delivery, delivery.address or "", await _mail_content(call, alert, sent))
+    notification = await call.rows.get(Notification, delivery.target_id)
+    alert = await call.rows.get(Alert, notification.alert_id)
+    return outbox.build_outgoing(delivery, delivery.address or "", await _mail_content(call, alert, notification))
 
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
@@ -173,7 +173,11 @@ async def _suppress(call: Call, delivery: Delivery, cause: SuppressionCause, rea
         )
 
 
-async def _mail_content(call: Call, alert: Alert, sent: Notification) -> MessageContent:
+async def _mail_content(call: Call, alert: Alert, notification: Notification) -> MessageContent:
     """What a mail says, by its template; without one, the name of the kind of alert, and what it is."""
-    kind = await call.rows.get(AlertType, alert.alert_type_id)
-    return MessageContent(sent.subject or kind.name, sent.text or kind.description or kind.name, sent.html)
+    alert_type = await call.rows.get(AlertType, alert.alert_type_id)
+    return MessageContent(
+        notification.subject or alert_type.name,
+        notification.text or alert_type.description or alert_type.name,
+        notification.html,
+    )

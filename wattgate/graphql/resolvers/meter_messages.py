@@ -100,13 +100,13 @@ async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[s
     devices = await rows.all(
         models.Device, col(models.Device.hardware_key).in_(keys), col(models.Device.active).is_(True)
     )
-    found = {}
+    displays = {}
     for device, resources in zip(devices, await queries.resources(rows, devices), strict=True):
         feeds = defaultdict(list)
         for resource in resources:
             feeds[resource.classifier].append((resource, parse_fields(resource.storage)))
-        found[device.hardware_key] = _DisplayDevice(device.device_id, feeds)
-    return found
+        displays[device.hardware_key] = _DisplayDevice(device.device_id, feeds)
+    return displays
 
 
 @dataclass
@@ -124,23 +124,23 @@ class _MessageBatch:
         if display is None:
             self._refuse(message, "no active device has this hardware id")
             return
-        for measured in message.values:
-            for resource, fields in display.resources_by_classifier.get(measured.classifier, ()):
-                known = find_field(fields, measured.field)
-                if known is not None:
-                    self._add_value(message, measured, resource, known)
+        for measurement in message.values:
+            for resource, fields in display.resources_by_classifier.get(measurement.classifier, ()):
+                field = find_field(fields, measurement.field)
+                if field is not None:
+                    self._add_value(message, measurement, resource, field)
         if message.network_state is not None:
             self._add_state(message, display.device_id, message.network_state)
 
     def _add_value(
-        self, message: MeterMessage, measured: Measurement, resource: models.Resource, known: ReadingField
+        self, message: MeterMessage, measurement: Measurement, resource: models.Resource, field: ReadingField
     ) -> None:
         try:
-            at, value = known.to_stored_ms(message.at, self.now_ms), _to_stored_value(measured, known)
+            at, value = field.to_stored_ms(message.at, self.now_ms), _to_stored_value(measurement, field)
         except StorageError as refused:
-            self._refuse(message, f"{measured.classifier} {measured.field} is not stored", str(refused))
+            self._refuse(message, f"{measurement.classifier} {measurement.field} is not stored", str(refused))
         else:
-            self.values[resource.resource_id, known.name][at] = value
+            self.values[resource.resource_id, field.name][at] = value
 
     def _add_state(self, message: MeterMessage, device_id: str, state: models.NetworkState) -> None:
         if to_ms(state.at) > self.now_ms + MAX_AHEAD_MS:
@@ -157,28 +157,28 @@ class _MessageBatch:
             yield types.NewReadings(resource_id=ID(resource_id), field=name, readings=readings)
 
 
-def _to_stored_value(measured: Measurement, known: ReadingField) -> Decimal:
+def _to_stored_value(measurement: Measurement, field: ReadingField) -> Decimal:
     """The value at the field's decimals. Refused where the field is of another unit, or does not take it."""
-    unit = _FIRST_WORD.match(known.unit)  # "pence per kWh" and "pence/day" are pence
-    if unit is None or unit[0].casefold() != measured.unit.casefold():
-        raise StorageError(f"the field is in {known.unit}, displays measure in {measured.unit}")
-    value = measured.value.quantize(Decimal(1).scaleb(-known.decimals), ROUND_HALF_EVEN)
-    known.to_stored(value)
+    unit = _FIRST_WORD.match(field.unit)  # "pence per kWh" and "pence/day" are pence
+    if unit is None or unit[0].casefold() != measurement.unit.casefold():
+        raise StorageError(f"the field is in {field.unit}, displays measure in {measurement.unit}")
+    value = measurement.value.quantize(Decimal(1).scaleb(-field.decimals), ROUND_HALF_EVEN)
+    field.to_stored(value)
     return value
 
 
 def _split_into_calls(series: Iterator[types.NewReadings]) -> Iterator[list[types.NewReadings]]:
     """Series as calls of `record_readings` take them; none has more readings than there are messages."""
-    gathered: list[types.NewReadings] = []
+    batch: list[types.NewReadings] = []
     count = 0
-    for one in series:
-        if count + len(one.readings) > MAX_READINGS:
-            yield gathered
-            gathered, count = [], 0
-        gathered.append(one)
-        count += len(one.readings)
-    if gathered:
-        yield gathered
+    for entry in series:
+        if count + len(entry.readings) > MAX_READINGS:
+            yield batch
+            batch, count = [], 0
+        batch.append(entry)
+        count += len(entry.readings)
+    if batch:
+        yield batch
 
 
 async def _record_state(rows: Rows, device_id: str, state: models.NetworkState) -> bool:
@@ -186,7 +186,7 @@ async def _record_state(rows: Rows, device_id: str, state: models.NetworkState) 
 
     Whether it was something new.
     """
-    kept = await rows.update(
+    updated = await rows.update(
         models.Device,
         col(models.Device.device_id) == device_id,
         or_(col(models.Device.heard_at).is_(None), col(models.Device.heard_at) < state.at),
@@ -194,4 +194,4 @@ async def _record_state(rows: Rows, device_id: str, state: models.NetworkState) 
         heard_at=state.at,
         updated_at=col(models.Device.updated_at),
     )
-    return kept > 0
+    return updated > 0

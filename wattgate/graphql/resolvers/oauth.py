@@ -189,9 +189,9 @@ async def _find_client(rows: Rows, client_id: str, redirect_uri: str) -> models.
     return client
 
 
-def _parse_scope(asked: str, *, within: str) -> str:
+def _parse_scope(requested: str, *, within: str) -> str:
     """The scopes asked for, each once. BadInput where one is not known or not the client's to ask."""
-    names = sorted(set(asked.split()))
+    names = sorted(set(requested.split()))
     if not names or not set(names) <= OAUTH_SCOPES.keys() & set(within.split()):
         raise _bad_input("scope", f"is not among {within}", "invalid_scope")
     return " ".join(names)
@@ -215,10 +215,10 @@ async def _redeem_code(
     call: Call, rows: Rows, client: models.OAuthClient, code: str, verifier: str, redirect_uri: str
 ) -> models.AuthorizationCode:
     """The code, used from now on. A second use ends what was made of the first."""
-    found = await rows.first(models.AuthorizationCode, col(models.AuthorizationCode.digest) == hash_secret(code))
-    if found is None or found.client_id != client.client_id:
+    known = await rows.first(models.AuthorizationCode, col(models.AuthorizationCode.digest) == hash_secret(code))
+    if known is None or known.client_id != client.client_id:
         raise _invalid_grant()
-    record = await rows.edit(models.AuthorizationCode, found.code_id)
+    record = await rows.edit(models.AuthorizationCode, known.code_id)
     if record.used_at is not None:
         await invalidate_token_family(call, rows, record.family)
         raise _invalid_grant()
@@ -231,10 +231,10 @@ async def _redeem_code(
 
 async def _redeem_refresh_token(call: Call, rows: Rows, client: models.OAuthClient, token: str) -> models.RefreshToken:
     """The refresh token, used from now on. A second use, by a thief or after one, ends its whole family."""
-    found = await rows.first(models.RefreshToken, col(models.RefreshToken.digest) == hash_secret(token))
-    if found is None or found.client_id != client.client_id:
+    known = await rows.first(models.RefreshToken, col(models.RefreshToken.digest) == hash_secret(token))
+    if known is None or known.client_id != client.client_id:
         raise _invalid_grant()
-    record = await rows.edit(models.RefreshToken, found.refresh_token_id)
+    record = await rows.edit(models.RefreshToken, known.refresh_token_id)
     if record.used_at is not None:
         await invalidate_token_family(call, rows, record.family)
         raise _invalid_grant()

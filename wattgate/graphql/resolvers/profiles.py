@@ -31,8 +31,8 @@ MAX_PROFILES = 100
 async def account_profiles(call: Call) -> types.AccountProfiles:
     """The names of the calling account's profiles, in the order of the alphabet."""
     account = await require_account(call)
-    found = await call.rows.all(models.AccountProfile, col(models.AccountProfile.account_id) == account.account_id)
-    names = sorted(profile.profile_name for profile in found)
+    profiles = await call.rows.all(models.AccountProfile, col(models.AccountProfile.account_id) == account.account_id)
+    names = sorted(profile.profile_name for profile in profiles)
     return types.AccountProfiles(account_id=strawberry.ID(account.account_id), profile_names=names)
 
 
@@ -45,10 +45,10 @@ async def account_profiles(call: Call) -> types.AccountProfiles:
 async def account_profile(call: Call, *, profile_name: str) -> models.AccountProfile:
     """The calling account's profile of this name."""
     account = await require_account(call)
-    found = await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name))
-    if found is None:
+    profile = await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name))
+    if profile is None:
         raise NotFound(f"no account profile named {profile_name}")
-    return found
+    return profile
 
 
 @operation(
@@ -60,17 +60,17 @@ async def account_profile(call: Call, *, profile_name: str) -> models.AccountPro
 async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> models.AccountProfile:
     """Keep a free object under a name for the calling account; it takes the place of what stood there."""
     account = await require_account(call)
-    free = _check_object(data, "data")
-    if found := await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name)):
-        profile = await call.rows.edit(models.AccountProfile, found.profile_id)
-        profile.data = free
+    checked = _check_object(data, "data")
+    if known := await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name)):
+        profile = await call.rows.edit(models.AccountProfile, known.profile_id)
+        profile.data = checked
         return profile
     of_account = col(models.AccountProfile.account_id) == account.account_id
     if await call.rows.count(models.AccountProfile, of_account) >= MAX_PROFILES:
         raise BadInput(f"an account has at most {MAX_PROFILES} profiles")
     return await call.rows.add(
         models.AccountProfile(
-            user_id=account.user_id, account_id=account.account_id, profile_name=profile_name, data=free
+            user_id=account.user_id, account_id=account.account_id, profile_name=profile_name, data=checked
         )
     )
 
@@ -84,8 +84,8 @@ async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> m
 async def account_session(call: Call) -> types.AccountSession:
     """The session of the calling account: an empty object until something is put there."""
     account = await require_account(call)
-    found = await call.rows.first(models.AccountSession, col(models.AccountSession.account_id) == account.account_id)
-    return _build_session(account, found.data if found else {})
+    session = await call.rows.first(models.AccountSession, col(models.AccountSession.account_id) == account.account_id)
+    return _build_session(account, session.data if session else {})
 
 
 @operation(
@@ -97,14 +97,14 @@ async def account_session(call: Call) -> types.AccountSession:
 async def update_account_session(call: Call, *, values: Json) -> types.AccountSession:
     """Put the given members into the calling account's session; the others stay."""
     account = await require_account(call)
-    new = _check_object(values, "values")
+    checked = _check_object(values, "values")
     of_account = col(models.AccountSession.account_id) == account.account_id
     if await call.rows.count(models.AccountSession, of_account):
         session = await call.rows.edit(models.AccountSession, account.account_id)
-        session.data = _check_object({**session.data, **new}, "values")
+        session.data = _check_object({**session.data, **checked}, "values")
     else:
         session = await call.rows.add(
-            models.AccountSession(user_id=account.user_id, account_id=account.account_id, data=new)
+            models.AccountSession(user_id=account.user_id, account_id=account.account_id, data=checked)
         )
     return _build_session(account, session.data)
 

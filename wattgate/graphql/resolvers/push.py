@@ -40,10 +40,10 @@ async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | Per
     token = await call.rows.first(MobileAppToken, col(MobileAppToken.mobile_app_token_id) == delivery.address)
     if token is None:
         return PermanentFailure(NO_TOKENS_CODE, TOKEN_GONE_REASON)
-    sent = await call.rows.get(Notification, delivery.target_id)
-    alert = await call.rows.get(Alert, sent.alert_id)
+    notification = await call.rows.get(Notification, delivery.target_id)
+    alert = await call.rows.get(Alert, notification.alert_id)
     urgency = {"Urgency": URGENCY[alert.priority]}
-    return outbox.build_outgoing(delivery, token.token, await _push_content(call, alert, sent), urgency)
+    return outbox.build_outgoing(delivery, token.token, await _push_content(call, alert, notification), urgency)
 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
@@ -58,13 +58,15 @@ async def record_push_outcome(call: Call, *, delivery_id: str, worker: str, atte
     return True
 
 
-async def _push_content(call: Call, alert: Alert, sent: Notification) -> MessageContent:
+async def _push_content(call: Call, alert: Alert, notification: Notification) -> MessageContent:
     """What a push says, and which alert it is for the app."""
-    kind = await call.rows.get(AlertType, alert.alert_type_id)
-    told = {
+    alert_type = await call.rows.get(AlertType, alert.alert_type_id)
+    data = {
         "alertId": alert.alert_id,
-        "notificationId": sent.notification_id,
+        "notificationId": notification.notification_id,
         "alertTypeId": alert.system_alert_type_id,
         "priority": alert.priority,
     }
-    return MessageContent(subject=sent.subject or kind.name, text=sent.text or kind.description, data=told)
+    return MessageContent(
+        subject=notification.subject or alert_type.name, text=notification.text or alert_type.description, data=data
+    )

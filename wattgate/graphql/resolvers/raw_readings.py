@@ -46,15 +46,15 @@ class RawReadingsResult:
 
     @property
     def at(self) -> WireColumn[str]:
-        return WireColumn(format_iso_ms(one.at) for one in self.stored)
+        return WireColumn(format_iso_ms(reading.at) for reading in self.stored)
 
     @property
     def value(self) -> WireColumn[float]:
-        return WireColumn(self.storage.from_stored(one.value) for one in self.stored)
+        return WireColumn(self.storage.from_stored(reading.value) for reading in self.stored)
 
     @property
     def quality(self) -> WireColumn[str]:
-        return WireColumn(QUALITIES[one.quality].value for one in self.stored)
+        return WireColumn(QUALITIES[reading.quality].value for reading in self.stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,13 @@ async def raw_readings(
     await require_consent(call.rows, [resource])
     if resource.cost_of:
         raise NotSupported(f"resource {resource_id} tells a cost, which is computed: ask its readings in buckets")
-    wanted = require_field(resource, field)
+    reading_field = require_field(resource, field)
     since, until = (to_ms(start) if start else -MAX_TIMESTAMP_MS), (to_ms(end) if end else MAX_TIMESTAMP_MS)
-    found = await call.rows.readings.list_readings(series_key(resource, wanted), since, until, limit=PAGE_SIZE + 1)
-    following = from_ms(found[PAGE_SIZE].at) if len(found) > PAGE_SIZE else None
-    return RawReadingsResult(resource, wanted, found[:PAGE_SIZE], following)
+    stored = await call.rows.readings.list_readings(
+        series_key(resource, reading_field), since, until, limit=PAGE_SIZE + 1
+    )
+    next_start = from_ms(stored[PAGE_SIZE].at) if len(stored) > PAGE_SIZE else None
+    return RawReadingsResult(resource, reading_field, stored[:PAGE_SIZE], next_start)
 
 
 @operation(

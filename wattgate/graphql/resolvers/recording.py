@@ -55,21 +55,21 @@ async def record_reading_columns(call: Call, *, series: list[types.NewReadingCol
     Each reading that can be stored is; the others are refused one by one, with the reason. Of each series the newest
     stored reading is told to those who watch.
     """
-    _check_count(sum(len(one.at) for one in series))
+    _check_count(sum(len(entry.at) for entry in series))
     _check_column_lengths(series)
-    targets = await ReadingTargets.load(call, [one.resource_id for one in series])
+    targets = await ReadingTargets.load(call, [entry.resource_id for entry in series])
     batch, refused = ReadingBatch(targets), list[types.RefusedReading]()
-    for position, one in enumerate(series):
+    for position, entry in enumerate(series):
         try:
-            target = targets.find(one.resource_id, one.field)
+            target = targets.find(entry.resource_id, entry.field)
         except UnknownTarget as unknown:
             reason = str(unknown)
             refused += [
-                types.RefusedReading(series=position, index=index, reason=reason) for index in range(len(one.at))
+                types.RefusedReading(series=position, index=index, reason=reason) for index in range(len(entry.at))
             ]
             continue
-        qualities = one.quality or [ReadingQuality.ACTUAL] * len(one.at)
-        for index, (at, value, quality) in enumerate(zip(one.at, one.value, qualities, strict=True)):
+        qualities = entry.quality or [ReadingQuality.ACTUAL] * len(entry.at)
+        for index, (at, value, quality) in enumerate(zip(entry.at, entry.value, qualities, strict=True)):
             try:
                 batch.add(target, at, value, quality)
             except StorageError as error:
@@ -80,17 +80,17 @@ async def record_reading_columns(call: Call, *, series: list[types.NewReadingCol
 
 async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> int:
     """Store the readings of a call and return how many. Raise BadInput, with every problem, unless all are valid."""
-    _check_count(sum(len(one.readings) for one in series))
-    targets = await ReadingTargets.load(call, [one.resource_id for one in series])
+    _check_count(sum(len(entry.readings) for entry in series))
+    targets = await ReadingTargets.load(call, [entry.resource_id for entry in series])
     batch, problems = ReadingBatch(targets), list[Problem]()
-    for position, one in enumerate(series):
+    for position, entry in enumerate(series):
         path = ("series", position)
         try:
-            target = targets.find(one.resource_id, one.field)
+            target = targets.find(entry.resource_id, entry.field)
         except UnknownTarget as unknown:
             problems.append(Problem((*path, unknown.argument), str(unknown)))
             continue
-        for index, reading in enumerate(one.readings):
+        for index, reading in enumerate(entry.readings):
             try:
                 batch.add(target, reading.at, reading.value, reading.quality)
             except StorageError as refused:
@@ -128,10 +128,10 @@ def _check_count(count: int) -> None:
 
 def _check_column_lengths(series: Sequence[types.NewReadingColumns]) -> None:
     problems = [
-        Problem(("series", position, name), f"has {len(column)} items, and `at` has {len(one.at)}")
-        for position, one in enumerate(series)
-        for name, column in (("value", one.value), ("quality", one.quality))
-        if column is not None and len(column) != len(one.at)
+        Problem(("series", position, name), f"has {len(column)} items, and `at` has {len(entry.at)}")
+        for position, entry in enumerate(series)
+        for name, column in (("value", entry.value), ("quality", entry.quality))
+        if column is not None and len(column) != len(entry.at)
     ]
     if problems:
         raise BadInput("columns of one series are equally long", problems=problems)

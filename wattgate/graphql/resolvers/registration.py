@@ -122,9 +122,9 @@ async def verify_user(
         or not await _verify_code(rows, account, token)
     ):
         raise BadInput("the code is wrong or too old", problems=[_wrong_value("token")], commits_changes=True)
-    opened = await rows.edit(models.Account, account.account_id)
+    account_record = await rows.edit(models.Account, account.account_id)
     user = await rows.edit(models.User, account.user_id)
-    opened.active, opened.status, user.status = True, "active", "active"
+    account_record.active, account_record.status, user.status = True, "active", "active"
     await rows.delete(models.OneTimeCode, *_code_conditions(account, VERIFICATION))
     return types.Verified(valid=True, user_id=strawberry.ID(user.user_id), status=user.status)
 
@@ -210,8 +210,8 @@ async def _send_code(call: Call, rows: Rows, account: models.Account, purpose: s
             expires_at=expires_at,
         )
     )
-    made = OneTimeCodeCreated(purpose, account.account_id, account.username, account.email, code, expires_at)
-    call.emit(Event(topics.one_time_codes(account.user_id), code_id, made))
+    created = OneTimeCodeCreated(purpose, account.account_id, account.username, account.email, code, expires_at)
+    call.emit(Event(topics.one_time_codes(account.user_id), code_id, created))
 
 
 async def _verify_code(rows: Rows, account: models.Account, code: str) -> bool:
@@ -223,13 +223,13 @@ async def _verify_code(rows: Rows, account: models.Account, code: str) -> bool:
     )
     if newest is None or newest.expires_at <= rows.now:
         return False
-    tried = await rows.update(
+    counted = await rows.update(
         models.OneTimeCode,
         col(models.OneTimeCode.code_id) == newest.code_id,
         col(models.OneTimeCode.failures) < MAX_CODE_ATTEMPTS,
         failures=col(models.OneTimeCode.failures) + 1,
     )
-    return bool(tried) and _matches_code(newest, code)
+    return bool(counted) and _matches_code(newest, code)
 
 
 def _matches_code(sent: models.OneTimeCode, code: str) -> bool:

@@ -127,23 +127,23 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
     owner_id = require_user_id(call)
     if input.mpxn and call.principal.role is Role.ACCOUNT and not await _has_resource_at(call, input.mpxn):
         raise Forbidden("a new meter point is named by the application, not by its user")
-    kinds = await call.rows.get_many(models.ResourceType, [input.resource_type_id])
-    kind = kinds.get(input.resource_type_id)
-    if kind is None:
+    resource_types = await call.rows.get_many(models.ResourceType, [input.resource_type_id])
+    resource_type = resource_types.get(input.resource_type_id)
+    if resource_type is None:
         problem = Problem(("resourceTypeId",), "resourceType does not exist")
         raise BadInput("the resource type does not exist", problems=[problem])
     values = to_column_values(input, models.Resource)
-    values["cost_of"] = await _find_cost_source(call, input, kind.classifier, owner_id)
+    values["cost_of"] = await _find_cost_source(call, input, resource_type.classifier, owner_id)
     values["data_source_resource_type_info"] = (
-        input.data_source_resource_type_info or kind.data_source_resource_type_info
+        input.data_source_resource_type_info or resource_type.data_source_resource_type_info
     )
     return await call.rows.add(
         models.Resource(
             owner_id=owner_id,
-            classifier=kind.classifier,
-            base_unit=kind.base_unit,
-            storage=kind.storage,
-            data_source_type=kind.data_source_type,
+            classifier=resource_type.classifier,
+            base_unit=resource_type.base_unit,
+            storage=resource_type.storage,
+            data_source_type=resource_type.data_source_type,
             **values,
         )
     )
@@ -155,34 +155,36 @@ async def _list_active_resources(call: Call) -> list[models.Resource]:
     )
 
 
-async def _find_cost_source(call: Call, given: types.NewResource, classifier: str, owner_id: str) -> str | None:
+async def _find_cost_source(call: Call, input: types.NewResource, classifier: str, owner_id: str) -> str | None:
     """The resource whose cost a new one tells: as it is given, or else found by classifier and meter point."""
-    if given.cost_of is None:
+    if input.cost_of is None:
         return None
     own = col(models.Resource.owner_id) == owner_id
-    if given.cost_of is not strawberry.UNSET:
-        named = await call.rows.first(models.Resource, col(models.Resource.resource_id) == given.cost_of, own)
-        if named is None or named.cost_of:
-            reason = "tells a cost itself" if named else f"{given.cost_of} does not exist"
+    if input.cost_of is not strawberry.UNSET:
+        source = await call.rows.first(models.Resource, col(models.Resource.resource_id) == input.cost_of, own)
+        if source is None or source.cost_of:
+            reason = "tells a cost itself" if source else f"{input.cost_of} does not exist"
             raise BadInput("there is no such consumption", problems=[Problem(("input", "costOf"), reason)])
-        return named.resource_id
-    if not given.mpxn or not classifier.endswith(COST_SUFFIX):
+        return source.resource_id
+    if not input.mpxn or not classifier.endswith(COST_SUFFIX):
         return None
-    found = await resources_at(call, meter_points.canonical_meter_point(given.mpxn))
-    energy = [
-        one for one in found if one.owner_id == owner_id and one.classifier == classifier.removesuffix(COST_SUFFIX)
+    resources = await resources_at(call, meter_points.canonical_meter_point(input.mpxn))
+    sources = [
+        resource
+        for resource in resources
+        if resource.owner_id == owner_id and resource.classifier == classifier.removesuffix(COST_SUFFIX)
     ]
-    return energy[0].resource_id if len(energy) == 1 else None
+    return sources[0].resource_id if len(sources) == 1 else None
 
 
 async def _resources_of_type(
     call: Call, resource_type_id: str, *where: ColumnElement[bool] | bool
 ) -> list[models.Resource]:
     """The active resources of a type of the caller's application that meet the conditions, oldest first."""
-    kind = await call.rows.get(models.ResourceType, resource_type_id)
+    resource_type = await call.rows.get(models.ResourceType, resource_type_id)
     return await call.rows.all(
         models.Resource,
-        col(models.Resource.resource_type_id) == kind.resource_type_id,
+        col(models.Resource.resource_type_id) == resource_type.resource_type_id,
         col(models.Resource.active).is_(True),
         *where,
         order_by=[models.Resource.number],

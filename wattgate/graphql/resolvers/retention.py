@@ -36,9 +36,9 @@ async def set_retention(
         raise BadInput("say for how many days, or null for good", problems=[problem])
     if retention_days is not None:
         check_retention_days(retention_days, "retentionDays")
-    kind = await call.rows.edit(models.ResourceType, resource_type_id)
-    kind.retention_days = retention_days
-    return kind
+    resource_type = await call.rows.edit(models.ResourceType, resource_type_id)
+    resource_type.retention_days = retention_days
+    return resource_type
 
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
@@ -55,15 +55,19 @@ async def purge_readings(call: Call) -> int:
 
     Whole days (UTC) are deleted, so that what remains is rolled up as before.
     """
-    kinds = await call.rows.all(models.ResourceType, col(models.ResourceType.retention_days).is_not(None))
-    left = RESOURCES_PER_TRANSACTION
-    for kind in kinds:
-        before = to_ms(call.rows.now - timedelta(days=kind.retention_days or 0)) // DAY_MS * DAY_MS
-        of_kind = await call.rows.all(
-            models.Resource, col(models.Resource.resource_type_id) == kind.resource_type_id, order_by=["number"]
+    resource_types = await call.rows.all(models.ResourceType, col(models.ResourceType.retention_days).is_not(None))
+    remaining = RESOURCES_PER_TRANSACTION
+    for resource_type in resource_types:
+        before = to_ms(call.rows.now - timedelta(days=resource_type.retention_days or 0)) // DAY_MS * DAY_MS
+        resources = await call.rows.all(
+            models.Resource,
+            col(models.Resource.resource_type_id) == resource_type.resource_type_id,
+            order_by=["number"],
         )
-        left -= await call.rows.readings.purge([resource_number(one) for one in of_kind], before, limit=left)
-    return RESOURCES_PER_TRANSACTION - left
+        remaining -= await call.rows.readings.purge(
+            [resource_number(resource) for resource in resources], before, limit=remaining
+        )
+    return RESOURCES_PER_TRANSACTION - remaining
 
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)

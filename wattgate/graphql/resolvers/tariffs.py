@@ -42,8 +42,8 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
     tariff.bands = [models.TariffBand(**vars(band)) for band in input.bands]
     tariff.resource_id, tariff.valid_from = priced_resource_id(resource), from_ms(to_ms(input.valid_from))
     if problems := find_problems(tariff, call.rows.now):
-        told = [replace(problem, path=("input", *problem.path)) for problem in problems]
-        raise BadInput("the tariff cannot be set as it is", problems=told)
+        input_problems = [replace(problem, path=("input", *problem.path)) for problem in problems]
+        raise BadInput("the tariff cannot be set as it is", problems=input_problems)
     normalize_rates(tariff)
     await call.rows.edit(models.Resource, tariff.resource_id)  # of two that are set at once one waits for the other
     of_resource = col(models.Tariff.resource_id) == tariff.resource_id
@@ -94,13 +94,13 @@ async def set_tariff_prices(
     if tariff.kind is not TariffKind.DYNAMIC or tariff.superseded_at:
         reason = "was superseded" if tariff.superseded_at else f"is {tariff.kind.value}, not DYNAMIC"
         raise BadInput("the tariff takes no prices", problems=[Problem(("tariffId",), reason)])
-    known, problems = _validate_prices(prices, tariff)
+    rates, problems = _validate_prices(prices, tariff)
     if problems:
         raise BadInput(f"{len(problems):,} prices are refused, so none is stored", problems=problems)
-    if known:
-        await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in known.items()])
+    if rates:
+        await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in rates.items()])
         call.emit(_changed_event(tariff))
-    return TariffPricesSetResult(tariff, len(known))
+    return TariffPricesSetResult(tariff, len(rates))
 
 
 def _changed_event(tariff: models.Tariff) -> Event:
@@ -120,11 +120,11 @@ def _validate_prices(
     prices: Sequence[types.NewTariffPrice], tariff: models.Tariff
 ) -> tuple[dict[int, int], list[Problem]]:
     """The rates to store, by half hour, and what is wrong with the others."""
-    known: dict[int, int] = {}
+    rates: dict[int, int] = {}
     problems: list[Problem] = []
     for index, price in enumerate(prices):
         if problem := find_price_problem(price.at, price.rate, tariff):
             problems.append(replace(problem, path=("prices", index, *problem.path)))
-        elif known.setdefault(to_ms(price.at), to_scaled(price.rate)) != to_scaled(price.rate):
+        elif rates.setdefault(to_ms(price.at), to_scaled(price.rate)) != to_scaled(price.rate):
             problems.append(Problem(("prices", index, "at"), "is given twice with different rates"))
-    return known, problems
+    return rates, problems

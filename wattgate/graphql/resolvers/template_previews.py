@@ -65,21 +65,21 @@ class PreviewRun:
 )
 async def preview_template(call: Call, *, input: types.TemplateToPreview) -> TemplatePreviewResult:
     """A template rendered with data, and a report on it. Nothing is saved, and nothing is sent."""
-    tried = await run_preview(call, input)
-    drafted = tried.preview.rendering
+    run = await run_preview(call, input)
+    rendering = run.preview.rendering
     return TemplatePreviewResult(
-        subject=drafted.subject,
-        preheader=drafted.preheader,
-        html=drafted.html,
-        text=drafted.text,
-        text_made=tried.source.text is None,
-        data=tried.preview.data,
-        data_from=tried.data_from,
-        template=tried.template,
-        chosen=tried.choice.template,
-        cultures_tried=tried.choice.tried_cultures,
-        coverage=_coverage(tried.templates),
-        report=tried.preview.report,
+        subject=rendering.subject,
+        preheader=rendering.preheader,
+        html=rendering.html,
+        text=rendering.text,
+        text_made=run.source.text is None,
+        data=run.preview.data,
+        data_from=run.data_from,
+        template=run.template,
+        chosen=run.choice.template,
+        cultures_tried=run.choice.tried_cultures,
+        coverage=_coverage(run.templates),
+        report=run.preview.report,
     )
 
 
@@ -90,8 +90,8 @@ async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
     template = named or choice.template
     source = _merge_source(input, None if template is None else (await published(call.rows, [template]))[0])
     data, data_from = await _preview_data(call, input)
-    made = await asyncio.to_thread(render_preview, source, data)
-    return PreviewRun(template, others, choice, source, data_from, made)
+    preview = await asyncio.to_thread(render_preview, source, data)
+    return PreviewRun(template, others, choice, source, data_from, preview)
 
 
 async def _choose_template(
@@ -118,8 +118,8 @@ def _merge_source(input: types.TemplateToPreview, version: models.TemplateVersio
         problem = Problem(("input", "html"), "is missing, and no template is found to take it from", is_missing=True)
         raise BadInput("there is nothing to preview", problems=[problem])
     saved = TemplateSource("") if version is None else to_source(version)
-    given = {part: getattr(input, part) for part in ("subject", "preheader", "html")}
-    replaced = {part: source for part, source in given.items() if source is not None}
+    parts = {part: getattr(input, part) for part in ("subject", "preheader", "html")}
+    replaced = {part: source for part, source in parts.items() if source is not None}
     if input.text is not strawberry.UNSET:
         replaced["text"] = input.text
     return replace(saved, **replaced)
@@ -139,7 +139,7 @@ async def _preview_data(call: Call, input: types.TemplateToPreview) -> tuple[dic
 
 def _coverage(templates: Sequence[models.Template]) -> list[CultureCoverageResult]:
     """By culture, the newest template, one in use before all others."""
-    found: dict[str, models.Template] = {}
-    for one in sorted(templates, key=lambda one: not one.active):
-        found.setdefault(one.culture_code, one)
-    return [CultureCoverageResult(culture, found[culture]) for culture in sorted(found)]
+    newest: dict[str, models.Template] = {}
+    for template in sorted(templates, key=lambda template: not template.active):
+        newest.setdefault(template.culture_code, template)
+    return [CultureCoverageResult(culture, newest[culture]) for culture in sorted(newest)]

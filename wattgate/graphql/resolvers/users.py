@@ -60,14 +60,14 @@ async def add_user(call: Call, *, input: types.NewUser) -> types.User:
 )
 async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
     """Close all of a user's accounts and end their tokens. Homes, meters and readings stay."""
-    closed = await call.rows.edit(models.User, user_id)
-    closed.active, closed.status = False, "inactive"
+    user = await call.rows.edit(models.User, user_id)
+    user.active, user.status = False, "inactive"
     await call.rows.flush()
     of_user = col(models.Account.user_id) == user_id
     await call.rows.update(models.Account, of_user, active=False, status="inactive")
     for account in await call.rows.all(models.Account, of_user):
         await log_out(call, call.rows, account.account_id)
-    return await build_user(call.rows, closed)
+    return await build_user(call.rows, user)
 
 
 @operation(
@@ -81,9 +81,9 @@ async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, stat
 
     `status` may repeat the user's status; it is not changed here.
     """
-    found = await call.rows.get(models.User, user_id)
-    if status not in (None, found.status):
-        problem = Problem(("status",), f"is {found.status}; it changes by verification and deletion")
+    user = await call.rows.get(models.User, user_id)
+    if status not in (None, user.status):
+        problem = Problem(("status",), f"is {user.status}; it changes by verification and deletion")
         raise BadInput("a status is not changed by renaming", problems=[problem])
     directory_id = await application_directory(call.rows)
     account = await call.rows.first(

@@ -77,17 +77,17 @@ async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualE
 async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> models.VirtualEntity:
     """Add a virtual entity for the user, with the resources that belong to it."""
     owner_id = require_user_id(call)
-    wanted = [owned.resource_id for owned in input.resources]
+    resource_ids = [owned.resource_id for owned in input.resources]
     problems = [
         *await _unknown_reference_problems(call, models.VirtualEntityType, [input.ve_type_id], ("veTypeId",)),
-        *await _unknown_reference_problems(call, models.Resource, wanted, ("resources",)),
+        *await _unknown_reference_problems(call, models.Resource, resource_ids, ("resources",)),
         *_time_zone_problems(input.time_zone),
     ]
     if problems:
         raise BadInput("the virtual entity refers to what does not exist", problems=problems)
     values = to_column_values(input, models.VirtualEntity, exclude={"resources"})
     added = await call.rows.add(models.VirtualEntity(owner_id=owner_id, **values))
-    for resource_id in dict.fromkeys(wanted):
+    for resource_id in dict.fromkeys(resource_ids):
         await call.rows.add(models.VirtualEntityResource(ve_id=added.ve_id, resource_id=resource_id))
     return added
 
@@ -116,10 +116,10 @@ async def update_virtual_entity(
 )
 async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
     """Deactivate a virtual entity: it is no longer listed. The record and its readings stay."""
-    closed = await call.rows.edit(models.VirtualEntity, ve_id)
-    closed.active = False
+    entity = await call.rows.edit(models.VirtualEntity, ve_id)
+    entity.active = False
     call.emit(_changed_event(ve_id))
-    return closed
+    return entity
 
 
 @operation(
@@ -163,24 +163,24 @@ async def remove_virtual_entity_attributes(
 async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID) -> SatisfactionResult:
     """Which of the user's resources satisfy the resource types of a kind of virtual entity."""
     owner_id = require_user_id(call)
-    kind = await call.rows.get(models.VirtualEntityType, ve_type_id)
-    found = await call.rows.all(
+    entity_type = await call.rows.get(models.VirtualEntityType, ve_type_id)
+    resources = await call.rows.all(
         models.Resource,
         col(models.Resource.owner_id) == owner_id,
         col(models.Resource.active).is_(True),
-        col(models.Resource.resource_type_id).in_([wanted.resource_type_id for wanted in kind.resources]),
+        col(models.Resource.resource_type_id).in_([wanted.resource_type_id for wanted in entity_type.resources]),
         order_by=[models.Resource.name],
     )
     options = [
         ResourceOptionsResult(
             wanted.resource_type_id,
             wanted.required,
-            [one for one in found if one.resource_type_id == wanted.resource_type_id],
+            [resource for resource in resources if resource.resource_type_id == wanted.resource_type_id],
         )
-        for wanted in kind.resources
+        for wanted in entity_type.resources
     ]
     ambiguous = any(len(option.options) > 1 for option in options)
-    return SatisfactionResult(kind.ve_type_id, owner_id, kind.application_id, options, ambiguous)
+    return SatisfactionResult(entity_type.ve_type_id, owner_id, entity_type.application_id, options, ambiguous)
 
 
 @operation(
@@ -212,9 +212,9 @@ async def _unknown_reference_problems(
     call: Call, model: type[models.Tenanted], ids: Iterable[str], path: tuple[str, ...]
 ) -> list[Problem]:
     """A problem for each id that names no record the caller may see."""
-    wanted = list(ids)
-    known = await call.rows.get_many(model, wanted) if wanted else {}
-    return [Problem(path, f"{id_} does not exist") for id_ in wanted if id_ not in known]
+    requested = list(ids)
+    known = await call.rows.get_many(model, requested) if requested else {}
+    return [Problem(path, f"{id_} does not exist") for id_ in requested if id_ not in known]
 
 
 def _time_zone_problems(name: str | None) -> list[Problem]:

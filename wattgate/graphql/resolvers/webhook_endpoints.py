@@ -57,7 +57,7 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
     if await call.rows.count(models.WebhookEndpoint) >= MAX_ENDPOINTS:
         problems.append(Problem(("input",), f"would be one endpoint more than {MAX_ENDPOINTS}"))
     _raise_problems(problems)
-    made = models.WebhookEndpoint(
+    endpoint = models.WebhookEndpoint(
         url=input.url,
         events=input.events,
         description=input.description,
@@ -65,7 +65,7 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
         ordered=input.ordered,
         secret=signature.new_secret(),
     )
-    return IssuedSecretResult(await call.rows.add(made), made.secret)
+    return IssuedSecretResult(await call.rows.add(endpoint), endpoint.secret)
 
 
 @operation(
@@ -115,8 +115,8 @@ async def rotate_webhook_secret(
     """Give an endpoint a new secret, told in this answer alone. The one before is good for some hours more."""
     overlap = timedelta(hours=min(max(overlap_hours, -1), 10_000))
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
-        told = f"is not 0 to {MAX_OVERLAP // timedelta(hours=1)} hours"
-        raise BadInput("the old secret cannot be good for so long", problems=[Problem(("overlapHours",), told)])
+        message = f"is not 0 to {MAX_OVERLAP // timedelta(hours=1)} hours"
+        raise BadInput("the old secret cannot be good for so long", problems=[Problem(("overlapHours",), message)])
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
     endpoint.secret_before = endpoint.secret if overlap else None
     endpoint.secret_expires_at = call.rows.now + overlap if overlap else None
@@ -157,21 +157,21 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
         order_by=[models.WebhookEvent.number],
         limit=MAX_EVENTS_PER_CALL + 1,
     )
-    following = events.pop().created_at if len(events) > MAX_EVENTS_PER_CALL else None
+    next_since = events.pop().created_at if len(events) > MAX_EVENTS_PER_CALL else None
     known = await _webhooks_by_event(call, endpoint, events)
     queued = 0
     for event in events:
-        before = known.get(event.event_id)
+        webhook = known.get(event.event_id)
         if event.event_code == PING_EVENT or not matches_any(endpoint.events, event.event_code):
             continue
-        if before is None:
+        if webhook is None:
             await enqueue_webhook(call, endpoint, event)
-        elif before.status == PENDING:
+        elif webhook.status == PENDING:
             continue
         else:
-            await requeue_webhook(call, endpoint, before)
+            await requeue_webhook(call, endpoint, webhook)
         queued += 1
-    return types.Resent(queued=queued, next_since=following)
+    return types.Resent(queued=queued, next_since=next_since)
 
 
 @operation(
@@ -206,12 +206,12 @@ async def _webhooks_by_event(
     """What stands on record of these events and the endpoint, by the event's id."""
     if not events:
         return {}
-    found = await call.rows.all(
+    webhooks = await call.rows.all(
         models.Webhook,
         col(models.Webhook.endpoint_id) == endpoint.endpoint_id,
         col(models.Webhook.event_number).between(events[0].number, events[-1].number),
     )
-    return {one.event_id: one for one in found}
+    return {webhook.event_id: webhook for webhook in webhooks}
 
 
 def _validate_url(call: Call, url: str) -> list[Problem]:
@@ -228,8 +228,8 @@ def _validate_patterns(patterns: list[str]) -> list[Problem]:
     if not 0 < len(patterns) <= types.MAX_PATTERNS:
         return [Problem(path, f"are not 1 to {types.MAX_PATTERNS} patterns")]
     return [
-        Problem((*path, place), f"{pattern[:100]} stands for no event")
-        for place, pattern in enumerate(patterns)
+        Problem((*path, position), f"{pattern[:100]} stands for no event")
+        for position, pattern in enumerate(patterns)
         if not EVENT_PATTERN.fullmatch(pattern) or not any(matches_any([pattern], code) for code in EVENT_DESCRIPTIONS)
     ]
 

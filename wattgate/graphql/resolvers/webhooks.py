@@ -51,7 +51,7 @@ async def record_webhook(
 ) -> models.Webhook:
     """Keep what became of a webhook; one without a successful attempt is failed, and stands among the errors too."""
     status = COMPLETE if successful_attempt else FAILED
-    made = await call.rows.add(
+    webhook = await call.rows.add(
         models.Webhook(
             user_id=user_id,
             callback_url=callback_url,
@@ -63,8 +63,8 @@ async def record_webhook(
         )
     )
     if status == FAILED:
-        await _add_error(call, made)
-    return made
+        await _add_error(call, webhook)
+    return webhook
 
 
 @operation(OperationKind.MUTATION, returns=OutboundMessage, needs=Permission.SYSTEM)
@@ -129,15 +129,15 @@ def _record_attempt(call: Call, webhook: models.Webhook, outcome: Outcome) -> No
     """Put an attempt on record. What was refused without one, because its endpoint is gone, counts as none."""
     number = webhook.number_of_attempts + 1
     if isinstance(outcome, Sent):
-        taken = {
+        attempt = {
             "attempt": number,
             "statusCode": outcome.details["statusCode"],
             "successedAt": format_iso(call.rows.now),
         }
-        webhook.number_of_attempts, webhook.successful_attempt, webhook.status = number, taken, COMPLETE
+        webhook.number_of_attempts, webhook.successful_attempt, webhook.status = number, attempt, COMPLETE
     elif isinstance(outcome, TemporaryFailure) or outcome.details:
-        failed = failed_attempt_json(number, format_iso(call.rows.now), outcome.details, outcome.reason)
-        webhook.number_of_attempts, webhook.failed_attempts = number, [*webhook.failed_attempts, failed]
+        attempt = failed_attempt_json(number, format_iso(call.rows.now), outcome.details, outcome.reason)
+        webhook.number_of_attempts, webhook.failed_attempts = number, [*webhook.failed_attempts, attempt]
 
 
 def _update_health(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcome, *, ping: bool) -> None:
@@ -149,11 +149,11 @@ def _update_health(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcom
         _disable(endpoint, "it answered 410 Gone")
     elif isinstance(outcome, TemporaryFailure) and not ping:
         throttled = status in THROTTLING_STATUSES or outcome.retry_after_seconds is not None
-        after = circuit_breaker.on_attempt_failed(
+        health = circuit_breaker.on_attempt_failed(
             _health_of(endpoint), now, throttled=throttled, retry_after_seconds=outcome.retry_after_seconds
         )
-        _store_health(endpoint, after)
-        if circuit_breaker.should_disable(after, now):
+        _store_health(endpoint, health)
+        if circuit_breaker.should_disable(health, now):
             _disable(endpoint, "it has taken nothing for 5 days")
 
 
@@ -188,9 +188,11 @@ def _signing_secrets(call: Call, endpoint: models.WebhookEndpoint | None) -> Seq
     """What is signed with: the newest secret first."""
     if endpoint is None:
         return ()
-    before = endpoint.secret_before
-    still = before is not None and endpoint.secret_expires_at is not None and endpoint.secret_expires_at > call.rows.now
-    return (endpoint.secret, before) if still and before else (endpoint.secret,)
+    previous = endpoint.secret_before
+    previous_valid = (
+        previous is not None and endpoint.secret_expires_at is not None and endpoint.secret_expires_at > call.rows.now
+    )
+    return (endpoint.secret, previous) if previous_valid and previous else (endpoint.secret,)
 
 
 def _is_ping(webhook: models.Webhook) -> bool:
@@ -201,9 +203,9 @@ def _health_of(endpoint: models.WebhookEndpoint) -> EndpointHealth:
     return EndpointHealth(endpoint.failures, endpoint.failing_since, endpoint.paused_until)
 
 
-def _store_health(endpoint: models.WebhookEndpoint, kept: EndpointHealth) -> None:
+def _store_health(endpoint: models.WebhookEndpoint, health: EndpointHealth) -> None:
     endpoint.failures, endpoint.failing_since, endpoint.paused_until = (
-        kept.failures,
-        kept.failing_since,
-        kept.paused_until,
+        health.failures,
+        health.failing_since,
+        health.paused_until,
     )
