@@ -105,7 +105,7 @@ async def test_an_application_has_a_culture_in_which_its_users_are_written_to(se
     made = await runner.run(provisioning.create_application, Principal(Role.SYSTEM), asked)
     system = Principal(Role.SYSTEM, application_id=made.application_id)
     assert await runner.read(system, Permission.SYSTEM, application_culture) == "cy"
-    with pytest.raises(BadInput, match="is not a culture"):
+    with pytest.raises(BadInput, match="Invalid culture code 'c y'"):
         await runner.run(provisioning.create_application, Principal(Role.SYSTEM), asked | {"culture_code": "c y"})
 
 

@@ -140,7 +140,7 @@ async def test_without_a_meter_point_it_fails_and_says_why(served: House) -> Non
     resource_id = await served.one.add_resource()
     assert (await start(served, resource_id))["data"]["valid"] is True
     done = await finished(served, resource_id)
-    assert (done["state"], done["reason"]) == ("FAILED", "the resource has no meter point")
+    assert (done["state"], done["reason"]) == ("FAILED", f"Resource {resource_id} has no meter point.")
 
 
 async def test_the_edge_tells_a_resources_catch_ups_newest_first(bench: Bench) -> None:

@@ -45,7 +45,7 @@ async def test_what_a_cost_is_of_must_be_ones_own_and_no_cost_itself(served: Hou
     _, cost = await priced_pair(served.one)
     add = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId } }"
     for of, reason in (
-        (cost, "tells a cost itself"),
+        (cost, "holds costs itself"),
         (served.other.ids["resource"], f"{served.other.ids['resource']} does not exist"),
     ):
         wish = {"resourceTypeId": served.one.ids["resource_type"], "name": "cost", "costOf": of}

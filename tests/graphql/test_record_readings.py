@@ -99,7 +99,7 @@ async def test_ten_thousand_readings_are_one_call_and_one_more_is_refused(served
     readings = [{"at": (start + n * timedelta(minutes=30)).isoformat(), "value": n / 1000} for n in range(10_001)]
     refused = await record(served, resource_id, *readings)
     (error,) = refused["errors"]
-    assert error["message"] == "a call takes at most 10,000 readings"
+    assert error["message"] == "A call takes at most 10,000 readings."
     assert (await record(served, resource_id, *readings[:-1]))["data"]["recordReadings"] == {"recorded": 10_000}
     day = await stored(served, resource_id, "2025-01-01", period="P1D")
     assert day[0]["value"] == sum(range(48)) / 1000

@@ -54,7 +54,7 @@ async def test_retention_of_no_day_or_of_a_hundred_years_is_refused(timed: Timed
     (error,) = answer["errors"]
     assert (error["extensions"]["code"], error["message"]) == (
         "BAD_INPUT",
-        "readings are kept for 1 to 36,500 days, or for good",
+        "Invalid retention. Give 1 to 36,500 days, or null to keep readings forever.",
     )
     assert error["extensions"]["problems"] == [{"path": ["retentionDays"], "message": "is not between 1 and 36,500"}]
     found = await timed.ask("{ resourceTypes { resourceTypeId retentionDays } }")

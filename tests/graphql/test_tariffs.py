@@ -293,7 +293,7 @@ async def test_another_tenants_and_another_users_tariff_is_not_found(served: Hou
         for who in ("account", "acting", "administrator"):
             assert (await told(served, served.other, query, who, **variables))["code"] == "NOT_FOUND"
     neighbour = replace(served.one.account, user_id="a neighbour")
-    with pytest.raises(NotFound, match=f"no tariff with id {theirs.tariff_id}"):
+    with pytest.raises(NotFound, match=f"No tariff with id {theirs.tariff_id}"):
         await served.gateway.runner.run(withdraw_tariff, neighbour, {"tariff_id": theirs.tariff_id})
 
 
@@ -333,9 +333,9 @@ async def test_only_a_dynamic_tariff_that_stands_takes_prices_and_10_000_at_once
     dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
     one = {"at": "2026-01-05T00:00:00Z", "rate": "1"}
     refused = await told(served, served.one, PRICES, id=flat.tariff_id, prices=[one])
-    assert refused["problems"] == [{"path": ["tariffId"], "message": "was superseded"}]
+    assert refused["problems"] == [{"path": ["tariffId"], "message": "was replaced or withdrawn"}]
     many = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[one] * 10_001)
-    assert many["problems"] == [{"path": ["prices"], "message": "holds 10001 prices"}]
+    assert many["problems"] == [{"path": ["prices"], "message": "contain 10,001 prices"}]
     other = await served.one.set_tariff(await served.one.add_resource())
     refused = await told(served, served.one, PRICES, id=other.tariff_id, prices=[one])
     assert refused["problems"] == [{"path": ["tariffId"], "message": "is FLAT, not DYNAMIC"}]

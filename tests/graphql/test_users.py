@@ -140,7 +140,7 @@ async def test_an_old_code_and_one_without_the_password_are_refused_alike(served
         await session.commit()
     too_old = await put(served, "/user/verify", here(served), **body, password=PASSWORD)
     for refused in (no_password, too_old):
-        assert (refused.status_code, refused.json()["description"]) == (400, "the code is wrong or too old")
+        assert (refused.status_code, refused.json()["description"]) == (400, "The code is wrong or has expired.")
 
 
 async def test_an_account_gets_five_codes_an_hour_and_no_more(served: House) -> None:

@@ -125,7 +125,7 @@ async def test_an_address_that_nobody_has_gets_no_mail_until_it_is_taken_from_th
 
     second = await post.send(Channel.EMAIL)
     await work(post, settings(there))
-    assert (await post.log(second))[1:] == [(2, "Given Up", "ERROR", f"the address gets no mail: {REFUSED}")]
+    assert (await post.log(second))[1:] == [(2, "Given Up", "ERROR", f"the address is suppressed: {REFUSED}")]
     assert there.taken == []
 
     removed = await post.run(mail.remove_mail_suppression, address="User@Example.org")

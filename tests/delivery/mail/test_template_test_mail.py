@@ -96,9 +96,9 @@ async def test_a_tester_whom_nobody_knows_is_told_of_and_gets_no_more(post: Post
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("somebody@energy.example", "may not get test mails"),
-        ("tester@energy.example.org", "may not get test mails"),
-        ("tester@sub.testers.example", "may not get test mails"),
+        ("somebody@energy.example", "may not receive test mails"),
+        ("tester@energy.example.org", "may not receive test mails"),
+        ("tester@sub.testers.example", "may not receive test mails"),
         ("a@testers.example@elsewhere.example", "is not an e-mail address"),
         ("a@testers.example\r\nBcc: b@elsewhere.example", "an address"),
         ("", "is not an e-mail address"),

@@ -326,7 +326,7 @@ async def test_an_endpoint_that_takes_nothing_for_five_days_is_disabled(post: Po
             assert (await health(post, endpoint_id)).enabled is (post.clock.now - NOW < 5 * DAY)
             post.pass_time(6 * HOUR)
     found = await health(post, endpoint_id)
-    assert (found.enabled, found.disabled_reason) == (False, "it has taken nothing for 5 days")
+    assert (found.enabled, found.disabled_reason) == (False, "it accepted no message for 5 days")
     sent = there.connections
     change = WebhookEndpointChange(enabled=True)
     again = await post.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)

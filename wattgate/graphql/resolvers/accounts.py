@@ -1,4 +1,4 @@
-"""Accounts: users' log-ins."""
+"""Accounts: list, add, change and close them; passwords, e-mail addresses and push tokens."""
 
 import strawberry
 from sqlmodel import col
@@ -24,7 +24,7 @@ from wattgate.graphql.types import accounts as types
 from wattgate.principal import AuthScheme, Permission
 
 MAX_PUSH_TOKENS = 20
-"""How many push tokens of an account are kept."""
+"""Maximum push tokens of an account. Adding another deletes the oldest."""
 
 
 @operation(
@@ -167,7 +167,7 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     account = await require_account(call)
     if not await verify_password(call.rows, account, old_password):
         problem = Problem(("oldPassword",), "is wrong")
-        raise BadInput("the old password is wrong", problems=[problem], commits_changes=True)
+        raise BadInput("The old password is wrong.", problems=[problem], commits_changes=True)
     hashed = await hash_new_password(new_password, None)
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
     await log_out(call, call.rows, account.account_id, except_token_id=call.principal.token_id)
@@ -188,7 +188,7 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
     """
     account = await call.rows.get(models.Account, account_id)
     if problem := token_problem(new_token):
-        raise BadInput("this is no push token", problems=[Problem(("newToken",), problem)])
+        raise BadInput("Invalid push token. See `problems`.", problems=[Problem(("newToken",), problem)])
     if not await call.rows.count(models.MobileAppToken, *_token_conditions(account_id, new_token)):
         await _delete_oldest_tokens(call, account_id)
         await call.rows.add(
@@ -213,7 +213,7 @@ async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remo
 
 
 async def _delete_oldest_tokens(call: Call, account_id: str) -> None:
-    """Make room for one more push token of an account."""
+    """Delete the oldest push tokens of an account so that one more fits."""
     tokens = await call.rows.all(
         models.MobileAppToken,
         col(models.MobileAppToken.account_id) == account_id,

@@ -1,4 +1,4 @@
-"""Alert rules: added, changed, removed; and evaluated, which `app/workers/alert_rules.py` runs."""
+"""Add, change and remove alert rules, and evaluate them for `app/workers/alert_rules.py`."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -30,15 +30,19 @@ RULES_PATH = "/alertrule"
 RULE_PATH = RULES_PATH + "/{ruleId}"
 
 MAX_RULES = 100
-"""How many rules a user has at most."""
+"""Maximum alert rules of a user."""
 
 MAX_WINDOW_MINUTES = 31 * 24 * 60
-"""The longest window, in minutes."""
+"""Maximum window of a rule, in minutes: 31 days."""
 
 MAX_LIVE_WINDOW_MINUTES = 24 * 60
-"""The longest window over readings that come at no fixed interval, such as live power: all of it is read each time."""
+"""Maximum window over readings without a fixed interval, such as live power, in minutes.
+
+Each evaluation reads the whole window, so this limit is lower.
+"""
 
 MAX_NUMBER = 10**12
+"""Maximum absolute value of a threshold or hysteresis."""
 
 ALLOWED_FUNCTIONS = (Function.SUM, Function.AVG, Function.MIN, Function.MAX)
 BUDGET_PERIODS = (Period.P1D, Period.P1W, Period.P1M)
@@ -63,13 +67,15 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
     values = to_column_values(input, models.AlertRule, exclude={"resource_id", "classifier", "field"})
     values["channels"] = _channel_names(input.channels)
     if await call.rows.count(models.AlertRule, col(models.AlertRule.user_id) == user_id) >= MAX_RULES:
-        problems.append(Problem(("input",), f"would be one rule more than {MAX_RULES}"))
+        problems.append(
+            Problem(("input",), f"exceeds the maximum of {MAX_RULES} rules for each user; remove a rule first")
+        )
     problems += await _validate(call, values, field)
     if resource is None or field is None or problems:
-        raise BadInput("the rule cannot be like this", problems=problems)
+        raise BadInput("Invalid alert rule. See `problems`.", problems=problems)
     if resource.cost_of and input.kind is not RuleKind.PACE:
-        problem = Problem(("input", "kind"), "the resource tells a cost, which has a pace alone")
-        raise BadInput("the rule cannot be like this", problems=[problem])
+        problem = Problem(("input", "kind"), "must be PACE, because the resource holds costs")
+        raise BadInput("Invalid alert rule. See `problems`.", problems=[problem])
     rule = await call.rows.add(
         models.AlertRule(
             **values,
@@ -100,7 +106,7 @@ async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.
     resource = await call.rows.get(models.Resource, rule.resource_id)
     merged = {name: getattr(rule, name) for name in models.AlertRule.model_fields} | changes
     if problems := await _validate(call, merged, find_field(parse_fields(resource.storage), rule.field)):
-        raise BadInput("the rule cannot be like this", problems=problems)
+        raise BadInput("Invalid alert rule. See `problems`.", problems=problems)
     now = call.rows.now
     restart = {"active": False, "told": False, "judged_to": to_ms(now), "due_at": now, "updated_at": now}
     for name, value in {**changes, **restart}.items():
@@ -171,7 +177,7 @@ async def evaluate_rule(call: Call, *, rule_id: str) -> int:
     (loaded_rule,) = await queries.load_rules(call.rows, [rule])
     try:
         evaluation = await queries.evaluate(call.rows, loaded_rule)
-    except ConsentRevoked:  # silent until it is renewed
+    except ConsentRevoked:  # no evaluation until the consent is renewed
         rule.due_at = call.rows.now + queries.IDLE_INTERVAL
         rule.judged_to = to_ms(call.rows.now)
         return 0
@@ -207,9 +213,9 @@ def _build_alert(rule: models.AlertRule, firing: queries.RuleFiring) -> alert_ty
 async def _find_resource(
     call: Call, user_id: str, input: types.NewAlertRule
 ) -> tuple[models.Resource | None, list[Problem]]:
-    """The user's resource that the rule is for; or what is wrong with how it is named."""
+    """Return the user's resource that the input names by id, or by home and classifier; otherwise the problems."""
     if (input.resource_id is None) == (input.ve_id is None):
-        return None, [Problem(("input", "resourceId"), "give either a resource or a home")]
+        return None, [Problem(("input", "resourceId"), "must be given, or veId, but not both")]
     if input.resource_id is not None:
         resource = (await call.rows.get_many(models.Resource, [input.resource_id])).get(input.resource_id)
         if resource is None or resource.owner_id != user_id:
@@ -223,7 +229,9 @@ async def _find_resource(
     of_home = (await call.rows.get_many(models.Resource, [link.resource_id for link in links])).values()
     matching = [resource for resource in of_home if resource.active and resource.classifier == input.classifier]
     if len(matching) != 1:
-        message = f"{len(matching)} resources of the home are of {input.classifier}; name one by resourceId"
+        message = (
+            f"{len(matching)} resources of the home have the classifier {input.classifier}; give resourceId instead"
+        )
         return None, [Problem(("input", "classifier"), message)]
     return matching[0], []
 
@@ -233,16 +241,16 @@ def _channel_names(channels: Sequence[alert_types.Channel]) -> list[str]:
 
 
 async def _validate(call: Call, values: dict[str, Any], field: ReadingField | None) -> list[Problem]:
-    """What is wrong with a rule, each with its place."""
+    """Return the problems of a rule's values. The field is None if the resource or the field is unknown."""
     problems: list[tuple[str, str]] = []
     if not await call.rows.get_many(models.AlertType, [values["alert_type_id"]]):
         problems.append(("alertTypeId", f"{values['alert_type_id']} does not exist"))
     if not values["channels"]:
-        problems.append(("channels", "are none"))
+        problems.append(("channels", "must not be empty"))
     live = values["kind"] is RuleKind.THRESHOLD and field is not None and field.interval_ms is None
     max_minutes = MAX_LIVE_WINDOW_MINUTES if live else MAX_WINDOW_MINUTES
     if not 1 <= values["window_minutes"] <= max_minutes:
-        problems.append(("windowMinutes", f"is not 1 to {max_minutes:,}"))
+        problems.append(("windowMinutes", f"is not between 1 and {max_minutes:,}"))
     if values["kind"] is RuleKind.PACE and values["period"] not in BUDGET_PERIODS:
         problems.append(("period", "is not P1D, P1W or P1M"))
     if values["function"] not in ALLOWED_FUNCTIONS:
@@ -256,24 +264,24 @@ def _validate_numbers(
     kind: RuleKind, threshold: Decimal | None, hysteresis: Decimal, field: ReadingField | None
 ) -> list[tuple[str, str]]:
     if (threshold is None) != (kind is RuleKind.NO_DATA):
-        return [("threshold", "is missing" if threshold is None else "means nothing where there is no data")]
+        return [("threshold", "is missing" if threshold is None else "must be null for a rule of kind NO_DATA")]
     max_decimals = min(RULE_DECIMALS, RULE_DECIMALS if field is None else field.decimals)
     problems = []
     for name, number in (("threshold", threshold), ("hysteresis", hysteresis)):
         if number is None:
             continue
         if not number.is_finite() or abs(number) > MAX_NUMBER:
-            problems.append((name, "is no number that a rule can have"))
+            problems.append((name, f"must be a number between -{MAX_NUMBER:,} and {MAX_NUMBER:,}"))
         elif number != round(number, max_decimals):
             problems.append((name, f"has more than {max_decimals} decimal places"))
     if problems:
         return problems
     if kind is RuleKind.PACE and threshold is not None and threshold <= 0:
-        problems.append(("threshold", "is a budget, and not more than 0"))
+        problems.append(("threshold", "is the budget and must be greater than 0"))
     if hysteresis < 0:
         problems.append(("hysteresis", "is negative"))
     elif hysteresis > abs(threshold or Decimal(0)):
-        problems.append(("hysteresis", "is above the threshold"))
+        problems.append(("hysteresis", "is greater than the absolute value of the threshold"))
     return problems
 
 
@@ -286,7 +294,7 @@ def _validate_quiet_hours(start: str | None, end: str | None, zone: str | None) 
     if (start is None) != (end is None):
         problems.append(("quietFrom" if start is None else "quietTo", "is missing"))
     elif start is not None and start == end:
-        problems.append(("quietTo", "is when they begin"))
+        problems.append(("quietTo", "is the same as quietFrom"))
     try:
         ZoneInfo(zone or "UTC")
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -295,7 +303,7 @@ def _validate_quiet_hours(start: str | None, end: str | None, zone: str | None) 
 
 
 async def _update_watched(call: Call, resource_id: str) -> None:
-    """Have what is recorded for a resource told to the rules, if it has some."""
+    """Mark whether a resource has rules, so that recording its readings wakes the workers that evaluate them."""
     count = await call.rows.count(
         models.AlertRule,
         col(models.AlertRule.resource_id) == resource_id,

@@ -1,4 +1,4 @@
-"""Alerts, and what became of them."""
+"""Send alerts, read them and mark them as read."""
 
 import strawberry
 from sqlmodel import col
@@ -82,7 +82,7 @@ async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None 
     if alert_ids is not None:
         alerts = await call.rows.require_many(models.Alert, alert_ids)
         if any(alert.user_id != user_id for alert in alerts):
-            raise NotFound("one of the alerts is somebody else's")
+            raise NotFound("One of the alerts belongs to another user.")
         conditions.append(col(models.Alert.alert_id).in_([alert.alert_id for alert in alerts]))
     marked = await call.rows.update(models.Alert, *conditions, read_at=call.rows.now)
     unread_count = await queries.count_unread_alerts(call.rows, user_id)
@@ -116,10 +116,12 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
     users = await call.rows.get_many(models.User, [input.user_id])
     if not users:
         problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
-        raise BadInput("the alert is for a user who does not exist", problems=[problem])
+        raise BadInput(f"Unknown user {input.user_id!r}. See `problems`.", problems=[problem])
     if input.culture_code is not None and not is_culture(input.culture_code):
         problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
-        raise BadInput("the alert is in a culture that does not exist", problems=[problem])
+        raise BadInput(
+            f"Invalid culture code {input.culture_code!r}. Give a language tag such as en-GB.", problems=[problem]
+        )
     alert = await call.rows.add(
         models.Alert(
             user_id=input.user_id,
@@ -141,7 +143,7 @@ async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
 
 
 async def _find_alert_type(call: Call, id_or_code: str) -> models.AlertType:
-    """The alert type with this id, or the active one with this short code."""
+    """Return the alert type with this id, or the active one with this short code. Raise BadInput if there is none."""
     alert_types = await call.rows.all(
         models.AlertType,
         (col(models.AlertType.alert_type_id) == id_or_code)
@@ -150,5 +152,5 @@ async def _find_alert_type(call: Call, id_or_code: str) -> models.AlertType:
     )
     if not alert_types:
         problem = Problem(("input", "alertTypeId"), f"{id_or_code} does not exist")
-        raise BadInput("the alert is of a type that does not exist", problems=[problem])
+        raise BadInput(f"Unknown alert type {id_or_code!r}. Create it with addAlertType.", problems=[problem])
     return alert_types[0]

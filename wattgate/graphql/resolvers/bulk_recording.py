@@ -1,4 +1,4 @@
-"""Readings of streams and files, as arrays: checked and put in order without a look at single ones."""
+"""Record readings given as arrays, from streams and files: validate and sort them with NumPy, not one by one."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,15 @@ from wattgate.graphql.services.reading_targets import ReadingTarget, ReadingTarg
 from wattgate.principal import Permission
 
 SeriesKey = tuple[str, str | None]
-"""A resource, and the name of its field, or None for its first."""
+"""Resource id and field name. None selects the resource's first field."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkReadingBatch:
-    """Readings of some series in columns: `place` is that of a reading's series among `series`.
+    """Readings of several series, one array element for each reading.
 
-    `at` is in ms since 1970, `value` the nearest double, `quality` a code (`storage.QUALITY_CODES`).
+    `series_index` is the position in `series`. `at` is in ms since 1970. `value` is the nearest double. `quality` is a
+    code of `storage_fields.QUALITY_CODES`.
     """
 
     series: list[SeriesKey]
@@ -32,7 +33,7 @@ class BulkReadingBatch:
 
 @dataclass(frozen=True, slots=True)
 class RecordedArrays:
-    """How many readings are stored, and the index and reason of each that is not."""
+    """The number of stored readings, and the index and reason of each rejected one."""
 
     recorded: int
     refused: list[tuple[int, str]]
@@ -49,7 +50,7 @@ async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> Recor
 
 
 class _BatchValidator:
-    """A batch on its way through the checks: what is still to be stored, by its index, and what is refused."""
+    """Validates a batch. Collects the index and reason of each rejected reading in `refused`."""
 
     def __init__(self, targets: ReadingTargets, batch: BulkReadingBatch) -> None:
         self.refused: list[tuple[int, str]] = []
@@ -59,7 +60,7 @@ class _BatchValidator:
         self._target_index = self._resolve_targets()
 
     def build_readings(self) -> ReadingColumns:
-        """What is to be stored."""
+        """Return the valid readings, sorted by series and instant, without duplicates."""
         index, value = self._validate_values(np.flatnonzero(self._target_index >= 0))
         keys = [(target.number, target.field.index, target.field.has_hourly_rollup) for target in self._known_targets]
         number, field, hourly = np.array(keys, dtype=np.int64).reshape(-1, 3).T
@@ -77,7 +78,7 @@ class _BatchValidator:
         return ReadingColumns(*(column[kept] for column in columns))
 
     def _resolve_targets(self) -> IntArray:
-        """The place of each reading's target among the known ones, -1 where there is none."""
+        """Return for each reading the position of its target in `_known_targets`, or -1 if it has none."""
         target_of_series = np.full(len(self._batch.series), -1, dtype=np.int64)
         reasons: dict[int, str] = {}
         for series_index, (resource_id, field_name) in enumerate(self._batch.series):
@@ -96,7 +97,7 @@ class _BatchValidator:
         return target_index
 
     def _validate_values(self, index: IntArray) -> tuple[IntArray, IntArray]:
-        """Which of these readings their fields and types allow, and the integers that are stored for them."""
+        """Return the indexes of the valid readings among these, and their values as stored integers."""
         batch, target_index = self._batch, self._target_index[index]
         limits = StorageLimits.from_fields(
             [target.field for target in self._known_targets], [target.oldest_ms for target in self._known_targets]
@@ -114,11 +115,11 @@ class _BatchValidator:
 def _sort_and_deduplicate(
     number: IntArray, field: IntArray, at: IntArray, value: IntArray, quality: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """The places of readings in the order of their key, and of those that contradict an earlier one of the same key.
+    """Return positions of readings: the first of each key, sorted by key, and those that conflict with the first.
 
-    One that repeats an earlier one stands in neither.
+    The key is series, field and instant. A reading conflicts if its value or quality differs; an equal one is dropped.
     """
-    order = np.lexsort((at, field, number))  # stable: of the same key what was given first stands first
+    order = np.lexsort((at, field, number))  # stable: readings with the same key keep their order
     first = is_group_start(number[order], field[order], at[order])
     first_of_key = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
     conflicts = (value[order] != value[first_of_key]) | (quality[order] != quality[first_of_key])

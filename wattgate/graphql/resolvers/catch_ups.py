@@ -1,4 +1,4 @@
-"""Retrievals of readings from the meter network: asked for, watched, and what the worker does for them."""
+"""Catch-ups: retrievals of readings from the meter network. Request and follow them, and run them in a worker."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,13 +30,13 @@ from wattgate.realtime.subscriptions import backfill
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 HALF_HOUR = timedelta(minutes=30)
-"""The network has new readings each half hour by the clock, and one start in each is enough."""
+"""The network publishes new readings each half hour, so one catch-up in each is enough."""
 
 LEASE = timedelta(minutes=10)
-"""How long a retrieval may stay without a sign of its worker before another takes it over."""
+"""Time after a worker's last report after which another worker may claim its catch-up."""
 
 PAGE_SIZE = 2_000
-"""How many readings are retrieved and recorded at once."""
+"""Maximum readings to retrieve and record at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpR
 
     At most one starts in each half hour by the clock; a further call answers that one.
     """
-    resource = await call.rows.edit(models.Resource, resource_id)  # two calls at once wait for each other here
+    resource = await call.rows.edit(models.Resource, resource_id)  # locks the row: simultaneous calls wait here
     await require_consent(call.rows, [resource])
     half_hour = call.rows.now - (call.rows.now - EPOCH) % HALF_HOUR
     latest = await call.rows.first(
@@ -91,7 +91,7 @@ async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> Su
     return SubscriptionSource(watched, backfill=backfill.catch_ups(resource_ids))
 
 
-# What the worker does, application by application: `app/workers/catch_ups.py` runs these.
+# Operations for the worker `app/workers/catch_ups.py`. It runs them for each application.
 
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
@@ -125,16 +125,16 @@ async def network_readings(call: Call, *, resource_id: str) -> reading_types.New
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
     if resource.cost_of:
-        return None  # it is computed from its consumption, which has catch-ups of its own
+        return None  # costs are computed from the consumption, which has its own catch-ups
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
     if number is None:
-        raise BadInput("the resource has no meter point")
+        raise BadInput(f"Resource {resource_id} has no meter point.")
     target = (await ReadingTargets.load(call, [resource_id])).find(resource_id, None)
     field = target.field
     series = (target.number, field.index)
     last = (await call.rows.readings.latest([series])).get(series)
     starts = [last.at] if last else []
-    if target.retention_days is not None:  # an hour more, so that none is too old by the time it is recorded
+    if target.retention_days is not None:  # a margin of an hour: a reading must not expire before it is recorded
         starts.append(target.oldest_ms + HOUR_MS)
     after = from_ms(max(starts)) if starts else None
     network_readings = await call.network.readings(number, resource.classifier, after, limit=PAGE_SIZE)
@@ -163,7 +163,7 @@ async def update_catch_up(
 
 
 def _is_waiting(now: datetime) -> ColumnElement[bool]:
-    """That a retrieval waits for a worker: nobody has taken it, or nobody has been heard of for too long."""
+    """Return the condition for claiming a catch-up: no worker has claimed it, or the lease of its worker ended."""
     return or_(
         col(models.CatchUp.state) == CatchUpState.QUEUED,
         and_(col(models.CatchUp.state) == CatchUpState.RUNNING, col(models.CatchUp.heard_at) < now - LEASE),

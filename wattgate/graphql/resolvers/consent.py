@@ -1,4 +1,4 @@
-"""Consent: verified, renewed, revoked, and its history."""
+"""Consents to read a meter point's data: verify, renew, revoke and list them, with their history."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -21,13 +21,13 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import Event, MeterPointConsentRevoked
 
 MAX_CONSENT_PERIOD = timedelta(days=548)
-"""18 months: how far ahead a consent may hold, and how far it does unless something shorter is said."""
+"""Maximum and default period of a consent: 18 months."""
 
 EVENT_CODES = {
     types.ConsentChangeKind.RENEWAL: "consent.renewed",
     types.ConsentChangeKind.REVOCATION: "consent.revoked",
 }
-"""What webhooks are told of a change."""
+"""Webhook event code of each kind of change."""
 
 
 @operation(
@@ -48,8 +48,8 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
     user_id = require_user_id(call)
     number = parse_meter_point_number(mpxn)
     if number is None:
-        problem = Problem(("mpxn",), "is not 1 to 13 digits")
-        raise BadInput("a meter point's number is an MPAN or an MPRN", problems=[problem])
+        problem = Problem(("mpxn",), "is not a number of 1 to 13 digits")
+        raise BadInput("Invalid meter point number. Give an MPAN or an MPRN.", problems=[problem])
     until = _valid_until(call, valid_until)
     known = await call.rows.first(
         models.MeterPointConsent,
@@ -138,19 +138,19 @@ async def consent_changes(
 
 
 def mpxn_key_for(mpxn: str) -> types.MpxnKey:
-    """An MPAN has 13 digits (12 in some samples), an MPRN 6 to 10."""
+    """Return the kind of number by its length. An MPAN has 13 digits (12 in some samples), an MPRN 6 to 10."""
     return types.MpxnKey.MPAN if len(mpxn) > 10 else types.MpxnKey.MPRN
 
 
 async def _edit_consents(call: Call, mpxns: Sequence[str]) -> list[models.MeterPointConsent]:
-    """The user's consents for these meter points, to be changed. NotFound where one is not on record."""
+    """Return the user's consents for these meter points, for update. Raise NotFound if one does not exist."""
     return [
         await call.rows.edit(models.MeterPointConsent, consent_id) for consent_id in await _consent_ids(call, mpxns)
     ]
 
 
 async def _consent_ids(call: Call, mpxns: Sequence[str]) -> list[str]:
-    """The ids of the user's consents for these meter points. NotFound where one is not on record."""
+    """Return the ids of the user's consents for these meter points. Raise NotFound if one does not exist."""
     user_id, requested = require_user_id(call), list(dict.fromkeys(map(canonical_meter_point, mpxns)))
     consents = await call.rows.all(
         models.MeterPointConsent,
@@ -160,7 +160,7 @@ async def _consent_ids(call: Call, mpxns: Sequence[str]) -> list[str]:
     ids = {consent.mpxn: consent.consent_id for consent in consents}
     for mpxn in requested:
         if mpxn not in ids:
-            raise NotFound(f"no consent for meter point {mpxn}")
+            raise NotFound(f"The user has no consent for meter point {mpxn}.")
     return [ids[mpxn] for mpxn in requested]
 
 
@@ -185,7 +185,7 @@ async def _enqueue_change_event(call: Call, record: models.MeterPointConsent, ev
 def _valid_until(call: Call, requested: datetime | None) -> datetime:
     latest = call.rows.now + MAX_CONSENT_PERIOD
     if requested is not None and requested <= call.rows.now:
-        raise BadInput("a consent ends in the future", problems=[Problem(("validUntil",), "is not in the future")])
+        raise BadInput("A consent must end in the future.", problems=[Problem(("validUntil",), "is not in the future")])
     return latest if requested is None else min(requested, latest)
 
 

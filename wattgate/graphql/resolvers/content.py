@@ -1,4 +1,4 @@
-"""What of the content system is more than uniform records."""
+"""Content operations that are not uniform: FAQs by version, contents by language, terms in force."""
 
 import strawberry
 from sqlmodel import col
@@ -13,7 +13,7 @@ from wattgate.graphql.types import content as types
 from wattgate.principal import AuthScheme, Permission
 
 DFS_REFERENCE = "dfs"
-"""The reference of the demand flexibility service's terms and conditions."""
+"""Reference of the terms and conditions of the demand flexibility service."""
 
 
 @operation(
@@ -57,7 +57,7 @@ async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
         if parse_version(version) is None
     ]
     if problems:
-        raise BadInput("a version is dotted numbers, such as 1.2.0", problems=problems)
+        raise BadInput("Invalid version. Give dotted numbers such as 1.2.0.", problems=problems)
     data = [models.QuestionAndReply(item.question, item.reply) for item in input.data]
     return await call.rows.add(
         models.Faq(

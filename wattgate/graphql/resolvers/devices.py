@@ -1,4 +1,4 @@
-"""Gateway devices, and what the meter network has of devices."""
+"""Devices that send readings to the gateway, and devices in the inventory of the meter network."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     device_type = (await call.rows.get_many(models.DeviceType, [input.device_type_id])).get(input.device_type_id)
     if device_type is None:
         problem = Problem(("input", "deviceTypeId"), "deviceType does not exist")
-        raise BadInput("the device type does not exist", problems=[problem])
+        raise BadInput(f"Unknown device type {input.device_type_id!r}. See `problems`.", problems=[problem])
     owned = await call.rows.all(
         models.Resource, col(models.Resource.owner_id) == owner_id, col(models.Resource.active).is_(True)
     )
@@ -125,7 +125,7 @@ async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID
     point = await call.network.meter_point(number)
     devices = await call.network.devices_at(number)
     if point is None and not devices:
-        raise NotFound(f"the network has no meter point with number {meter_point_number}")
+        raise NotFound(f"The meter network has no meter point with number {meter_point_number}.")
     version = point.smets_version if point else ""
     return types.Inventory(valid=True, inventory=[_build_inventory_device(device, version) for device in devices])
 
@@ -141,7 +141,7 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inve
     number = meter_points.parse_eui(eui)
     device = await call.network.device(number) if number else None
     if device is None:
-        raise NotFound(f"the network has no device with EUI {eui}")
+        raise NotFound(f"The meter network has no device with EUI {eui}.")
     point = await call.network.meter_point(device.mpxn)
     entry = _build_inventory_device(device, point.smets_version if point else "")
     return types.Inventory(valid=True, inventory=[entry])
@@ -157,7 +157,7 @@ async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID
     """The caller's active resources that are measured at a meter point."""
     resources = await resources_at(call, parse_path_meter_point(meter_point_number))
     if not resources:
-        raise NotFound(f"no resources at a meter point with number {meter_point_number}")
+        raise NotFound(f"No resources at meter point {meter_point_number}.")
     return MeterPointResourcesResult(True, str(meter_point_number), resources)
 
 
@@ -173,7 +173,7 @@ async def load_device_by_hardware_id(rows: Rows, hardware_id: str) -> models.Dev
         models.Device, col(models.Device.hardware_key) == key, col(models.Device.active).is_(True)
     )
     if device is None:
-        raise NotFound(f"no device with hardware id {hardware_id}")
+        raise NotFound(f"No device with hardware id {hardware_id}.")
     return device
 
 
@@ -181,16 +181,16 @@ async def load_device_of_resource(rows: Rows, resource_id: str) -> models.Device
     """Return the device that feeds a resource. Raise NotFound if none does or the caller may not see the resource."""
     (device,) = await queries.devices_of_resources(rows, [await rows.get(models.Resource, resource_id)])
     if device is None:
-        raise NotFound(f"no device sources resource {resource_id}")
+        raise NotFound(f"No device feeds resource {resource_id}.")
     return device
 
 
 SensorAssignments = Mapping[str, tuple[str, str | None]]
-"""By protocol id: the resource type that a sensor measures, and the resource that it feeds."""
+"""Sensors by protocol id: the resource type that each measures, and the resource that it feeds, if any."""
 
 
 def _explicit_sensors(protocol: types.NewDeviceProtocol, owned: Sequence[models.Resource]) -> SensorAssignments:
-    """The sensors as they are given. BadInput where one feeds no resource of the user, or has the id of another."""
+    """Return the sensors of the input. Raise BadInput if one feeds no resource of the user or repeats a protocol id."""
     known = {resource.resource_id: resource for resource in owned}
     sensors: dict[str, tuple[str, str | None]] = {}
     problems = []
@@ -199,18 +199,21 @@ def _explicit_sensors(protocol: types.NewDeviceProtocol, owned: Sequence[models.
         if sensor.resource_id not in known:
             problems.append(Problem((*path, "resourceId"), f"{sensor.resource_id} does not exist"))
         elif sensor.protocol_id in sensors:
-            problems.append(Problem((*path, "protocolId"), f"{sensor.protocol_id} stands there twice"))
+            problems.append(Problem((*path, "protocolId"), f"{sensor.protocol_id} occurs twice"))
         else:
             sensors[sensor.protocol_id] = (known[sensor.resource_id].resource_type_id, sensor.resource_id)
     if problems:
-        raise BadInput("the device's sensors cannot be so", problems=problems)
+        raise BadInput("Invalid sensors. See `problems`.", problems=problems)
     return sensors
 
 
 def _default_sensors(
     device_type: models.DeviceType, input: types.NewDevice, owned: Sequence[models.Resource]
 ) -> SensorAssignments:
-    """The type's sensors, each with the user's resource of its type, where there is exactly one."""
+    """Return the sensors of the device type. Each feeds the user's resource of its type if there is exactly one.
+
+    If the input names meter points, only resources at these count.
+    """
     texts = (input.hardware_ids.mpan, input.hardware_ids.mprn)
     numbers = {meter_points.parse_meter_point_number(text) for text in texts if text}
     sensors: dict[str, tuple[str, str | None]] = {}

@@ -1,4 +1,4 @@
-"""The display of a home, live."""
+"""The live display of a home."""
 
 import strawberry
 

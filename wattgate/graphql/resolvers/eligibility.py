@@ -1,4 +1,4 @@
-"""Smart meter eligibility: what the meter network says of a meter point or a display. Nothing is stored."""
+"""Eligibility checks of meter points and displays against the meter network. They store nothing."""
 
 import strawberry
 
@@ -12,7 +12,7 @@ from wattgate.principal import Permission
 
 CONSUMER_DEVICES = frozenset({"CAD", "PPMID"})
 DISPLAY_DEVICE_TYPES = frozenset({"IHD", "PPMID", "CAD"})
-"""Displays join the network as one of these; one that forwards readings is also a consumer access device."""
+"""Device types of displays in the meter network. A display that forwards readings is also a consumer access device."""
 
 COMMISSIONED = "commissioned"
 
@@ -41,7 +41,7 @@ async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> types.E
     """Whether the in-home display with this EUI stands at a postcode."""
     display = await _find_display(call, eui)
     if call.rows.user_id is not None and not (display and await is_own_meter_point(call, display.mpxn)):
-        raise NotFound(f"no display with EUI {eui}")  # a stranger's display and none are alike
+        raise NotFound(f"No display with EUI {eui}.")  # the error must not reveal whether the display exists
     point = await call.network.meter_point(display.mpxn) if display else None
     return types.Eligibility(valid=point is not None and point.postcode == meter_points.normalize_postcode(postcode))
 
@@ -72,10 +72,10 @@ async def meter_point_eligible(call: Call, *, mpxn: strawberry.ID) -> types.Elig
 
 
 async def _find_display(call: Call, eui: str) -> MeterNetworkDevice | None:
-    """The in-home display with this EUI, if the network knows it as one."""
+    """Return the display with this EUI; None if the network lists none. Raise BadInput if the EUI is malformed."""
     number = meter_points.parse_eui(eui)
     if number is None:
         problem = Problem(("eui",), "is not an EUI-64 of 16 hexadecimal digits")
-        raise BadInput("the display is not named", problems=[problem])
+        raise BadInput(f"Invalid EUI {eui!r}. See `problems`.", problems=[problem])
     device = await call.network.device(number)
     return device if device and device.device_type in DISPLAY_DEVICE_TYPES else None

@@ -1,4 +1,4 @@
-"""The demand flexibility service: opting in and out, events and who takes part in them."""
+"""The demand flexibility service (DFS): opting in and out, events, participation."""
 
 import strawberry
 from sqlmodel import col
@@ -28,7 +28,7 @@ ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     DfsEventState.SETTLED: frozenset(),
     DfsEventState.CANCELLED: frozenset(),
 }
-"""The life of an event: which states may follow which. Joining is possible while it is open."""
+"""The states that may follow each state of an event. Users join while it is OPEN."""
 
 
 @operation(
@@ -70,7 +70,7 @@ async def opt_out_of_dfs(call: Call, *, mpxn: str | None = None) -> list[models.
     """Opt out with a meter point, or with all of the user's where none is named."""
     active = await _active_opt_ins(call, require_user_id(call), mpxn)
     if not active:
-        raise NotFound("the user is not opted in")
+        raise NotFound("The user is not opted in.")
     records = [await call.rows.edit(models.DfsUser, opt_in.dfs_user_id) for opt_in in active]
     for record in records:
         record.active = False
@@ -127,13 +127,13 @@ async def participate_in_dfs_event(call: Call, *, dfs_event_id: strawberry.ID) -
     events = await call.rows.get_many(models.DfsEvent, [dfs_event_id])
     if not events:
         problem = Problem(("dfsEventId",), f"{dfs_event_id} does not exist")
-        raise BadInput("the event does not exist", problems=[problem])
+        raise BadInput(f"Unknown event {dfs_event_id!r}. See `problems`.", problems=[problem])
     event = events[dfs_event_id]
     if event.state != DfsEventState.OPEN.value:
-        raise Conflict(f"the event is {event.state}; joining is possible while it is open")
+        raise Conflict(f"The event is {event.state}. Users can join only while it is open.")
     opted_in = await _active_opt_ins(call, user_id)
     if not opted_in:
-        raise Conflict("the user is not opted in to the demand flexibility service")
+        raise Conflict("The user is not opted in to the demand flexibility service. Call optInToDfs first.")
     joined = await call.rows.all(
         models.DfsParticipation,
         col(models.DfsParticipation.dfs_event_id) == dfs_event_id,
@@ -157,7 +157,7 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
         problems.append(Problem(("input", "startsAt"), "is not in the future"))
     problems += rate_problems(input.reward, "input", "reward")
     if problems:
-        raise BadInput("the event cannot be so", problems=problems)
+        raise BadInput("Invalid event. See `problems`.", problems=problems)
     return await call.rows.add(
         models.DfsEvent(
             name=input.name,
@@ -174,7 +174,7 @@ async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsE
     """Bring an event to its next state; whoever watches the application's events is told."""
     event = await call.rows.edit(models.DfsEvent, dfs_event_id)
     if state not in ALLOWED_TRANSITIONS[DfsEventState(event.state)]:
-        raise Conflict(f"{state.value} does not follow {event.state}")
+        raise Conflict(f"The event cannot change from {event.state} to {state.value}.")
     event.state = state.value
     await call.rows.flush()
     payload = {"dfsEventId": event.dfs_event_id, "name": event.name, "state": event.state}
@@ -191,16 +191,19 @@ async def dfs_event_changes(call: Call) -> SubscriptionSource:
 
 
 async def _choose_meter_point(call: Call, user_id: str, requested: str | None) -> str:
-    """The meter point to opt in with: the one asked for, or the user's only one."""
+    """Return the meter point to opt in with: the requested one, or else the only one of the user with a valid consent.
+
+    Raise BadInput if the user has no such meter point, or several and requests none.
+    """
     consents = await call.rows.all(models.MeterPointConsent, col(models.MeterPointConsent.user_id) == user_id)
     points = sorted(consent.mpxn for consent in consents if is_valid(consent, call.rows.now))
     if requested is None and len(points) != 1:
-        message = "the user has several" if points else "the user has none"
+        message = "the user has several meter points" if points else "the user has no meter point"
         problem = Problem(("mpxn",), f"is missing: {message}", is_missing=True)
-        raise BadInput(f"name the meter point in mpxn: {message}", problems=[problem])
+        raise BadInput(f"Give the meter point in mpxn: {message}.", problems=[problem])
     if requested is not None and canonical_meter_point(requested) not in points:
         raise BadInput(
-            "the meter point is not the user's", problems=[Problem(("mpxn",), f"{requested} does not exist")]
+            f"The user has no meter point {requested}.", problems=[Problem(("mpxn",), f"{requested} does not exist")]
         )
     return canonical_meter_point(requested) if requested else points[0]
 

@@ -1,4 +1,4 @@
-"""Freshness and devices' states, followed: the first payload is the whole state, and so is every later one."""
+"""Subscriptions to the freshness of resources and the states of devices. Every payload is the complete state."""
 
 import strawberry
 

@@ -1,4 +1,4 @@
-"""Look-ups by one of several keys; each key is an operation of its own for REST."""
+"""Look-ups by one of several keys. In REST, each key has an operation of its own, which needs the same permission."""
 
 from strawberry import UNSET
 

@@ -1,4 +1,4 @@
-"""What displays send beside HTTP: `app/workers/mqtt_intake.py` runs this."""
+"""Record messages of displays that arrive over MQTT, for the worker `app/workers/mqtt_intake.py`."""
 
 import re
 from collections import defaultdict
@@ -26,13 +26,14 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat
 
 MAX_MESSAGES = 1_000
+"""Maximum messages of a call."""
 
 _FIRST_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRefusal:
-    """Something of a display's that is not recorded, and why: the kind of fault, and what is special about this one."""
+    """Something that a display sent and the gateway did not record: the kind of fault, and details of this case."""
 
     hardware_id: str
     kind: str
@@ -45,7 +46,7 @@ class MessageRefusal:
 
 @dataclass(frozen=True, slots=True)
 class MeterMessagesResult:
-    """How many readings of the messages are stored now, and what is not."""
+    """The number of stored readings, and the rejections."""
 
     recorded: int
     refusals: list[MessageRefusal]
@@ -60,7 +61,7 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
     What cannot be recorded is answered, and the rest is recorded. Of two values of one instant the later sent holds.
     """
     if len(messages) > MAX_MESSAGES:
-        raise BadInput(f"a call takes at most {MAX_MESSAGES:,} messages")
+        raise BadInput(f"A call takes at most {MAX_MESSAGES:,} messages.")
     known = await _load_displays(call.rows, messages)
     batch = _MessageBatch(to_ms(call.rows.now))
     for message in messages:
@@ -68,7 +69,7 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
     recorded = 0
     for series in _split_into_calls(batch.to_series()):
         recorded += await store_all_or_none(call, series)
-    for device_id, state in sorted(batch.states.items()):  # in order: two gateways wait for each other in one way
+    for device_id, state in sorted(batch.states.items()):  # in order, so that two gateways cannot deadlock
         if await _record_state(call.rows, device_id, state):
             call.emit(Event(topics.device_states(device_id), device_id, DeviceStateChanged(device_id, state)))
     return MeterMessagesResult(recorded, batch.refusals)
@@ -88,14 +89,14 @@ async def record_intake_heartbeat(call: Call, *, name: str, connected: bool) -> 
 
 @dataclass(frozen=True, slots=True)
 class _DisplayDevice:
-    """A device, and by classifier the resources that its sensors feed, with their fields."""
+    """A device, and the resources that its sensors feed, with their fields, by classifier."""
 
     device_id: str
     resources_by_classifier: Mapping[str, list[tuple[models.Resource, tuple[ReadingField, ...]]]]
 
 
 async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[str, _DisplayDevice]:
-    """The active devices that these messages come from, by hardware key."""
+    """Return the active devices that sent these messages, by hardware key."""
     keys = {normalize_hardware_id(message.hardware_id) for message in messages}
     devices = await rows.all(
         models.Device, col(models.Device.hardware_key).in_(keys), col(models.Device.active).is_(True)
@@ -111,7 +112,7 @@ async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[s
 
 @dataclass
 class _MessageBatch:
-    """What messages amount to: values by series and instant, the newest state of each device, and what is refused."""
+    """The result of parsing messages: values by series and instant (ms), newest state of each device, rejections."""
 
     now_ms: int
     values: dict[tuple[str, str], dict[int, Decimal]] = field(default_factory=lambda: defaultdict(dict))
@@ -144,7 +145,7 @@ class _MessageBatch:
 
     def _add_state(self, message: MeterMessage, device_id: str, state: models.NetworkState) -> None:
         if to_ms(state.at) > self.now_ms + MAX_AHEAD_MS:
-            self._refuse(message, "what it says of itself is in the future")
+            self._refuse(message, "the device state is in the future")
         elif device_id not in self.states or self.states[device_id].at <= state.at:
             self.states[device_id] = state
 
@@ -158,17 +159,17 @@ class _MessageBatch:
 
 
 def _to_stored_value(measurement: Measurement, field: ReadingField) -> Decimal:
-    """The value at the field's decimals. Refused where the field is of another unit, or does not take it."""
-    unit = _FIRST_WORD.match(field.unit)  # "pence per kWh" and "pence/day" are pence
+    """Return the value, rounded to the field's decimals. Raise StorageError if its unit or value is invalid."""
+    unit = _FIRST_WORD.match(field.unit)  # "pence per kWh" and "pence/day" start with "pence"
     if unit is None or unit[0].casefold() != measurement.unit.casefold():
-        raise StorageError(f"the field is in {field.unit}, displays measure in {measurement.unit}")
+        raise StorageError(f"the field is in {field.unit}, but the display measures in {measurement.unit}")
     value = measurement.value.quantize(Decimal(1).scaleb(-field.decimals), ROUND_HALF_EVEN)
     field.to_stored(value)
     return value
 
 
 def _split_into_calls(series: Iterator[types.NewReadings]) -> Iterator[list[types.NewReadings]]:
-    """Series as calls of `record_readings` take them; none has more readings than there are messages."""
+    """Group series into batches of at most MAX_READINGS readings. A series has at most one reading for each message."""
     batch: list[types.NewReadings] = []
     count = 0
     for entry in series:
@@ -182,9 +183,9 @@ def _split_into_calls(series: Iterator[types.NewReadings]) -> Iterator[list[type
 
 
 async def _record_state(rows: Rows, device_id: str, state: models.NetworkState) -> bool:
-    """Keep what a device says of itself, unless something newer is known. Its record has not changed by that.
+    """Store the state that a device reported, unless a newer one is stored. Return whether it was stored.
 
-    Whether it was something new.
+    `updated_at` stays, because the device's own record does not change.
     """
     updated = await rows.update(
         models.Device,

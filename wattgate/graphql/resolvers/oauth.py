@@ -1,4 +1,4 @@
-"""OAuth 2.0: authorization codes with PKCE, access tokens, and refresh tokens that rotate."""
+"""OAuth 2.0: authorization codes with PKCE, access tokens and rotating refresh tokens."""
 
 import base64
 import hashlib
@@ -29,17 +29,17 @@ REFRESH_LIFETIME = timedelta(days=90)
 OAUTH_FRAMEWORK = "oauth"
 
 _S256_CHALLENGE = re.compile(r"^[A-Za-z0-9_-]{43}$")
-"""What SHA-256 gives in base64url without padding (RFC 7636, section 4.2)."""
+"""A SHA-256 digest in base64url without padding (RFC 7636, section 4.2)."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 GrantSource = models.AuthorizationCode | models.RefreshToken
-"""What tokens are given for."""
+"""The credentials that a client exchanges for tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthClientRegistration:
-    """A new OAuth client, with the secret that can be told at no other time; a public client has none."""
+    """A new OAuth client and its secret, which is stored as a hash and cannot be shown again; None if it is public."""
 
     client_id: str
     secret: str | None
@@ -73,11 +73,11 @@ async def authorise(
     rows = rows_for_login(call, application_id)
     client = await _find_client(rows, client_id, redirect_uri)
     if code_challenge_method != "S256" or not _S256_CHALLENGE.match(code_challenge):
-        raise _bad_input("codeChallenge", "is not one by S256", "invalid_request")
+        raise _bad_input("codeChallenge", "is not an S256 challenge of 43 base64url characters", "invalid_request")
     granted = _parse_scope(scope, within=client.scope)
     account = await log_in(rows, username, password, directory_id)
     code, expires_at = new_secret(), rows.now + CODE_LIFETIME
-    await rows.delete(  # used ones stay as long as what was made from them, to know a second use
+    await rows.delete(  # keep used codes as long as their tokens, to detect a second use
         models.AuthorizationCode,
         col(models.AuthorizationCode.account_id) == account.account_id,
         col(models.AuthorizationCode.expires_at) <= rows.now - REFRESH_LIFETIME,
@@ -111,7 +111,7 @@ async def authorise(
 async def oauth_user(call: Call) -> types.OAuthUser:
     """The user for whom the OAuth access token of this very call was issued. Other credentials are refused."""
     if call.principal.oauth_scopes is None or call.principal.user_id is None:
-        raise Unauthenticated("this is not an OAuth access token")
+        raise Unauthenticated("The credentials are not an OAuth access token.")
     user = await call.rows.get(models.User, call.principal.user_id)
     return types.OAuthUser(**vars(await build_user(call.rows, user)), authentication_framework=OAUTH_FRAMEWORK)
 
@@ -139,7 +139,7 @@ async def grant_oauth_tokens(
     """
     client = await call.rows.oauth_client(client_id)
     if client is None or not client.active or not _is_secret_valid(client, client_secret):
-        raise Unauthenticated("the client or its secret is not known", reason="invalid_client")
+        raise Unauthenticated("The client id or the client secret is wrong.", reason="invalid_client")
     rows = rows_for_login(call, client.application_id)
     if grant_type == "authorization_code":
         parts = _require_arguments(code=code, codeVerifier=code_verifier, redirectUri=redirect_uri)
@@ -158,14 +158,18 @@ async def create_oauth_client(
     """Register software that asks users of the application for access."""
     for uri in redirect_uris:
         parts = urlsplit(uri)
-        own_scheme = "." in parts.scheme  # of an app on a phone: a domain name backwards (RFC 8252, section 7.1)
+        own_scheme = "." in parts.scheme  # of a phone app: a reversed domain name (RFC 8252, section 7.1)
         local = parts.scheme == "http" and parts.hostname in _LOOPBACK
         if parts.fragment or not (own_scheme or local or (parts.scheme == "https" and parts.hostname)):
-            raise _bad_input("redirectUris", f"{uri} is neither https, nor local, nor an app's own", "invalid_request")
+            raise _bad_input(
+                "redirectUris",
+                f"{uri} is neither an https address, nor local http, nor an app's scheme such as com.example",
+                "invalid_request",
+            )
     if not redirect_uris:
         raise _bad_input("redirectUris", "is empty", "invalid_request")
     if await call.rows.application() is None:
-        raise NotFound(f"no application with id {call.rows.application_id}")
+        raise NotFound(f"No application with id {call.rows.application_id}.")
     secret = None if public else new_secret()
     client = await call.rows.add(
         models.OAuthClient(
@@ -185,12 +189,12 @@ async def _find_client(rows: Rows, client_id: str, redirect_uri: str) -> models.
     if client is None:
         raise _bad_input("clientId", "is not a client of the application", "invalid_client")
     if redirect_uri not in client.redirect_uris:
-        raise _bad_input("redirectUri", "is not one of the client's", "invalid_request")
+        raise _bad_input("redirectUri", "is not one of the client's redirect URIs", "invalid_request")
     return client
 
 
 def _parse_scope(requested: str, *, within: str) -> str:
-    """The scopes asked for, each once. BadInput where one is not known or not the client's to ask."""
+    """Return the requested scopes, sorted, each once. Raise BadInput if one is unknown or not the client's."""
     names = sorted(set(requested.split()))
     if not names or not set(names) <= OAUTH_SCOPES.keys() & set(within.split()):
         raise _bad_input("scope", f"is not among {within}", "invalid_scope")
@@ -198,7 +202,7 @@ def _parse_scope(requested: str, *, within: str) -> str:
 
 
 def _is_secret_valid(client: models.OAuthClient, secret: str | None) -> bool:
-    """Whether a confidential client gave its secret. A public one has none; its proof is the code verifier."""
+    """Return whether the secret is right. A public client has none: it is verified by the code verifier instead."""
     if client.secret_digest is None:
         return True
     return hmac.compare_digest(client.secret_digest, hash_secret(secret or ""))
@@ -207,14 +211,16 @@ def _is_secret_valid(client: models.OAuthClient, secret: str | None) -> bool:
 def _require_arguments(**members: str | None) -> list[str]:
     missing = [Problem((name,), "is missing", is_missing=True) for name, value in members.items() if not value]
     if missing:
-        raise BadInput("this grant needs more", problems=missing, reason="invalid_request")
+        raise BadInput(
+            "Missing arguments for this grant type. See `problems`.", problems=missing, reason="invalid_request"
+        )
     return [value for value in members.values() if value]
 
 
 async def _redeem_code(
     call: Call, rows: Rows, client: models.OAuthClient, code: str, verifier: str, redirect_uri: str
 ) -> models.AuthorizationCode:
-    """The code, used from now on. A second use ends what was made of the first."""
+    """Mark a code as used and return it. A second use invalidates the tokens that were issued for the first."""
     known = await rows.first(models.AuthorizationCode, col(models.AuthorizationCode.digest) == hash_secret(code))
     if known is None or known.client_id != client.client_id:
         raise _invalid_grant()
@@ -230,7 +236,10 @@ async def _redeem_code(
 
 
 async def _redeem_refresh_token(call: Call, rows: Rows, client: models.OAuthClient, token: str) -> models.RefreshToken:
-    """The refresh token, used from now on. A second use, by a thief or after one, ends its whole family."""
+    """Mark a refresh token as used and return it.
+
+    A second use indicates a stolen token. It invalidates all tokens of the family.
+    """
     known = await rows.first(models.RefreshToken, col(models.RefreshToken.digest) == hash_secret(token))
     if known is None or known.client_id != client.client_id:
         raise _invalid_grant()
@@ -245,7 +254,7 @@ async def _redeem_refresh_token(call: Call, rows: Rows, client: models.OAuthClie
 
 
 async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> types.OAuthTokens:
-    """New tokens of the family of the code or refresh token for which they are given."""
+    """Issue an access and a refresh token in the family of the code or refresh token."""
     account = await rows.get(models.Account, source.account_id)
     if not account.active:
         raise _invalid_grant()
@@ -284,14 +293,18 @@ async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> typ
 
 
 def s256(verifier: str) -> str:
-    """The code challenge of a verifier (RFC 7636, section 4.2)."""
+    """Return the code challenge of a verifier (RFC 7636, section 4.2)."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
 def _invalid_grant() -> BadInput:
-    """The one refusal of codes and refresh tokens; it does not say what is wrong with them."""
-    return BadInput("the code or token is not good for tokens", reason="invalid_grant", commits_changes=True)
+    """Return the error for every invalid code or refresh token. It does not reveal what is wrong."""
+    return BadInput(
+        "The authorization code or refresh token is invalid, expired or already used.",
+        reason="invalid_grant",
+        commits_changes=True,
+    )
 
 
 def _bad_input(name: str, message: str, reason: str) -> BadInput:
-    return BadInput(f"{name} {message}", problems=[Problem((name,), message)], reason=reason)
+    return BadInput(f"{name} {message}.", problems=[Problem((name,), message)], reason=reason)

@@ -1,4 +1,4 @@
-"""Free objects that apps keep for an account: profiles under names, and one session."""
+"""JSON objects that apps store for an account: named profiles, and one session."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
 MAX_OBJECT_BYTES = 64 * 1024
-"""How large a profile or a session may be, as JSON."""
+"""Maximum size of a profile or session, as JSON."""
 
 MAX_PROFILES = 100
-"""How many profiles an account may have."""
+"""Maximum profiles of an account."""
 
 
 @operation(
@@ -47,7 +47,7 @@ async def account_profile(call: Call, *, profile_name: str) -> models.AccountPro
     account = await require_account(call)
     profile = await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name))
     if profile is None:
-        raise NotFound(f"no account profile named {profile_name}")
+        raise NotFound(f"No account profile named {profile_name}.")
     return profile
 
 
@@ -67,7 +67,7 @@ async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> m
         return profile
     of_account = col(models.AccountProfile.account_id) == account.account_id
     if await call.rows.count(models.AccountProfile, of_account) >= MAX_PROFILES:
-        raise BadInput(f"an account has at most {MAX_PROFILES} profiles")
+        raise BadInput(f"An account has at most {MAX_PROFILES} profiles.")
     return await call.rows.add(
         models.AccountProfile(
             user_id=account.user_id, account_id=account.account_id, profile_name=profile_name, data=checked
@@ -121,9 +121,11 @@ def _profile_conditions(account: models.Account, profile_name: str) -> tuple[Con
 
 
 def _check_object(value: object, argument: str) -> dict[str, Any]:
-    """The value as a JSON object of at most MAX_BYTES."""
+    """Return the value if it is a JSON object of at most MAX_OBJECT_BYTES. Raise BadInput or TooLarge otherwise."""
     if not isinstance(value, dict):
-        raise BadInput("this is kept as a JSON object", problems=[Problem((argument,), "is not an object")])
+        raise BadInput(
+            f"The argument {argument} must be a JSON object.", problems=[Problem((argument,), "is not an object")]
+        )
     if len(orjson.dumps(value)) > MAX_OBJECT_BYTES:
-        raise TooLarge(f"an object kept for an account has at most {MAX_OBJECT_BYTES} bytes")
+        raise TooLarge(f"The object is larger than {MAX_OBJECT_BYTES:,} bytes.")
     return value

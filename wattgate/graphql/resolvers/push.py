@@ -1,4 +1,4 @@
-"""Pushes: the tokens of a user's apps, and what workers send to them."""
+"""Push notifications: the tokens of a user's apps, and operations for the workers that send to them."""
 
 import strawberry
 from sqlmodel import col
@@ -12,7 +12,7 @@ from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
 URGENCY = {"High": "high", "Low": "normal"}
-"""How urgent a push is, by the priority of its alert, in words of RFC 8030."""
+"""Urgency header of a push (RFC 8030, section 5.3) by the priority of its alert."""
 
 
 @operation(OperationKind.QUERY, returns=list[types.MobileAppToken], needs=Permission.ACCOUNT_WRITE)
@@ -30,7 +30,7 @@ async def web_push(call: Call) -> types.WebPush:
     return types.WebPush(public_key=call.outbound_policy.web_push_public_key)
 
 
-# What workers do: `app/workers/deliveries.py` runs these.
+# Operations for the worker `app/workers/deliveries.py`.
 
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
@@ -59,7 +59,7 @@ async def record_push_outcome(call: Call, *, delivery_id: str, worker: str, atte
 
 
 async def _push_content(call: Call, alert: Alert, notification: Notification) -> MessageContent:
-    """What a push says, and which alert it is for the app."""
+    """Return the content of a push, with the ids by which the app finds the alert."""
     alert_type = await call.rows.get(AlertType, alert.alert_type_id)
     data = {
         "alertId": alert.alert_id,

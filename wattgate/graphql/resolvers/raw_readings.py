@@ -21,15 +21,15 @@ from wattgate.principal import Permission
 
 ARROW = "application/vnd.apache.arrow.stream"
 PAGE_SIZE = 10_000
-"""How many readings one page holds at most."""
+"""Maximum readings in a page."""
 
 MAX_TIMESTAMP_MS = 2**62
-"""Milliseconds since 1970 beyond every reading."""
+"""An instant after every reading, in ms since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawReadingsResult:
-    """A page of stored readings; `storage` is the field that they are of."""
+    """A page of stored readings of the field `storage`. Columns are computed when they are selected."""
 
     resource: models.Resource
     storage: ReadingField
@@ -92,7 +92,9 @@ async def raw_readings(
     resource = await call.rows.get(models.Resource, resource_id)
     await require_consent(call.rows, [resource])
     if resource.cost_of:
-        raise NotSupported(f"resource {resource_id} tells a cost, which is computed: ask its readings in buckets")
+        raise NotSupported(
+            f"Resource {resource_id} holds computed costs, which are not stored. Query its readings in buckets."
+        )
     reading_field = require_field(resource, field)
     since, until = (to_ms(start) if start else -MAX_TIMESTAMP_MS), (to_ms(end) if end else MAX_TIMESTAMP_MS)
     stored = await call.rows.readings.list_readings(
@@ -115,5 +117,5 @@ async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResu
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
     register = await call.network.register(number, resource.classifier) if number else None
     if register is None:
-        raise NotSupported(f"the network has no register for resource {resource_id}")
+        raise NotSupported(f"The meter network has no register for resource {resource_id}.")
     return MeterReadResult(resource, register.at, float(register.value), register.unit)

@@ -1,4 +1,4 @@
-"""Readings on their way in: a call that takes all or none, and columns of which each reading is taken or refused."""
+"""Record readings: all or none of a call, or each valid one of readings in columns."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
 
 MAX_READINGS = 10_000
-"""How many readings a call takes at most."""
+"""Maximum readings in a call."""
 
 CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
 
@@ -96,7 +96,9 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
             except StorageError as refused:
                 problems.append(Problem((*path, "readings", index), str(refused)))
     if problems:
-        raise BadInput(f"{len(problems):,} readings are refused, so none is stored", problems=problems)
+        raise BadInput(
+            f"{len(problems):,} readings are invalid, so none was stored. See `problems`.", problems=problems
+        )
     await call.rows.readings.record(ReadingColumns.from_rows(batch.readings.values()), targets.now_ms)
     for stored in batch.readings.values():
         call.emit(targets.build_event(stored))
@@ -105,14 +107,14 @@ async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> 
 
 
 class ReadingBatch:
-    """Readings that are checked and wait to be stored together, by series and instant."""
+    """Validated readings to store together, by resource number, field index and instant (ms)."""
 
     def __init__(self, targets: ReadingTargets) -> None:
         self._now_ms = targets.now_ms
         self.readings: dict[tuple[int, int, int], ReadingRow] = {}
 
     def add(self, target: ReadingTarget, at: datetime, value: Decimal, quality: ReadingQuality) -> None:
-        """Take a reading. Refused where its field or its type does not allow it, or where it contradicts another."""
+        """Add a reading. Raise StorageError if its field or resource type does not allow it, or if it conflicts."""
         ms, scaled = target.validate(at, value, self._now_ms)
         key = (target.number, target.field.index, ms)
         reading = ReadingRow(*key, scaled, QUALITY_CODES[quality], target.field.has_hourly_rollup)
@@ -122,8 +124,8 @@ class ReadingBatch:
 
 def _check_count(count: int) -> None:
     if count > MAX_READINGS:
-        problem = Problem(("series",), f"holds {count} readings")
-        raise BadInput(f"a call takes at most {MAX_READINGS:,} readings", problems=[problem])
+        problem = Problem(("series",), f"contain {count:,} readings")
+        raise BadInput(f"A call takes at most {MAX_READINGS:,} readings.", problems=[problem])
 
 
 def _check_column_lengths(series: Sequence[types.NewReadingColumns]) -> None:
@@ -134,4 +136,4 @@ def _check_column_lengths(series: Sequence[types.NewReadingColumns]) -> None:
         if column is not None and len(column) != len(entry.at)
     ]
     if problems:
-        raise BadInput("columns of one series are equally long", problems=problems)
+        raise BadInput("The columns of a series must have equal lengths. See `problems`.", problems=problems)

@@ -1,4 +1,4 @@
-"""What people do who cannot log in yet, or no longer: register, verify themselves, reset a password."""
+"""Operations for people who cannot log in: register, verify an e-mail address, reset a password."""
 
 import hmac
 import secrets
@@ -33,10 +33,10 @@ from wattgate.realtime.events import Event, OneTimeCodeCreated
 
 CODE_LIFETIME = timedelta(hours=1)
 MAX_OPEN_CODES = 5
-"""How many codes for one purpose an account has at a time; further requests send nothing."""
+"""Maximum valid codes of an account for one purpose. Further requests send nothing."""
 
 MAX_CODE_ATTEMPTS = 5
-"""How often a verification code may be guessed at."""
+"""Maximum attempts to enter a verification code."""
 
 UNVERIFIED, VERIFICATION, PASSWORD_RESET = "unverified", "verification", "passwordReset"
 
@@ -64,7 +64,9 @@ async def register(
     """
     rows = rows_for_login(call, application_id)
     if await application_directory(rows) != (directory_id or await application_directory(rows)):
-        raise BadInput("users register in the application's own directory", problems=[_wrong_value("directoryId")])
+        raise BadInput(
+            "Users can register only in the application's own directory.", problems=[_wrong_value("directoryId")]
+        )
     user = await rows.add(models.User(status=UNVERIFIED))
     await create_account(
         rows,
@@ -121,7 +123,7 @@ async def verify_user(
         or account is None
         or not await _verify_code(rows, account, token)
     ):
-        raise BadInput("the code is wrong or too old", problems=[_wrong_value("token")], commits_changes=True)
+        raise BadInput("The code is wrong or has expired.", problems=[_wrong_value("token")], commits_changes=True)
     account_record = await rows.edit(models.Account, account.account_id)
     user = await rows.edit(models.User, account.user_id)
     account_record.active, account_record.status, user.status = True, "active", "active"
@@ -175,7 +177,7 @@ async def reset_password(
     account = await _find_open_account(rows, username, directory_id)
     sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET)) if account else []
     if account is None or not any(_matches_code(code, token) and code.expires_at > rows.now for code in sent):
-        raise BadInput("the token is wrong or too old", problems=[_wrong_value("token")])
+        raise BadInput("The token is wrong or has expired.", problems=[_wrong_value("token")])
     record = await rows.edit(models.Account, account.account_id)
     record.password_hash, record.failures, record.failed_at = hashed, 0, None
     await log_out(call, rows, account.account_id)
@@ -193,7 +195,7 @@ async def _find_open_account(rows: Rows, username: str, directory_id: str | None
 
 
 async def _send_code(call: Call, rows: Rows, account: models.Account, purpose: str, code: str) -> None:
-    """Make a code and tell it to whatever sends mail; where the account has many already, do neither."""
+    """Store a code and publish it for the sender of mail. Do nothing if the account has MAX_OPEN_CODES already."""
     await rows.delete(
         models.OneTimeCode, *_code_conditions(account, purpose), col(models.OneTimeCode.expires_at) <= rows.now
     )
@@ -215,7 +217,7 @@ async def _send_code(call: Call, rows: Rows, account: models.Account, purpose: s
 
 
 async def _verify_code(rows: Rows, account: models.Account, code: str) -> bool:
-    """Whether this is the newest code of the account, which has a try left; the try is counted."""
+    """Return whether this is the account's newest code and has attempts left. Count the attempt."""
     newest = await rows.first(
         models.OneTimeCode,
         *_code_conditions(account, VERIFICATION),

@@ -1,4 +1,4 @@
-"""Resources (metered data series) and their types."""
+"""Resources (metered data series) and their types: list and add them."""
 
 from collections import defaultdict
 
@@ -21,7 +21,7 @@ from wattgate.graphql.types import resources as types
 from wattgate.principal import AuthScheme, Permission, Role
 
 COST_SUFFIX = ".cost"
-"""How the classifier of a resource ends that tells what the energy of another costs."""
+"""Suffix of the classifier of a resource that holds the costs of another resource's energy."""
 
 
 @operation(
@@ -38,7 +38,9 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
     try:
         fields = parse_fields(values["storage"])
     except StorageError as refused:
-        raise BadInput("the storage is not defined", problems=[Problem(("storage",), str(refused))]) from None
+        raise BadInput(
+            "Invalid storage definition. See `problems`.", problems=[Problem(("storage",), str(refused))]
+        ) from None
     return await call.rows.add(models.ResourceType(**{"base_unit": fields[0].unit, **values}))
 
 
@@ -126,12 +128,12 @@ async def add_resource(call: Call, *, input: types.NewResource) -> models.Resour
     """
     owner_id = require_user_id(call)
     if input.mpxn and call.principal.role is Role.ACCOUNT and not await _has_resource_at(call, input.mpxn):
-        raise Forbidden("a new meter point is named by the application, not by its user")
+        raise Forbidden("Only the application may add a resource at a new meter point.")
     resource_types = await call.rows.get_many(models.ResourceType, [input.resource_type_id])
     resource_type = resource_types.get(input.resource_type_id)
     if resource_type is None:
         problem = Problem(("resourceTypeId",), "resourceType does not exist")
-        raise BadInput("the resource type does not exist", problems=[problem])
+        raise BadInput(f"Unknown resource type {input.resource_type_id!r}. See `problems`.", problems=[problem])
     values = to_column_values(input, models.Resource)
     values["cost_of"] = await _find_cost_source(call, input, resource_type.classifier, owner_id)
     values["data_source_resource_type_info"] = (
@@ -156,15 +158,18 @@ async def _list_active_resources(call: Call) -> list[models.Resource]:
 
 
 async def _find_cost_source(call: Call, input: types.NewResource, classifier: str, owner_id: str) -> str | None:
-    """The resource whose cost a new one tells: as it is given, or else found by classifier and meter point."""
+    """Return the id of the resource whose costs a new one holds; None if it holds none.
+
+    The input names that resource. If it does not, the classifier and the meter point identify it.
+    """
     if input.cost_of is None:
         return None
     own = col(models.Resource.owner_id) == owner_id
     if input.cost_of is not strawberry.UNSET:
         source = await call.rows.first(models.Resource, col(models.Resource.resource_id) == input.cost_of, own)
         if source is None or source.cost_of:
-            reason = "tells a cost itself" if source else f"{input.cost_of} does not exist"
-            raise BadInput("there is no such consumption", problems=[Problem(("input", "costOf"), reason)])
+            reason = "holds costs itself" if source else f"{input.cost_of} does not exist"
+            raise BadInput("Invalid costOf. See `problems`.", problems=[Problem(("input", "costOf"), reason)])
         return source.resource_id
     if not input.mpxn or not classifier.endswith(COST_SUFFIX):
         return None
@@ -180,7 +185,7 @@ async def _find_cost_source(call: Call, input: types.NewResource, classifier: st
 async def _resources_of_type(
     call: Call, resource_type_id: str, *where: ColumnElement[bool] | bool
 ) -> list[models.Resource]:
-    """The active resources of a type of the caller's application that meet the conditions, oldest first."""
+    """Return the active resources of a type that meet the conditions, oldest first. Raise NotFound without the type."""
     resource_type = await call.rows.get(models.ResourceType, resource_type_id)
     return await call.rows.all(
         models.Resource,

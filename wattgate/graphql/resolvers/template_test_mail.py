@@ -1,4 +1,4 @@
-"""Templates tried out in a real mail program: sent as they are written, to those who may get test mails."""
+"""Send previews of templates as test mails, to addresses that the settings allow."""
 
 from dataclasses import dataclass
 
@@ -20,17 +20,17 @@ from wattgate.graphql.types.template_previews import TemplateToPreview
 from wattgate.principal import Permission
 
 MAX_WAITING_MAILS = 20
-"""How many test mails of an application wait for a mail server at most."""
+"""Maximum test mails of an application that wait for delivery."""
 
 MAX_KEPT_TEST_MAILS = 200
-"""How many test mails of an application are kept; of more the oldest go."""
+"""Maximum stored test mails of an application. Above it, the oldest are deleted."""
 
 FINAL_STATES = (DeliveryState.SENT, DeliveryState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
 class SentTestMailResult:
-    """A test mail, and how far it is."""
+    """A test mail and its delivery state."""
 
     test_mail: models.TestMail
     state: DeliveryState
@@ -74,22 +74,24 @@ def _check_address(call: Call, address: str) -> Mailbox:
     except NotMailable as error:
         raise BadInput(str(error), problems=[Problem(("address",), "is not an e-mail address")]) from None
     if not call.outbound_policy.test_mail_addresses.allows(mailbox):
-        problem = Problem(("address",), "is none that WATTGATE_TEST_ADDRESSES allows")
-        raise BadInput(f"{mailbox.address} may not get test mails", problems=[problem])
+        problem = Problem(("address",), "is not allowed by WATTGATE_TEST_ADDRESSES")
+        raise BadInput(
+            f"{mailbox.address} may not receive test mails. Add it to WATTGATE_TEST_ADDRESSES.", problems=[problem]
+        )
     return mailbox
 
 
 async def _render_mail(call: Call, input: TemplateToPreview) -> RenderedTemplate:
-    """What is written. BadInput where it is no mail, or would not be sent as it is."""
+    """Render the mail. Raise BadInput if the template is for another channel or has errors."""
     run = await run_preview(call, input)
     channel = input.channel_type.value if run.template is None else run.template.channel_type
     if channel != Channel.EMAIL.value:
         problem = Problem(("input", "channelType"), "is not EMAIL")
-        raise BadInput("what is sent to other channels cannot be tried out by mail", problems=[problem])
+        raise BadInput("Only templates of the channel EMAIL can be sent as a test mail.", problems=[problem])
     errors = run.preview.rendering.errors
     if errors:
         problems = [Problem(("input",), str(error)) for error in errors]
-        raise BadInput(f"it would not be sent as it is: {errors[0].message}", problems=problems)
+        raise BadInput(f"The template has errors and would not be sent: {errors[0].message}", problems=problems)
     return run.preview.rendering.complete
 
 
@@ -100,4 +102,4 @@ async def _check_capacity(call: Call) -> None:
         col(models.Delivery.state).not_in(FINAL_STATES),
     )
     if waiting >= MAX_WAITING_MAILS:
-        raise Unavailable(f"{waiting} test mails wait already for a mail server", retry_after=60)
+        raise Unavailable(f"{waiting} test mails are already waiting for delivery. Try again later.", retry_after=60)

@@ -1,4 +1,4 @@
-"""Templates on record: added, changed, published and rolled back."""
+"""Add, change, publish and roll back templates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ CONTENT_PARTS = {
     "html_template": TemplatePart.HTML,
     "text": TemplatePart.TEXT,
 }
-"""The members of a version that say something, and which part each is."""
+"""The template part in each content column of a version."""
 
 
 @operation(
@@ -43,7 +43,7 @@ async def add_template(call: Call, *, input: types.NewTemplate) -> models.Templa
     if input.application_id not in (None, call.rows.application_id):
         problems.append(Problem(("input", "applicationId"), "is not the caller's application"))
     if problems:
-        raise BadInput("the template refers to what does not exist", problems=problems)
+        raise BadInput("Invalid reference in the template. See `problems`.", problems=problems)
     template = _build_template(alert_types[input.alert_type_id], input.channel_type, input.culture_code, input)
     template.system_alert_type_id = input.system_alert_type_id or template.system_alert_type_id
     return await _store_template(call, template, input)
@@ -67,7 +67,7 @@ async def template_for(
         order_by=[models.Template.created_at],
     )
     if not templates:
-        raise NotFound(f"no template of alert type {alert_type_id} for {channel_type.value} in {culture_code}")
+        raise NotFound(f"No template of alert type {alert_type_id} for {channel_type.value} in {culture_code}.")
     return templates[-1]
 
 
@@ -130,7 +130,7 @@ async def publish_template(call: Call, *, template_id: strawberry.ID, version: i
         if finding.severity is Severity.ERROR
     ]
     if errors:
-        raise BadInput(f"version {version} must not be sent as it is: {errors[0].message}", problems=errors)
+        raise BadInput(f"Version {version} has errors and cannot be published: {errors[0].message}", problems=errors)
     await _publish(call, template, to_publish)
     return template
 
@@ -144,7 +144,7 @@ async def roll_back_template(call: Call, *, template_id: strawberry.ID) -> model
         version for version in versions if version.version < template.version and version.published_at is not None
     ]
     if not earlier:
-        raise Conflict(f"no version of the template was published before version {template.version}")
+        raise Conflict(f"No version of the template was published before version {template.version}.")
     await _publish(call, template, await _edit_version(call, template, earlier[0].version))
     return template
 
@@ -179,7 +179,7 @@ async def _store_template(
 
 
 async def _add_version(call: Call, template: models.Template, content: Mapping[str, Any]) -> models.TemplateVersion:
-    """Add a version with the next number; whoever edits the template waits until this is done."""
+    """Add a version with the next number. The caller has locked the template."""
     _check_content(content)
     count = await call.rows.count(
         models.TemplateVersion, col(models.TemplateVersion.template_id) == template.template_id
@@ -202,7 +202,7 @@ async def _edit_version(call: Call, template: models.Template, version: int) -> 
         col(models.TemplateVersion.version) == version,
     )
     if known is None:
-        raise NotFound(f"the template has no version {version}")
+        raise NotFound(f"The template has no version {version}.")
     return await call.rows.edit(models.TemplateVersion, known.version_id)
 
 
@@ -213,12 +213,12 @@ async def _publish(call: Call, template: models.Template, version: models.Templa
 
 
 def _changed_content(input: types.TemplateChange | types.NewTemplateVersion) -> dict[str, Any]:
-    """What an input says anew. BadInput for a null where there must be something."""
+    """Return the content that an input sets. Raise BadInput if a part other than the text is null."""
     changed = {name: getattr(input, name) for name in CONTENT_PARTS if getattr(input, name) is not strawberry.UNSET}
     nulls = [name for name, value in changed.items() if value is None and name != "text"]
     if nulls:
         problems = [Problem(("input", to_camel_case(name)), "must not be null") for name in nulls]
-        raise BadInput("a value that must be there is null", problems=problems)
+        raise BadInput("A required value is null. See `problems`.", problems=problems)
     return changed
 
 
@@ -227,7 +227,7 @@ def _content_of(version: models.TemplateVersion) -> dict[str, Any]:
 
 
 def _check_content(content: Mapping[str, Any]) -> None:
-    """BadInput with line and column for what is no template."""
+    """Raise BadInput, with line and column, if a part is not a valid template."""
     problems = []
     for name, part in CONTENT_PARTS.items():
         try:
@@ -235,10 +235,10 @@ def _check_content(content: Mapping[str, Any]) -> None:
         except (TemplateSyntaxError, TemplateLimitExceeded) as error:
             problems += [Problem(("input", to_camel_case(name)), str(finding)) for finding in error.findings]
     if problems:
-        raise BadInput(f"the template cannot be read: {problems[0].message}", problems=problems)
+        raise BadInput(f"Invalid template: {problems[0].message}", problems=problems)
 
 
 def _check_culture(code: str) -> None:
     if not is_culture(code):
         problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
-        raise BadInput(f"{code} is not a culture", problems=[problem])
+        raise BadInput(f"Invalid culture code {code!r}. Give a language tag such as en-GB.", problems=[problem])

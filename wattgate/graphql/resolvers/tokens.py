@@ -1,4 +1,4 @@
-"""Logging in and out: tokens."""
+"""Log in and out; list and revoke tokens."""
 
 import strawberry
 from sqlmodel import col
@@ -87,7 +87,7 @@ async def new_token(call: Call) -> types.NewToken:
 async def delete_token(call: Call) -> types.Done:
     """Log out: the token with which this call is made is good no longer."""
     if call.principal.token_id is None:
-        raise BadInput("this call was not made with a token")
+        raise BadInput("The call carries no token to delete.")
     await _invalidate_own_token(call, call.principal.token_id)
     return types.Done(valid=True)
 
@@ -123,5 +123,5 @@ async def _invalidate_own_token(call: Call, token_id: str) -> None:
         col(models.Token.user_id) == call.principal.user_id,
     )
     if token is None:
-        raise NotFound(f"no token with id {token_id}")
+        raise NotFound(f"No token with id {token_id}.")
     await invalidate_token(call, call.rows, token)

@@ -1,4 +1,4 @@
-"""Documents that an application trusts, as the command line registers them."""
+"""Register and remove the GraphQL documents that an application trusts. Only the command line runs these operations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.principal import Permission
 
 IDS_PER_STATEMENT = 1_000
-"""How many ids one statement names."""
+"""Maximum ids in an SQL statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A document that is to be trusted, under the id by which it is stored."""
+    """A document to trust, and the id that it is stored under."""
 
     document_id: str
     text: str
@@ -25,7 +25,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRegistration:
-    """How many ids are new, and how many were known before."""
+    """The number of new ids, and of ids that were registered before."""
 
     added: int
     existing: int
@@ -39,7 +39,7 @@ async def register_documents(call: Call, *, documents: Sequence[NewDocument]) ->
     known = await _load_texts(call, list(documents_by_id))
     for document_id, text in known.items():
         if text != documents_by_id[document_id].text:
-            raise Conflict(f"{document_id} ({documents_by_id[document_id].name}) is registered with another text")
+            raise Conflict(f"{document_id} ({documents_by_id[document_id].name}) is registered with another text.")
     for document_id, document in documents_by_id.items():
         if document_id not in known:
             await call.rows.add(TrustedDocument(document_id=document_id, text=document.text, name=document.name))
@@ -61,7 +61,7 @@ async def remove_documents(call: Call, *, document_ids: Sequence[str]) -> int:
     known = await _load_texts(call, document_ids)
     for document_id in document_ids:
         if document_id not in known:
-            raise NotFound(f"no document with id {document_id}")
+            raise NotFound(f"No document with id {document_id}.")
     removed = 0
     for text in set(known.values()):
         removed += await call.rows.delete(TrustedDocument, col(TrustedDocument.text) == text)
@@ -76,7 +76,7 @@ async def require_trusted_documents(call: Call, *, required: bool) -> int:
 
 
 async def _load_texts(call: Call, document_ids: Sequence[str]) -> Mapping[str, str]:
-    """The texts of those ids that are registered."""
+    """Return the texts of the registered ones among these ids, by id."""
     texts: dict[str, str] = {}
     for start in range(0, len(document_ids), IDS_PER_STATEMENT):
         chunk = col(TrustedDocument.document_id).in_(document_ids[start : start + IDS_PER_STATEMENT])
@@ -87,5 +87,5 @@ async def _load_texts(call: Call, document_ids: Sequence[str]) -> Mapping[str, s
 async def _require_application(call: Call) -> Application:
     application = await call.rows.application()
     if application is None:
-        raise NotFound(f"no application with id {call.rows.application_id}")
+        raise NotFound(f"No application with id {call.rows.application_id}.")
     return application

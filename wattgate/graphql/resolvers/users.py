@@ -1,4 +1,4 @@
-"""Users: the people behind the accounts."""
+"""Users: the people who own accounts, homes and meters."""
 
 import strawberry
 from sqlmodel import col
@@ -83,14 +83,14 @@ async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, stat
     """
     user = await call.rows.get(models.User, user_id)
     if status not in (None, user.status):
-        problem = Problem(("status",), f"is {user.status}; it changes by verification and deletion")
-        raise BadInput("a status is not changed by renaming", problems=[problem])
+        problem = Problem(("status",), f"is {user.status} and changes only by verification or deletion")
+        raise BadInput("Renaming a user does not change the status.", problems=[problem])
     directory_id = await application_directory(call.rows)
     account = await call.rows.first(
         models.Account, col(models.Account.user_id) == user_id, col(models.Account.directory_id) == directory_id
     )
     if account is None:
-        raise NotFound(f"the user {user_id} has no account in the application's own directory")
+        raise NotFound(f"User {user_id} has no account in the application's own directory.")
     if normalize_username(username) != account.username:
         name = await validate_new_username(call.rows, username, directory_id)
         (await call.rows.edit(models.Account, account.account_id)).username = name
@@ -109,7 +109,7 @@ async def load_user_by_name(rows: Rows, username: str, directory_id: str | None 
     """
     account = await find_account(rows, username, directory_id)
     if account is None:
-        raise NotFound(f"no user with username {normalize_username(username)}")
+        raise NotFound(f"No user with username {normalize_username(username)}.")
     return await load_user(rows, account.user_id)
 
 

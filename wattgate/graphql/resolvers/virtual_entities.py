@@ -1,4 +1,4 @@
-"""The virtual entity system: homes, their metadata and their kinds."""
+"""Virtual entities (homes), their attributes and their types."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
         *_time_zone_problems(input.time_zone),
     ]
     if problems:
-        raise BadInput("the virtual entity refers to what does not exist", problems=problems)
+        raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
     values = to_column_values(input, models.VirtualEntity, exclude={"resources"})
     added = await call.rows.add(models.VirtualEntity(owner_id=owner_id, **values))
     for resource_id in dict.fromkeys(resource_ids):
@@ -103,7 +103,7 @@ async def update_virtual_entity(
 ) -> models.VirtualEntity:
     """Change a virtual entity; what is left out stays as it is."""
     if problems := _time_zone_problems(input.time_zone):
-        raise BadInput("the virtual entity cannot be so", problems=problems)
+        raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
     call.emit(_changed_event(ve_id))
     return apply_input(await call.rows.edit(models.VirtualEntity, ve_id), input)
 
@@ -131,7 +131,7 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> mode
 async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, attributes: Json) -> models.VirtualEntity:
     """Merge an object into a virtual entity's metadata: its members are added or replace those of their name."""
     if not isinstance(attributes, dict):
-        raise BadInput("metadata is an object", problems=[Problem(("attributes",), "is not an object")])
+        raise BadInput("The attributes must be a JSON object.", problems=[Problem(("attributes",), "is not an object")])
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.attributes = entity.attributes | attributes
     call.emit(_changed_event(ve_id))
@@ -211,7 +211,7 @@ def _changed_event(ve_id: str) -> Event:
 async def _unknown_reference_problems(
     call: Call, model: type[models.Tenanted], ids: Iterable[str], path: tuple[str, ...]
 ) -> list[Problem]:
-    """A problem for each id that names no record the caller may see."""
+    """Return a problem for each id without a record that the caller may see."""
     requested = list(ids)
     known = await call.rows.get_many(model, requested) if requested else {}
     return [Problem(path, f"{id_} does not exist") for id_ in requested if id_ not in known]

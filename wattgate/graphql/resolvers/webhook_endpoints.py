@@ -1,4 +1,4 @@
-"""Endpoints: registered, changed, tested, given new secrets, and sent again what they have missed."""
+"""Webhook endpoints: register, change and test them, rotate secrets, send events again."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,13 +23,13 @@ ENDPOINTS_PATH = "/webhook/endpoint"
 ENDPOINT_PATH = ENDPOINTS_PATH + "/{endpointId}"
 
 MAX_ENDPOINTS = 50
-"""How many endpoints an application has at most."""
+"""Maximum endpoints of an application."""
 
 MAX_OVERLAP = timedelta(days=7)
-"""For how long a secret may be good beside its successor."""
+"""Maximum time that a replaced secret stays valid."""
 
 MAX_EVENTS_PER_CALL = 1_000
-"""How many events are sent again by one call."""
+"""Maximum events that a call sends again."""
 
 
 Since = Annotated[datetime, strawberry.argument(description="From when on events are sent again.")]
@@ -55,7 +55,7 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
     """Register an address to which events are told. Its secret is told in this answer alone."""
     problems = [*_validate_url(call, input.url), *_validate_patterns(input.events)]
     if await call.rows.count(models.WebhookEndpoint) >= MAX_ENDPOINTS:
-        problems.append(Problem(("input",), f"would be one endpoint more than {MAX_ENDPOINTS}"))
+        problems.append(Problem(("input",), f"exceeds the maximum of {MAX_ENDPOINTS} endpoints; delete one first"))
     _raise_problems(problems)
     endpoint = models.WebhookEndpoint(
         url=input.url,
@@ -115,8 +115,8 @@ async def rotate_webhook_secret(
     """Give an endpoint a new secret, told in this answer alone. The one before is good for some hours more."""
     overlap = timedelta(hours=min(max(overlap_hours, -1), 10_000))
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
-        message = f"is not 0 to {MAX_OVERLAP // timedelta(hours=1)} hours"
-        raise BadInput("the old secret cannot be good for so long", problems=[Problem(("overlapHours",), message)])
+        message = f"is not between 0 and {MAX_OVERLAP // timedelta(hours=1)}"
+        raise BadInput("Invalid overlapHours. See `problems`.", problems=[Problem(("overlapHours",), message)])
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
     endpoint.secret_before = endpoint.secret if overlap else None
     endpoint.secret_expires_at = call.rows.now + overlap if overlap else None
@@ -203,7 +203,7 @@ async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Opt
 async def _webhooks_by_event(
     call: Call, endpoint: models.WebhookEndpoint, events: list[models.WebhookEvent]
 ) -> dict[str | None, models.Webhook]:
-    """What stands on record of these events and the endpoint, by the event's id."""
+    """Return the webhooks of these events to the endpoint, by event id."""
     if not events:
         return {}
     webhooks = await call.rows.all(
@@ -223,12 +223,12 @@ def _validate_url(call: Call, url: str) -> list[Problem]:
 
 
 def _validate_patterns(patterns: list[str]) -> list[Problem]:
-    """What is wrong with patterns: one that stands for nothing that ever happens is a mistake."""
+    """Return the problems of event patterns. A pattern must match at least one event code."""
     path: ProblemPath = ("input", "events")
     if not 0 < len(patterns) <= types.MAX_PATTERNS:
-        return [Problem(path, f"are not 1 to {types.MAX_PATTERNS} patterns")]
+        return [Problem(path, f"must have 1 to {types.MAX_PATTERNS} patterns")]
     return [
-        Problem((*path, position), f"{pattern[:100]} stands for no event")
+        Problem((*path, position), f"{pattern[:100]} matches no event")
         for position, pattern in enumerate(patterns)
         if not EVENT_PATTERN.fullmatch(pattern) or not any(matches_any([pattern], code) for code in EVENT_DESCRIPTIONS)
     ]
@@ -236,4 +236,4 @@ def _validate_patterns(patterns: list[str]) -> list[Problem]:
 
 def _raise_problems(problems: list[Problem]) -> None:
     if problems:
-        raise BadInput("the endpoint cannot be like this", problems=problems)
+        raise BadInput("Invalid webhook endpoint. See `problems`.", problems=problems)
