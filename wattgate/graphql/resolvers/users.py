@@ -87,7 +87,10 @@ async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, stat
         raise BadInput("Renaming a user does not change the status.", problems=[problem])
     directory_id = await application_directory(call.rows)
     account = await call.rows.first(
-        models.Account, col(models.Account.user_id) == user_id, col(models.Account.directory_id) == directory_id
+        models.Account,
+        col(models.Account.user_id) == user_id,
+        col(models.Account.directory_id) == directory_id,
+        order_by=[models.Account.created_at, models.Account.account_id],  # of several, always the oldest
     )
     if account is None:
         raise NotFound(f"User {user_id} has no account in the application's own directory.")
