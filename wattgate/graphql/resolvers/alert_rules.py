@@ -59,23 +59,7 @@ _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.AlertRule:
     """Add a rule on readings. Readings of instants before that are not judged; they fill its first windows."""
     user_id = require_user_id(call)
-    resource, problems = await _find_resource(call, user_id, input)
-    fields = () if resource is None else parse_fields(resource.storage)
-    field = find_field(fields, input.field) if fields else None
-    if fields and field is None:
-        problems.append(Problem(("input", "field"), f"the resource has no field {input.field}"))
-    values = to_column_values(input, models.AlertRule, exclude={"resource_id", "classifier", "field"})
-    values["channels"] = _channel_names(input.channels)
-    if await call.rows.count(models.AlertRule, col(models.AlertRule.user_id) == user_id) >= MAX_RULES:
-        problems.append(
-            Problem(("input",), f"exceeds the maximum of {MAX_RULES} rules for each user; remove a rule first")
-        )
-    problems += await _validate(call, values, field)
-    if resource is None or field is None or problems:
-        raise BadInput("Invalid alert rule. See `problems`.", problems=problems)
-    if resource.cost_of and input.kind is not RuleKind.PACE:
-        problem = Problem(("input", "kind"), "must be PACE, because the resource holds costs")
-        raise BadInput("Invalid alert rule. See `problems`.", problems=[problem])
+    resource, field, values = await _validate_new_rule(call, user_id, input)
     rule = await call.rows.add(
         models.AlertRule(
             **values,
@@ -208,6 +192,30 @@ def _build_alert(rule: models.AlertRule, firing: queries.RuleFiring) -> alert_ty
             }
         ),
     )
+
+
+async def _validate_new_rule(
+    call: Call, user_id: str, input: types.NewAlertRule
+) -> tuple[models.Resource, ReadingField, dict[str, Any]]:
+    """Return the resource and the field of a new rule, and its other column values. Raise BadInput if it is invalid."""
+    resource, problems = await _find_resource(call, user_id, input)
+    fields = () if resource is None else parse_fields(resource.storage)
+    field = find_field(fields, input.field) if fields else None
+    if fields and field is None:
+        problems.append(Problem(("input", "field"), f"the resource has no field {input.field}"))
+    values = to_column_values(input, models.AlertRule, exclude={"resource_id", "classifier", "field"})
+    values["channels"] = _channel_names(input.channels)
+    if await call.rows.count(models.AlertRule, col(models.AlertRule.user_id) == user_id) >= MAX_RULES:
+        problems.append(
+            Problem(("input",), f"exceeds the maximum of {MAX_RULES} rules for each user; remove a rule first")
+        )
+    problems += await _validate(call, values, field)
+    if resource is None or field is None or problems:
+        raise BadInput("Invalid alert rule. See `problems`.", problems=problems)
+    if resource.cost_of and input.kind is not RuleKind.PACE:
+        problem = Problem(("input", "kind"), "must be PACE, because the resource holds costs")
+        raise BadInput("Invalid alert rule. See `problems`.", problems=[problem])
+    return resource, field, values
 
 
 async def _find_resource(

@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 import strawberry
@@ -76,25 +76,7 @@ async def authorise(
         raise _bad_input("codeChallenge", "is not an S256 challenge of 43 base64url characters", "invalid_request")
     granted = _parse_scope(scope, within=client.scope)
     account = await log_in(rows, username, password, directory_id)
-    code, expires_at = new_secret(), rows.now + CODE_LIFETIME
-    await rows.delete(  # keep used codes as long as their tokens, to detect a second use
-        models.AuthorizationCode,
-        col(models.AuthorizationCode.account_id) == account.account_id,
-        col(models.AuthorizationCode.expires_at) <= rows.now - REFRESH_LIFETIME,
-    )
-    await rows.add(
-        models.AuthorizationCode(
-            user_id=account.user_id,
-            account_id=account.account_id,
-            client_id=client.client_id,
-            family=new_id(),
-            digest=hash_secret(code),
-            redirect_uri=redirect_uri,
-            code_challenge=code_challenge,
-            scope=granted,
-            expires_at=expires_at,
-        )
-    )
+    code, expires_at = await _issue_code(rows, account, client, granted, redirect_uri, code_challenge)
     return types.Authorisation(
         valid=True,
         code=code,
@@ -215,6 +197,32 @@ def _require_arguments(**members: str | None) -> list[str]:
             "Missing arguments for this grant type. See `problems`.", problems=missing, reason="invalid_request"
         )
     return [value for value in members.values() if value]
+
+
+async def _issue_code(
+    rows: Rows, account: models.Account, client: models.OAuthClient, scope: str, redirect_uri: str, code_challenge: str
+) -> tuple[str, datetime]:
+    """Store a new authorization code. Return the code and when it expires."""
+    code, expires_at = new_secret(), rows.now + CODE_LIFETIME
+    await rows.delete(  # keep used codes as long as their tokens, to detect a second use
+        models.AuthorizationCode,
+        col(models.AuthorizationCode.account_id) == account.account_id,
+        col(models.AuthorizationCode.expires_at) <= rows.now - REFRESH_LIFETIME,
+    )
+    await rows.add(
+        models.AuthorizationCode(
+            user_id=account.user_id,
+            account_id=account.account_id,
+            client_id=client.client_id,
+            family=new_id(),
+            digest=hash_secret(code),
+            redirect_uri=redirect_uri,
+            code_challenge=code_challenge,
+            scope=scope,
+            expires_at=expires_at,
+        )
+    )
+    return code, expires_at
 
 
 async def _redeem_code(
