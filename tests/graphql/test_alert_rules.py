@@ -1,4 +1,4 @@
-"""Alert rules over recorded readings: added, evaluated by one and by several workers, and tried on the past."""
+"""Alert rules: adding them, evaluation of recorded readings by one and by several workers, back-tests."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -31,7 +31,7 @@ MINUTE, HALF_HOUR, HOUR, DAY = (timedelta(minutes=minutes) for minutes in (1, 30
 
 
 class Meter:
-    """A new resource of the tenant, rules on it, and workers."""
+    """A new resource of the tenant, its rules, and a worker that evaluates them."""
 
     def __init__(self, post: Post, resource_id: str) -> None:
         self.post, self.resource_id = post, resource_id
@@ -57,7 +57,7 @@ class Meter:
         await self.post.run(recording.record_readings, series=series)
 
     async def alerts(self, rule: Any) -> list[dict[str, Any]]:
-        """The data of a rule's alerts, oldest first."""
+        """Return the data of a rule's alerts, oldest first."""
         alerts = await self.post.rows(Alert, order_by=[Alert.created_at])
         return [alert.data for alert in alerts if alert.data and alert.data.get("ruleId") == rule.rule_id]
 
@@ -88,7 +88,7 @@ async def test_threshold_fires_once_until_value_recovers_by_the_hysteresis(meter
         await meter.record(start + index * HALF_HOUR, value)
         await meter.worker.evaluate_pending()
     alerts = await meter.alerts(rule)
-    # hours of 1.0, 2.2 (told), 2.2, 1.7, 1.7, 1.4 (it is over), 2.1 (told)
+    # sums of the hours: 1.0, 2.2 (fires), 2.2, 1.7, 1.7, 1.4 (recovered), 2.1 (fires)
     assert [alert["value"] for alert in alerts] == [2.2, 2.1]
     assert alerts[0] == {
         "ruleId": rule.rule_id, "rule": "Rule", "kind": "THRESHOLD", "resourceId": meter.resource_id, "field": "ENERGY",
@@ -123,7 +123,7 @@ async def test_old_readings_fill_windows_but_do_not_fire(meter: Meter) -> None:
     await meter.record(start - 20 * DAY, *["9"] * 100)
     await meter.worker.evaluate_pending()
     meter.post.pass_time(10 * DAY)
-    await meter.record(start + DAY, *["9"] * 100)  # the history of an outage
+    await meter.record(start + DAY, *["9"] * 100)  # readings that arrive late, after an outage
     await meter.worker.evaluate_pending()
     assert await meter.alerts(rule) == []
     await meter.record(start + 10 * DAY - HALF_HOUR, "9")
@@ -247,7 +247,7 @@ async def test_resource_is_watched_only_while_it_has_an_enabled_rule(meter: Mete
 
 
 async def test_back_tests_of_several_rules_run_at_once(meter: Meter) -> None:
-    day = ["0.2"] * 36 + ["1.5"] * 4 + ["0.2"] * 8  # much from 18:00 on
+    day = ["0.2"] * 36 + ["1.5"] * 4 + ["0.2"] * 8  # high from 18:00 on
     start = (NOW - 12 * DAY).replace(hour=0, minute=0)
     await meter.record(start, *day * 10)
     high = await meter.add()

@@ -1,4 +1,4 @@
-"""Alerts, templates, notifications and webhooks on record."""
+"""Alerts, and the records of their templates, notifications and webhooks."""
 
 from typing import Any
 
@@ -160,7 +160,7 @@ async def test_failed_webhook_is_listed_among_the_errors(served: House) -> None:
 
 
 async def send(tenant: Tenant, house: House) -> str:
-    """A further alert to the user of a tenant."""
+    """Send another alert to the user of a tenant. Return its id."""
     input_ = {"userId": tenant.user_id, "alertTypeId": "CM01", "channels": ["INBOX"], "data": {"use": [1.5, None]}}
     response = await house.graphql(
         "mutation ($i: NewAlert!) { sendAlert(input: $i) { alertId } }", tenant.headers["application"], i=input_

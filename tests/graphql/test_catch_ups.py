@@ -1,4 +1,4 @@
-"""Catch-ups: asked for at any time, started once a half hour, done beside the requests, and watched."""
+"""Catch-ups: one start in each half hour, processing by workers, and subscriptions to their states."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ from wattgate.realtime.hub import Hub
 
 
 class WorkerBench:
-    """A tenant on an empty database without a server: the test does the worker's part, at a time that it sets."""
+    """A tenant on an empty database without a server. The test runs the worker and sets the clock."""
 
     def __init__(self, tenant: Tenant) -> None:
         self.tenant, self.clock = tenant, Clock()
@@ -48,7 +48,7 @@ class WorkerBench:
 
 @pytest.fixture
 async def bench(settled: Tenant) -> AsyncIterator[WorkerBench]:
-    """A bench with no catch-ups waiting, before and after."""
+    """Return a bench without waiting catch-ups. Process those that the test leaves."""
     worker = WorkerBench(settled)
     yield worker
     worker.clock.now = NOW + timedelta(days=1)
@@ -57,7 +57,7 @@ async def bench(settled: Tenant) -> AsyncIterator[WorkerBench]:
 
 
 async def finished(served: House, resource_id: str) -> dict[str, Any]:
-    """The resource's newest catch-up, once it has ended."""
+    """Wait until the resource's newest catch-up has ended, and return it."""
     query = """query ($id: ID!) { catchUps(resourceId: $id) {
         catchUpId state recorded reason createdAt startedAt finishedAt } }"""
     async with asyncio.timeout(20):
@@ -119,7 +119,7 @@ async def test_subscriber_receives_every_change_of_state(served: House) -> None:
 
 
 async def _start_later(served: House, resource_id: str) -> None:
-    await asyncio.sleep(0.5)  # the subscription has to stand first
+    await asyncio.sleep(0.5)  # the subscription must be active first
     await start(served, resource_id)
 
 
@@ -228,7 +228,7 @@ async def test_invalid_reading_fails_the_catch_up_and_stores_nothing(bench: Work
 
 
 class UnavailableNetwork(RegistryMeterNetwork):
-    """A network that is away, or broken."""
+    """A network that is unavailable or fails."""
 
     error: Exception = Unavailable("the meter network does not answer")
 
@@ -306,7 +306,7 @@ async def test_readings_beyond_retention_are_not_retrieved(bench: WorkerBench) -
     assert await process_waiting(bench.runner)
     (done,) = await bench.catch_ups(resource_id)
     assert (done.state, done.reason, done.recorded) == (CatchUpState.DONE, None, 21)
-    assert len(await bench.stored(resource_id)) == 21  # from 13:30 on: one that gets too old meanwhile is none of them
+    assert len(await bench.stored(resource_id)) == 21  # from 13:30 on, with a margin of an hour
 
 
 async def test_registry_reads_in_the_session_of_the_operation(bench: WorkerBench) -> None:

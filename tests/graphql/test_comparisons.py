@@ -1,4 +1,4 @@
-"""Comparisons: the same elapsed time of the span before, and of the span a year ago."""
+"""Comparisons of a series with the same elapsed time of the previous period and of the year before."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -39,7 +39,7 @@ def wall(text: str) -> datetime:
         # a whole day, a day so far
         ("2026-11-20", "2026-11-21", "2026-11-21", BEFORE, ("2026-11-19", "2026-11-20", "2026-11-20")),
         ("2026-11-20", "2026-11-21", "2026-11-20T10:30", BEFORE, ("2026-11-19", "2026-11-19T10:30", "2026-11-20")),
-        # a month so far; one whose 30th day the month before has not
+        # a month so far; the previous month has no 30th day
         ("2026-11-01", "2026-12-01", "2026-11-20T06:00", BEFORE, ("2026-10-01", "2026-10-20T06:00", "2026-11-01")),
         ("2026-03-01", "2026-04-01", "2026-03-30T06:00", BEFORE, ("2026-02-01", "2026-03-01", "2026-03-01")),
         # a quarter, a year
@@ -54,7 +54,7 @@ def wall(text: str) -> datetime:
         ("2026-11-01", "2026-12-01", "2026-11-20T06:00", A_YEAR_AGO, ("2025-11-01", "2025-11-20T06:00", "2025-12-01")),
         ("2026-11-16", "2026-11-23", "2026-11-20", A_YEAR_AGO, ("2025-11-17", "2025-11-21", "2025-11-24")),
         ("2024-02-29", "2024-03-01", "2024-03-01", A_YEAR_AGO, ("2023-02-28", "2023-03-01", "2023-03-01")),
-        # across the clock change elapsed time is the wall clock's
+        # at a clock change, elapsed time is wall-clock time
         ("2026-10-25", "2026-10-26", "2026-10-25T18:00", BEFORE, ("2026-10-24", "2026-10-24T18:00", "2026-10-25")),
     ],
 )
@@ -83,7 +83,7 @@ def test_open_range_ends_with_its_first_month_or_day(start: str, end: str) -> No
 
 @pytest.fixture
 async def resource_id(served: House) -> str:
-    """Half hours of 0.1 kWh in October, and of 0.2 kWh until the morning of 20 November 2025; October 2024 is empty."""
+    """A resource with half hours of 0.1 kWh in October 2025, and of 0.2 kWh until 06:00 on 20 November 2025."""
     resource_id = await served.one.add_resource()
     start, turn, end = wall("2025-10-01"), wall("2025-11-01"), wall("2025-11-20T06:00")
     count = (end.astimezone(UTC) - start.astimezone(UTC)) // HALF_HOUR

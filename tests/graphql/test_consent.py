@@ -1,4 +1,4 @@
-"""Consent: what a revoked meter point means for its readings, asked for and streamed."""
+"""Consent: effects of its revocation on queries and subscriptions, validity, history and batches."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ ROOT = "/user/verification/status"
 
 @pytest.fixture
 async def metered(served: House) -> tuple[str, str]:
-    """A resource with a reading, and its meter point, for which there is consent."""
+    """A resource with a reading, and its meter point, which has a valid consent."""
     mpxn = str(uuid4().int)[:13]
     new_resource = NewResource(resource_type_id=ID(served.one.ids["resource_type"]), name="metered", mpxn=mpxn)
     resource_id = (await served.one.run("add_resource", input=new_resource)).resource_id
@@ -84,7 +84,7 @@ async def test_subscription_ends_when_consent_is_revoked_and_a_new_one_is_reject
     async with socket(served.url) as client:
         await client.init(**served.one.headers["account"])
         await client.subscribe(query, ids=[resource_id])
-        while (await client.payload())["extensions"]["position"] == "":  # until it stands
+        while (await client.payload())["extensions"]["position"] == "":  # until the subscription is active
             continue
         await request(served, "POST", f"/mpxn/{mpxn}/revocation")
         ended = await client.hear()

@@ -117,7 +117,7 @@ async def test_reference_to_an_unknown_or_another_tenants_record_is_rejected(
     }
     for id_ in ("unknown", served.other.ids[kinds[name]]):
         answer = await served.call("POST", path, served.one.headers["acting"], json={**body, name: id_})
-        if answer.status_code == 403:  # what an acting application may not write, the application itself may
+        if answer.status_code == 403:  # only the application itself may write this
             answer = await served.call("POST", path, served.one.headers["application"], json={**body, name: id_})
         assert (answer.status_code, answer.json()["error"]) == (400, f"incorrect elements -{name}")
 

@@ -1,4 +1,4 @@
-"""Resources that tell what the energy of others costs: linked, computed, never recorded."""
+"""Resources that hold the costs of another resource's energy: linked, computed, never recorded."""
 
 from uuid import uuid4
 
@@ -23,7 +23,7 @@ async def test_cost_resource_has_the_tariff_of_its_consumption(served: House) ->
 
 
 async def priced_pair(tenant: Tenant) -> tuple[str, str]:
-    """A new resource, and one that tells its cost."""
+    """Add a resource and one that holds its costs. Return both ids."""
     energy = await tenant.add_resource()
     return energy, await cost_resource(tenant, cost_of=ID(energy))
 

@@ -1,4 +1,4 @@
-"""Gateway devices: added, found, and whether they send."""
+"""Devices: adding and finding them, and their status."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -29,7 +29,7 @@ RECORD = {
     "createdAt": str,
     "updatedAt": str,
 }
-"""What a published client's parser needs of a device."""
+"""Members of a device, and their types, that the parser of a published client needs."""
 
 
 async def post(served: House, **body: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a home's display draws, told as one frame."""
+"""The frame of a home's display."""
 
 from datetime import UTC, datetime
 from typing import Any

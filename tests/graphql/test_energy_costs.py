@@ -1,4 +1,4 @@
-"""What a resource's energy costs: explained to the penny, in buckets, and corrected with its tariff."""
+"""Costs of a resource's energy: exact explanations, buckets, and corrections by a new tariff."""
 
 from collections import defaultdict
 from datetime import UTC, date, datetime, timedelta
@@ -55,7 +55,7 @@ async def buckets_of(house: House, resource_id: str, start: datetime, end: datet
 
 
 async def add_day(house: House, kwh: str = "0.5", **tariff: Any) -> str:
-    """A resource with 48 half hours, all alike, and a tariff of 2024."""
+    """Add a resource with 48 equal half hours and a tariff valid from 2024."""
     resource_id = await house.one.add_resource()
     await house.one.set_tariff(resource_id, **tariff)
     await house.one.record(resource_id, *((DAY + n * HALF_HOUR, kwh) for n in range(48)))
@@ -67,7 +67,7 @@ def round_to_pence(amount: Decimal) -> Decimal:
 
 
 def expected_rate(at: datetime) -> tuple[str | None, Decimal]:
-    """Band and rate of a half hour, in the words of the tariff."""
+    """Return band and rate of a half hour, computed independently of the code under test."""
     local = at.astimezone(LONDON)
     if local.strftime("%H:%M") >= "23:30" or local.strftime("%H:%M") < "05:30":
         return "night", Decimal("8.09")

@@ -61,7 +61,7 @@ async def test_only_opted_in_users_join_and_only_while_the_event_is_open(served:
     joined = await served.call("POST", path, headers, json={"dfsEventId": event_id})
     assert joined.status_code == 200
     again = await served.call("POST", path, headers, json={"dfsEventId": event_id})
-    assert len(again.json()) == len(joined.json())  # joining twice is joining once
+    assert len(again.json()) == len(joined.json())  # joining again changes nothing
     mine = (await served.call("GET", "/dfs/event/user", headers)).json()
     assert event_id in [event["dfsEventId"] for event in mine]
     participants = await served.call("GET", f"/dfs/event/{event_id}/user", served.one.headers["application"])
@@ -109,7 +109,7 @@ async def test_subscription_publishes_changes_of_events(served: House) -> None:
     async with socket(served.url) as client:
         await client.init(**served.one.headers["account"])
         await client.subscribe("subscription { dfsEventChanges(since: null) { dfsEventId state } }")
-        while (await client.payload())["extensions"]["position"] == "":  # until it stands
+        while (await client.payload())["extensions"]["position"] == "":  # until the subscription is active
             continue
         document = "mutation ($id: ID!) { moveDfsEvent(dfsEventId: $id, state: OPEN) { state } }"
         await served.graphql(document, served.one.headers["application"], id=event_id)

@@ -1,4 +1,4 @@
-"""How fresh resources and devices are: by the age of the newest reading and by how often readings come."""
+"""Freshness of resources and devices, from the age of the newest reading and the learned interval."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -237,7 +237,7 @@ async def test_edge_returns_the_freshness_of_each_resource(timed: Timed) -> None
 
 
 async def send_message(timed: Timed, hardware_id: str, *values: Measurement, state: bool = False) -> None:
-    """Record a message of a display."""
+    """Record a message of a display that is sent now."""
     at = timed.clock.now
     message = MeterMessage(hardware_id, at, values, NetworkState(at=at, status="joined") if state else None)
     tenant = timed.house.one

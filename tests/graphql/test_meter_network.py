@@ -1,4 +1,4 @@
-"""The meter network: eligibility, inventories, registers, who may ask, and the file that fills the registry."""
+"""The meter network: eligibility, inventories, registers, permissions, and the import of its registry."""
 
 import asyncio
 import os
@@ -192,7 +192,7 @@ async def test_meter_read_returns_the_register_if_the_network_has_one(served: Ho
 
 
 class FarNetwork:
-    """Another implementation of the port: it knows one meter point and keeps nothing here."""
+    """Another implementation of the `MeterNetwork` protocol. It knows one meter point and stores nothing."""
 
     async def meter_point(self, mpxn: str) -> MeterPoint | None:
         return MeterPoint(mpxn, "", "", eligible=mpxn == "17")
@@ -257,10 +257,8 @@ async def test_import_fills_the_registry_and_reports_every_invalid_line(database
     file.write_bytes(b"\n".join([*map(orjson.dumps, valid_records), b"", *invalid_lines]))
     result = await _import(database_url, file, "--refused", str(tmp_path / "refused.txt"))
     assert result.returncode == 1, result.stderr
-    assert (
-        f"{len(valid_records)} records kept from {len(valid_records) + len(invalid_lines)} lines, {len(invalid_lines)} refused"
-        in result.stdout
-    )
+    lines = len(valid_records) + len(invalid_lines)
+    assert f"{len(valid_records)} records kept from {lines} lines, {len(invalid_lines)} refused" in result.stdout
     refused = (tmp_path / "refused.txt").read_text().splitlines()
     assert [int(line.partition(":")[0]) for line in refused] == [
         n + len(valid_records) + 2 for n in range(len(invalid_lines))
@@ -274,7 +272,7 @@ async def test_import_fills_the_registry_and_reports_every_invalid_line(database
         (device,) = await network.devices_at("2000000000006")
         assert (device.eui, device.device_type) == ("00155E0000000001", "CAD")
         (value,) = await network.readings("2000000000006", "gas", None, limit=9)
-        assert value.value == 2  # the later line of the same instant
+        assert value.value == 2  # the later line for the same instant wins
         register = await network.register("2000000000006", "gas")
         assert register is not None
         assert register.value == Decimal("4711.123456")

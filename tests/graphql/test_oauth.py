@@ -1,4 +1,4 @@
-"""OAuth 2.0: authorization codes with PKCE, scopes, and refresh tokens that rotate."""
+"""OAuth 2.0: authorization codes with PKCE, scopes and rotating refresh tokens."""
 
 import asyncio
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ BY_TOKEN = "{ virtualEntities { name } }"
 
 @dataclass
 class Client:
-    """An OAuth client that is about to ask a user of their own."""
+    """An OAuth client, and a new user who can authorise it."""
 
     house: House
     client_id: str
@@ -50,7 +50,7 @@ class Client:
         return str((await self.authorise(**more)).json()["code"])
 
     async def ask(self, **form: Any) -> httpx.Response:
-        """A request to the token endpoint, as a form."""
+        """Send a form to the token endpoint."""
         credentials = {"client_id": self.client_id, "client_secret": self.secret}
         members = {name: value for name, value in {**credentials, **form}.items() if value is not None}
         return await self.house.call("POST", "/auth/oauth/access", {}, data=members)
@@ -77,7 +77,7 @@ async def client(served: House) -> Client:
 
 
 async def change(house: House, model: Any, condition: Any, **values: Any) -> None:
-    """Change what only time or an operator changes."""
+    """Change columns in the database that no operation changes, such as expiry."""
     async with house.gateway.database.session() as session:
         await session.execute(update(model).where(condition).values(**values), execution_options=SCOPED_OPTION)
         await session.commit()

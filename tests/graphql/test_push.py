@@ -1,4 +1,4 @@
-"""Alerts are pushed to the apps of a user, and whoever sent them is told where there is none."""
+"""Push notifications to the apps of a user, and the error events if there are none."""
 
 import asyncio
 import json
@@ -234,7 +234,7 @@ async def test_apps_of_a_closed_account_receive_no_push(post: Post) -> None:
 async def set_active(post: Post, active: bool) -> None:
     @declare(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
     async def change(call: Call) -> None:
-        """Open or close the account."""
+        """Activate or close the account."""
         await call.rows.update(Account, col(Account.account_id) == post.tenant.account_id, active=active)
 
     await post.run(change)
@@ -303,7 +303,7 @@ async def test_subscriber_with_steps_receives_every_delivery_step(served: House)
 
 
 async def _send_later(served: House) -> str:
-    await asyncio.sleep(0.5)  # the subscription has to stand first
+    await asyncio.sleep(0.5)  # the subscription must be active first
     body = {"userId": served.one.user_id, "alertTypeId": "CM01", "send2Push": "yes"}
     answer = await served.call("POST", "/alert", served.one.headers["application"], json=body)
     return str(answer.json()["ns_alert_id"])

@@ -1,4 +1,4 @@
-"""Readings in columns, in GraphQL and as the JSON form of `POST /readings`: refused whole, or one by one."""
+"""Readings in columns, over GraphQL and as JSON for `POST /readings`: rejected as a whole or one by one."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,7 +23,7 @@ def interface(request: pytest.FixtureRequest) -> str:
 
 
 async def send(house: House, interface: str, *series: dict[str, Any]) -> dict[str, Any]:
-    """What became of the readings, or `code`, `error` and `problems` of the refusal."""
+    """Send readings. Return the result, or `code`, `error` and `problems` of the error."""
     headers = house.one.headers["account"]
     if interface == "REST":
         body = (await house.call("POST", "/readings", headers, json={"series": list(series)})).json()

@@ -1,4 +1,4 @@
-"""Getting readings in: what is checked, what is stored, what is told."""
+"""Recording readings: validation, storage and error messages."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

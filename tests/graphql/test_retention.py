@@ -1,4 +1,4 @@
-"""How long readings are kept, on both databases: what is refused, what is deleted, and the partitions of months."""
+"""Retention of readings on both databases: rejected readings, deletion, and monthly partitions."""
 
 import asyncio
 import io
@@ -135,7 +135,7 @@ async def test_readings_older_than_retention_are_rejected_by_every_interface(tim
 
 
 async def count_by_day(timed: Timed, resource_id: str) -> dict[str, int]:
-    """How many readings there are on each day that has some."""
+    """Return the number of readings of each day that has any."""
     now = timed.clock.now
     range_ = {"start": (now - 100 * DAY).isoformat(), "end": (now + DAY).isoformat()}
     buckets = (await timed.ask(COUNT_BY_DAY, id=resource_id, range=range_))["readings"]["buckets"]
@@ -143,7 +143,7 @@ async def count_by_day(timed: Timed, resource_id: str) -> dict[str, int]:
 
 
 async def days_by_resource(timed: Timed, table: str, *resource_ids: str) -> dict[str, set[datetime]]:
-    """The days (UTC) of which a table has rows, by resource."""
+    """Return the days (UTC) with rows in a table, by resource id."""
     names = ", ".join(f"'{resource_id}'" for resource_id in resource_ids)
     statement = text(
         f"SELECT r.resource_id, t.at FROM {table} t JOIN resource r ON r.number = t.resource_number "
@@ -168,10 +168,10 @@ async def test_maintenance_deletes_whole_days_of_the_types_resources_only(timed:
             await timed.record(resource_id, *((day + n * timedelta(hours=6), 5) for n in range(4)), field="POWER")
     before = await count_by_day(timed, kept)
     await maintain_once(timed.house.gateway.runner)
-    assert await count_by_day(timed, first) == before  # nothing is so old yet
+    assert await count_by_day(timed, first) == before  # no reading is old enough yet
     await set_retention(timed, short, 3)
     await maintain_once(timed.house.gateway.runner)
-    kept_days = set(days[:3])  # of the day that is three days ago at this time of day nothing is deleted yet
+    kept_days = set(days[:3])  # the day that is three days ago is only partly old enough
     for table in ("reading", "reading_hour", "reading_day"):
         assert await days_by_resource(timed, table, first, second, kept) == {
             first: kept_days,
@@ -213,7 +213,7 @@ async def test_deleted_reading_can_be_recorded_again_with_longer_retention(timed
     assert await count_by_day(timed, resource_id) == {f"{at:%Y-%m-%d}": 1}
 
 
-# The partitions of PostgreSQL
+# Partitions in PostgreSQL
 
 
 @pytest.fixture
@@ -232,7 +232,7 @@ async def months(database: Database) -> set[str]:
 
 
 async def resources(database: Database, count: int) -> range:
-    """The numbers of so many new resources."""
+    """Add resources. Return their numbers."""
 
     def make(connection: Connection) -> None:
         put(connection, "application", application_id="a")
@@ -254,7 +254,7 @@ async def write(database: Database, resource: int, *instants: datetime, value: i
 
 
 async def wait_for_lock(database: Database, task: asyncio.Task[Any]) -> None:
-    """Return once the task is done, or somebody waits for a lock."""
+    """Wait until the task is done or a transaction waits for a lock."""
     waiting = text("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)")
     async with asyncio.timeout(20), database.engine.connect() as connection:
         while not task.done() and not (await connection.execute(waiting)).scalar_one():  # noqa: ASYNC110
@@ -297,7 +297,7 @@ async def test_only_old_empty_partitions_are_dropped(database: Database) -> None
     assert dropped == ["reading_2024_12", "reading_2026_04"]
     recent = {"reading_2026_05", "reading_2026_06", "reading_2026_07", "reading_2026_08"}
     assert await months(database) == {"reading_2025_01", *recent}
-    await write(database, resource, datetime(2024, 12, 5, tzinfo=UTC))  # and one that was dropped comes again
+    await write(database, resource, datetime(2024, 12, 5, tzinfo=UTC))  # a dropped partition is created again
     assert "reading_2024_12" in await months(database)
 
 
@@ -314,7 +314,7 @@ async def test_simultaneous_writers_create_the_same_new_partitions(database: Dat
 
 
 async def test_partition_with_a_pending_write_is_not_dropped(database: Database) -> None:
-    """A writer has seen that the month is there; before it writes, upkeep comes."""
+    """Maintenance starts after a writer has ensured the partition, and before it writes."""
     at = datetime(2024, 12, 5, tzinfo=UTC)
     (resource,) = await resources(database, 1)
     async with database.engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""Corrections of readings, on both databases through GraphQL: what counts as one, and how a client learns of it."""
+"""Corrections of readings over GraphQL, on both databases: counting revisions, and `revisedSince`."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -36,7 +36,7 @@ async def read(
     data = await timed.ask(SERIES, id=resource_id, start=start.isoformat(), end=(start + span).isoformat(), **more)
     series = data["resource"]["readings"]
     for name, column in series["columns"].items():
-        assert column == [bucket[name] for bucket in series["buckets"]]  # columns say what the objects say
+        assert column == [bucket[name] for bucket in series["buckets"]]  # columns equal the objects
     return series
 
 
@@ -93,7 +93,7 @@ async def test_revised_since_returns_changed_buckets_and_totals_of_the_whole_ser
     span = timedelta(days=2)
     assert (await read(timed, resource_id, span=span, period=period, since=since))["buckets"] == []
     timed.pass_time(timedelta(milliseconds=1))
-    await timed.record(resource_id, (DAY + 30 * HALF_HOUR, "3"), (DAY + HALF_HOUR, "1"))  # one changed, one as it was
+    await timed.record(resource_id, (DAY + 30 * HALF_HOUR, "3"), (DAY + HALF_HOUR, "1"))  # one changed, one unchanged
     whole = await read(timed, resource_id, span=span, period=period)
     revised = await read(timed, resource_id, span=span, period=period, since=since)
     assert revised["buckets"] == [bucket for bucket in whole["buckets"] if bucket["revision"]]
@@ -104,7 +104,7 @@ async def test_revised_since_returns_changed_buckets_and_totals_of_the_whole_ser
 
 
 async def test_client_that_passes_as_of_back_misses_nothing(timed: Timed, resource_id: str) -> None:
-    """A notebook kept by `revisedSince` alone is at every moment what a whole read tells."""
+    """A copy that a client updates only by `revisedSince` always equals a complete read."""
     span, known, since = timedelta(hours=6), dict[str, Any](), None
     corrections = [
         half_hours(DAY, ["1", "2", "3"]),
@@ -130,7 +130,7 @@ async def test_client_that_passes_as_of_back_misses_nothing(timed: Timed, resour
 
 
 async def test_concurrent_write_shorter_than_a_minute_is_not_missed(timed: Timed, resource_id: str) -> None:
-    """What began before an answer and ends after it carries the time at which it began."""
+    """A write that begins before a response and ends after it is stored with the time of its beginning."""
     began = timed.clock.now
     timed.pass_time(timedelta(seconds=59))
     answered = await read(timed, resource_id)

@@ -1,4 +1,4 @@
-"""Tariffs: what is refused, what stands, and who may say so."""
+"""Tariffs: validation, corrections, withdrawal, prices and permissions."""
 
 import asyncio
 from dataclasses import replace

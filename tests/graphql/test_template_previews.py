@@ -1,4 +1,4 @@
-"""`previewTemplate`: what writers of templates see before anybody gets anything."""
+"""`previewTemplate`: rendering and report for authors of templates."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Templates on record: versions, who published them and when, and what a notification keeps of them."""
+"""Templates: versions, publication, and their use in notifications."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ async def error_of(served: House, document: str, caller: str = "application", **
 
 
 async def send_and_load_notification(served: House, code: str, data: Any = None, **more: Any) -> dict[str, Any]:
-    """What the only notification of an alert says."""
+    """Send an alert. Return its only notification."""
     alert = {"userId": served.one.user_id, "alertTypeId": code, "channels": ["EMAIL"], "data": data, **more}
     document = "mutation ($input: NewAlert!) { sendAlert(input: $input) { alertId } }"
     sent = await execute(served, document, input=alert)

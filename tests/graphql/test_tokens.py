@@ -1,4 +1,4 @@
-"""Logging in and out, on both doors."""
+"""Logging in and out, over GraphQL and REST."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -195,7 +195,7 @@ async def test_unknown_account_takes_as_long_as_an_existing_one() -> None:
     stored = await hash_password(PASSWORD)
     assert extract_parameters(DECOY_HASH) == extract_parameters(stored)
     assert not await password_matches(None, PASSWORD)
-    with pytest.raises(VerifyMismatchError):  # as any wrong password is found out, and not refused as no hash
+    with pytest.raises(VerifyMismatchError):  # the decoy is a valid hash, so the check takes as long
         PasswordHasher().verify(DECOY_HASH, PASSWORD)
 
 

@@ -1,4 +1,4 @@
-"""Registering, verifying, resetting passwords, and what an account keeps."""
+"""Registration, verification, passwords, accounts, profiles and sessions."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from wattgate.realtime import topics
 
 @dataclass
 class Person:
-    """A user of their own, who can log in."""
+    """A new user who can log in."""
 
     house: House
     username: str
@@ -58,7 +58,7 @@ async def put(house: House, path: str, headers: dict[str, str], **body: Any) -> 
 
 
 async def change_account(house: House, account_id: str, **values: Any) -> None:
-    """Change what only time changes."""
+    """Change columns in the database that no operation changes."""
     async with house.gateway.database.session() as session:
         await session.execute(
             update(Account).where(Account.account_id == account_id).values(**values),  # type: ignore[arg-type]
@@ -195,7 +195,7 @@ async def test_reset_token_works_once_and_ends_all_logins(served: House, person:
     before = await person.token()
     user = {"username": person.username, "userId": person.user_id}
     token = await people.reset_token(served.one, user)
-    await people.reset_token(served.one, user)  # a further one does not end the first
+    await people.reset_token(served.one, user)  # another token does not invalidate the first
     body = {"username": person.username, "newPassword": "battery staple"}
     weak = await put(
         served, "/user/resetpassword", application_header(served), **{**body, "newPassword": "short"}, token=token
@@ -247,12 +247,12 @@ async def test_login_must_wait_after_five_wrong_passwords(served: House, person:
     response = await served.graphql("{ accounts { username } }", person.basic)
     assert response["errors"][0]["extensions"]["retryAfter"] >= 1
     await change_account(served, person.account_id, failed_at=datetime.now(UTC) - timedelta(seconds=3))
-    assert (await person.log_in("wrong")).status_code == 401  # the sixth makes the wait longer
+    assert (await person.log_in("wrong")).status_code == 401  # the sixth failure doubles the wait
     assert (await person.log_in()).json()["retryAfter"] > 2
     await change_account(served, person.account_id, failed_at=datetime.now(UTC) - timedelta(minutes=15))
     assert (await person.log_in()).status_code == 200
     assert (await person.log_in("wrong")).status_code == 401
-    assert (await person.log_in()).status_code == 200  # the count began anew
+    assert (await person.log_in()).status_code == 200  # the count was reset
 
 
 async def test_wrong_basic_passwords_count_for_the_backoff(served: House, person: Person) -> None:
@@ -278,7 +278,7 @@ def test_backoff_doubles_with_each_failure_up_to_15_minutes() -> None:
         return 0
 
     assert [wait(count) for count in (0, 4, 5, 6, 7, 13, 14, 10_000)] == [0, 0, 3, 5, 9, 513, 901, 901]
-    enforce_login_backoff(5, now, now + timedelta(seconds=2))  # raises nothing
+    enforce_login_backoff(5, now, now + timedelta(seconds=2))  # does not raise
 
 
 async def test_user_is_added_found_by_name_and_deleted_with_all_accounts(served: House) -> None:
