@@ -129,7 +129,7 @@ async def test_what_would_not_be_sent_is_not_tried_out(post: Post, input: dict[s
 async def test_not_very_many_wait(post: Post) -> None:
     for _ in range(template_test_mail.MAX_WAITING_MAILS):
         await try_out(post)
-    with pytest.raises(Unavailable, match="20 test mails wait already"):
+    with pytest.raises(Unavailable, match="20 test mails are already waiting"):
         await try_out(post)
 
 

@@ -1,4 +1,4 @@
-"""Live readings."""
+"""The subscription to live readings."""
 
 import strawberry
 

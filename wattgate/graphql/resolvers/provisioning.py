@@ -1,4 +1,4 @@
-"""Create applications and their first users. Only the command line runs these operations."""
+"""Create applications and their first users, for the command line. GraphQL and REST do not offer these operations."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Stored readings as they are, a page at a time, and the register of the meter itself."""
+"""Stored readings without aggregation, in pages, and readings of meter registers."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -185,7 +185,7 @@ async def _find_cost_source(call: Call, input: types.NewResource, classifier: st
 async def _resources_of_type(
     call: Call, resource_type_id: str, *where: ColumnElement[bool] | bool
 ) -> list[models.Resource]:
-    """Return the active resources of a type that meet the conditions, oldest first. Raise NotFound without the type."""
+    """Return the active resources of a type that meet the conditions, oldest first. Raise NotFound without it."""
     resource_type = await call.rows.get(models.ResourceType, resource_type_id)
     return await call.rows.all(
         models.Resource,

@@ -1,4 +1,4 @@
-"""Register and remove the GraphQL documents that an application trusts. Only the command line runs these operations."""
+"""Register and remove the GraphQL documents that an application trusts. The command line runs these operations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -90,7 +90,7 @@ async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, stat
         models.Account,
         col(models.Account.user_id) == user_id,
         col(models.Account.directory_id) == directory_id,
-        order_by=[models.Account.created_at, models.Account.account_id],  # of several, always the oldest
+        order_by=[models.Account.created_at, models.Account.account_id],  # rename always the oldest of several
     )
     if account is None:
         raise NotFound(f"User {user_id} has no account in the application's own directory.")

@@ -180,7 +180,7 @@ async def _edit_endpoint(call: Call, webhook: models.Webhook) -> models.WebhookE
 
 
 async def _find_endpoint_by_url(call: Call, url: str) -> models.WebhookEndpoint | None:
-    """Return the endpoint at the address of a callback, whose secret signs it."""
+    """Return the endpoint at the address of a callback. Its secret signs the callback."""
     return await call.rows.first(models.WebhookEndpoint, col(models.WebhookEndpoint.url) == url)
 
 
