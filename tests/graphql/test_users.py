@@ -16,7 +16,7 @@ from wattgate.db.identity.login_backoff import enforce_login_backoff
 from wattgate.db.models import Account, OneTimeCode, Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import RateLimited
-from wattgate.graphql.resolvers import profiles, registration
+from wattgate.graphql.resolvers import devices, lookups, profiles, registration, users
 from wattgate.graphql.types.accounts import NewAccount
 from wattgate.realtime import topics
 
@@ -307,6 +307,12 @@ async def test_user_is_added_found_by_name_and_deleted_with_all_accounts(served:
     assert not any(entry["active"] for entry in closed["applications"])
     acting = {**application, "userId": record["userId"]}
     assert (await served.call("GET", "/virtualentity", acting)).status_code == 401
+
+
+def test_lookups_need_the_permission_of_the_operations_that_they_combine() -> None:
+    assert lookups.find_user.needs is users.user.needs is users.user_by_username.needs
+    by_key = (devices.device, devices.discover, devices.resource_device)
+    assert {operation.needs for operation in by_key} == {lookups.find_device.needs}
 
 
 async def test_user_sees_only_themselves(served: House, person: Person) -> None:
