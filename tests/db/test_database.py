@@ -105,7 +105,7 @@ async def test_application_stores_its_culture_and_rejects_an_invalid_one(served:
     application = await runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments)
     system = Principal(Role.SYSTEM, application_id=application.application_id)
     assert await runner.read(system, Permission.SYSTEM, application_culture) == "cy"
-    with pytest.raises(BadInput, match="is not a culture"):
+    with pytest.raises(BadInput, match="Invalid culture code 'c y'"):
         await runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments | {"culture_code": "c y"})
 
 

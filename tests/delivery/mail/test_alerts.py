@@ -127,7 +127,7 @@ async def test_unknown_address_is_suppressed_until_it_is_removed_from_the_list(o
 
     second = await outbox.send(Channel.EMAIL)
     await deliver_due(outbox, settings(smtp))
-    assert (await outbox.log(second))[1:] == [(2, "Given Up", "ERROR", f"the address gets no mail: {REFUSED}")]
+    assert (await outbox.log(second))[1:] == [(2, "Given Up", "ERROR", f"the address is suppressed: {REFUSED}")]
     assert smtp.taken == []
 
     removed = await outbox.run(mail.remove_mail_suppression, address="User@Example.org")

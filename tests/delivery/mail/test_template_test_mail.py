@@ -94,9 +94,9 @@ async def test_test_mail_to_an_unknown_address_fails_and_suppresses_the_address(
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("somebody@energy.example", "may not get test mails"),
-        ("tester@energy.example.org", "may not get test mails"),
-        ("tester@sub.testers.example", "may not get test mails"),
+        ("somebody@energy.example", "may not receive test mails"),
+        ("tester@energy.example.org", "may not receive test mails"),
+        ("tester@sub.testers.example", "may not receive test mails"),
         ("a@testers.example@elsewhere.example", "is not an e-mail address"),
         ("a@testers.example\r\nBcc: b@elsewhere.example", "an address"),
         ("", "is not an e-mail address"),
@@ -129,7 +129,7 @@ async def test_invalid_template_is_not_sent_as_a_test_mail(outbox: Post, input: 
 async def test_number_of_waiting_test_mails_is_limited(outbox: Post) -> None:
     for _ in range(template_test_mail.MAX_WAITING_MAILS):
         await send_test_mail(outbox)
-    with pytest.raises(Unavailable, match="20 test mails wait already"):
+    with pytest.raises(Unavailable, match="20 test mails are already waiting"):
         await send_test_mail(outbox)
 
 

@@ -56,9 +56,9 @@ def worker(outbox: Post, total: float = 5.0) -> DeliveryWorker:
     )
 
 
-async def register_endpoint(outbox: Post, url: str, *events: str, **more: Any) -> webhook_endpoints.EndpointWithSecret:
+async def register_endpoint(outbox: Post, url: str, *events: str, **more: Any) -> webhook_endpoints.IssuedSecretResult:
     endpoint = NewWebhookEndpoint(url=url, events=list(events) or ["*"], **more)
-    issued: webhook_endpoints.EndpointWithSecret = await outbox.run(
+    issued: webhook_endpoints.IssuedSecretResult = await outbox.run(
         webhook_endpoints.add_webhook_endpoint, input=endpoint
     )
     return issued
@@ -332,7 +332,7 @@ async def test_endpoint_without_success_for_five_days_is_disabled(outbox: Post, 
             assert (await endpoint_health(outbox, endpoint_id)).enabled is (outbox.clock.now - NOW < 5 * DAY)
             outbox.pass_time(6 * HOUR)
     health = await endpoint_health(outbox, endpoint_id)
-    assert (health.enabled, health.disabled_reason) == (False, "it has taken nothing for 5 days")
+    assert (health.enabled, health.disabled_reason) == (False, "it accepted no message for 5 days")
     sent = receiver.connections
     change = WebhookEndpointChange(enabled=True)
     updated = await outbox.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
