@@ -57,7 +57,7 @@ def find_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     return sorted(
-        one for one in path.rglob("*") if one.suffix in (*GRAPHQL_SUFFIXES, MANIFEST_SUFFIX) and one.is_file()
+        file for file in path.rglob("*") if file.suffix in (*GRAPHQL_SUFFIXES, MANIFEST_SUFFIX) and file.is_file()
     )
 
 
@@ -81,8 +81,8 @@ def read_documents(file: Path) -> Iterator[DocumentSource | DocumentError]:
 
 def _read_manifest(file: str, manifest: Any) -> Iterator[DocumentSource]:
     if isinstance(manifest, dict) and "format" in manifest:
-        for one in msgspec.convert(manifest, _ApolloManifest).operations:
-            yield DocumentSource(f"{file}: {one.id}", one.body, one.id)
+        for entry in msgspec.convert(manifest, _ApolloManifest).operations:
+            yield DocumentSource(f"{file}: {entry.id}", entry.body, entry.id)
         return
     for document_id, text in msgspec.convert(manifest, dict[str, str]).items():
         yield DocumentSource(f"{file}: {document_id}", text, document_id)
@@ -92,33 +92,35 @@ def check_documents(
     sources: Iterable[DocumentSource | DocumentError], documents: DocumentCache
 ) -> tuple[list[NewDocument], list[DocumentError]]:
     """What can be registered, and all that is wrong. A document with an id of its own is known by its SHA-256 too."""
-    good: dict[str, NewDocument] = {}
-    faults: list[DocumentError] = []
-    for written in sources:
-        if isinstance(written, DocumentError):
-            faults.append(written)
+    valid: dict[str, NewDocument] = {}
+    errors: list[DocumentError] = []
+    for source in sources:
+        if isinstance(source, DocumentError):
+            errors.append(source)
             continue
-        name, wrong = _check_document(written, documents)
-        faults += wrong
-        digest = digest_of(written.text)
-        own = digest if written.document_id is None else normalize_document_id(written.document_id)
-        if own is None:
-            faults.append(DocumentError(written.location, "is no id of a document"))
-        elif is_digest(own) and own != digest:
-            faults.append(DocumentError(written.location, f"is not the SHA-256 of its text, which is {digest}"))
-        elif own in good and good[own].text != written.text:
-            faults.append(DocumentError(written.location, f"is the id of another text too ({good[own].name})"))
+        name, source_errors = _check_document(source, documents)
+        errors += source_errors
+        digest = digest_of(source.text)
+        document_id = digest if source.document_id is None else normalize_document_id(source.document_id)
+        if document_id is None:
+            errors.append(DocumentError(source.location, "is no id of a document"))
+        elif is_digest(document_id) and document_id != digest:
+            errors.append(DocumentError(source.location, f"is not the SHA-256 of its text, which is {digest}"))
+        elif document_id in valid and valid[document_id].text != source.text:
+            errors.append(DocumentError(source.location, f"is the id of another text too ({valid[document_id].name})"))
         else:
-            good |= {one: NewDocument(one, written.text, name) for one in dict.fromkeys((digest, own))}
-    return list(good.values()), faults
+            valid |= {
+                known_id: NewDocument(known_id, source.text, name) for known_id in dict.fromkeys((digest, document_id))
+            }
+    return list(valid.values()), errors
 
 
 def _check_document(source: DocumentSource, documents: DocumentCache) -> tuple[str, list[DocumentError]]:
     """The names of a document's operations, and what is wrong with it."""
     try:
         node = parse_document(source.text, DOCUMENT_LIMITS)
-        operations = [one for one in node.definitions if isinstance(one, OperationDefinitionNode)]
-        names = [one.name.value if one.name else None for one in operations]
+        operations = [definition for definition in node.definitions if isinstance(definition, OperationDefinitionNode)]
+        names = [definition.name.value if definition.name else None for definition in operations]
         for name in names:
             documents.get(source.text, name)
     except GraphQLError as error:
@@ -132,6 +134,6 @@ def _check_document(source: DocumentSource, documents: DocumentCache) -> tuple[s
     return ", ".join(name or "unnamed" for name in names), []
 
 
-def _to_document_error(written: DocumentSource, error: GraphQLError) -> DocumentError:
-    where = "".join(f":{one.line}:{one.column}" for one in (error.locations or ())[:1])
-    return DocumentError(f"{written.location}{where}", error.message)
+def _to_document_error(source: DocumentSource, error: GraphQLError) -> DocumentError:
+    position = "".join(f":{location.line}:{location.column}" for location in (error.locations or ())[:1])
+    return DocumentError(f"{source.location}{position}", error.message)

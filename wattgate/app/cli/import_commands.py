@@ -53,8 +53,8 @@ def readings_import(
     Example: wattgate readings import readings.csv --application APPLICATION --time-zone Europe/London
     """
     zone, principal = _parse_zone(time_zone), Principal(Role.SYSTEM, application_id=application)
-    work = partial(import_csv, principal=principal, resource_id=resource, zone=zone)
-    _run_import(file, refused, work, "readings recorded")
+    importer = partial(import_csv, principal=principal, resource_id=resource, zone=zone)
+    _run_import(file, refused, importer, "readings recorded")
 
 
 @tariff_app.command("import")
@@ -100,10 +100,10 @@ class FileImporter(Protocol):
     ) -> Awaitable[BulkReport]: ...
 
 
-def _run_import(file: Path, refused: Path | None, importer: FileImporter, what: str) -> NoReturn:
+def _run_import(file: Path, refused: Path | None, importer: FileImporter, outcome: str) -> NoReturn:
     """Import a file, say how much of what was done, and end with 1 where a line was refused."""
     report = run_async(_import_with_progress(file, refused, importer))
-    out.print(f"{report.recorded:,} {what} from {report.lines:,} lines, {report.refused:,} refused")
+    out.print(f"{report.recorded:,} {outcome} from {report.lines:,} lines, {report.refused:,} refused")
     raise typer.Exit(1 if report.refused else 0)
 
 
@@ -112,28 +112,28 @@ async def _import_with_progress(file: Path, refused: Path | None, importer: File
     size = await asyncio.to_thread(file.stat)
     columns = (BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeRemainingColumn())
     with (
-        file.open("rb") as lines,
-        refused.open("w") if refused else nullcontext() as sink,
+        file.open("rb") as source,
+        refused.open("w") if refused else nullcontext() as refused_file,
         Progress(*columns, console=err, transient=True) as bar,
     ):
         task = bar.add_task("", total=size.st_size)
-        told = 0
+        refused_count = 0
 
         def refuse(line: int, reason: str) -> None:
-            nonlocal told
-            told += 1
-            if sink:
-                sink.write(f"{line}: {reason}\n")
-            if told <= MAX_SHOWN_REFUSALS:
+            nonlocal refused_count
+            refused_count += 1
+            if refused_file:
+                refused_file.write(f"{line}: {reason}\n")
+            if refused_count <= MAX_SHOWN_REFUSALS:
                 bar.console.print(f"line {line}: {reason}", markup=False, highlight=False, soft_wrap=True)
-            elif told == MAX_SHOWN_REFUSALS + 1:
+            elif refused_count == MAX_SHOWN_REFUSALS + 1:
                 bar.console.print("further refused lines are not shown; --refused FILE writes them all")
 
-        def progress(done: int) -> None:
-            bar.update(task, completed=done)
+        def progress(bytes_read: int) -> None:
+            bar.update(task, completed=bytes_read)
 
         return await with_gateway(
-            Settings(), lambda gateway: importer(lines, runner=gateway.runner, refuse=refuse, progress=progress)
+            Settings(), lambda gateway: importer(source, runner=gateway.runner, refuse=refuse, progress=progress)
         )
 
 

@@ -109,15 +109,15 @@ def serve_gateway(
 
 
 @app.command("serve-one", hidden=True)
-def serve_one(channel: int, worker_index: int) -> None:
+def serve_one(channel_fd: int, worker_index: int) -> None:
     """Serve as one of several workers. Displays on a broker are the first one's: a broker knows one of that name."""
     settings = Settings()
     if worker_index > 0:
         settings = settings.model_copy(update={"mqtt_url": None})
     logs.configure_logging(settings)
-    line = socket.socket(fileno=channel)
-    on = bind_sockets(settings.host, settings.port, shared=True)
-    raise typer.Exit(serve(create_app(settings), settings, on, line))
+    launcher_socket = socket.socket(fileno=channel_fd)
+    sockets = bind_sockets(settings.host, settings.port, shared=True)
+    raise typer.Exit(serve(create_app(settings), settings, sockets, launcher_socket))
 
 
 @app.command("worker")
@@ -192,14 +192,14 @@ def app_create(
     Example: wattgate app create "My app" --username my-app
     """
     arguments = {"name": name, "username": username, "culture_code": culture}
-    made = run_async(
+    application = run_async(
         with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments),
         )
     )
     out.print(
-        f"Application id  {made.application_id}\nBasic           {made.username}:{made.secret}",
+        f"Application id  {application.application_id}\nBasic           {application.username}:{application.secret}",
         soft_wrap=True,
     )
 
@@ -227,7 +227,7 @@ def user_create(
     Example: wattgate user create APPLICATION ada@example.org --name "Ada"
     """
     arguments = {"username": username, "password": password, "name": name, "administrator": administrator}
-    made = run_async(
+    account = run_async(
         with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
@@ -235,7 +235,7 @@ def user_create(
             ),
         )
     )
-    out.print(f"User id     {made.user_id}\nAccount id  {made.account_id}")
+    out.print(f"User id     {account.user_id}\nAccount id  {account.account_id}")
 
 
 @oauth_app.command("create")
@@ -257,7 +257,7 @@ def oauth_client_create(
     Example: wattgate oauth-client create APPLICATION "Energy advice" --redirect-uri https://advice.example/callback
     """
     arguments = {"name": name, "redirect_uris": redirect_uri, "scope": scope, "public": public}
-    made = run_async(
+    client = run_async(
         with_gateway(
             Settings(),
             lambda gateway: gateway.runner.run(
@@ -265,7 +265,7 @@ def oauth_client_create(
             ),
         )
     )
-    out.print(f"Client id      {made.client_id}\nClient secret  {made.secret or 'none'}", soft_wrap=True)
+    out.print(f"Client id      {client.client_id}\nClient secret  {client.secret or 'none'}", soft_wrap=True)
 
 
 @app.command()
@@ -333,9 +333,9 @@ def print_routes() -> None:
     for operation in OPERATIONS:
         field = f"{operation.kind.value.lower()} {operation.name}"
         for rest in operation.rest or (None,):
-            place = f"{rest.method} {rest.path}" if rest else "-"
+            endpoint = f"{rest.method} {rest.path}" if rest else "-"
             scheme = rest.scheme.value if rest and rest.scheme else "any"
-            table.add_row(place, field, operation.needs.name.lower(), scheme)
+            table.add_row(endpoint, field, operation.needs.name.lower(), scheme)
     out.print(table)
 
 
@@ -353,11 +353,11 @@ async def _prepare_demo(settings: Settings) -> int:
 
     async def prepare(gateway: Gateway) -> int:
         await upgrade(gateway.database)
-        present = await seed.list_installed_homes(gateway.runner)
-        if not present:
+        homes = await seed.list_installed_homes(gateway.runner)
+        if not homes:
             await seed.install_demo(gateway.runner)
-            present = await seed.list_installed_homes(gateway.runner)
-        return await seed.fill_readings(gateway.runner, present, utc_now())
+            homes = await seed.list_installed_homes(gateway.runner)
+        return await seed.fill_readings(gateway.runner, homes, utc_now())
 
     return await with_gateway(settings, prepare)
 
@@ -368,6 +368,6 @@ async def _is_schema_current(settings: Settings) -> bool:
 
 def _serve_in_process(settings: Settings, application: Starlette) -> NoReturn:
     """Serve with this process until a signal comes."""
-    on = bind_sockets(settings.host, settings.port)
+    sockets = bind_sockets(settings.host, settings.port)
     start_metrics_server(settings)
-    raise typer.Exit(serve(application, settings, on))
+    raise typer.Exit(serve(application, settings, sockets))

@@ -69,14 +69,14 @@ class Watcher:
     def __init__(
         self,
         url: str,
-        caller: Credentials,
+        credentials: Credentials,
         resource_ids: list[str],
         *,
         on_reading: Callable[[dict[str, Any]], None],
         on_status: Callable[[str], None],
     ) -> None:
         self._url = websocket_url(url)
-        self._init_message = {"type": "connection_init", "payload": caller.to_payload()}
+        self._init_message = {"type": "connection_init", "payload": credentials.to_payload()}
         self._variables: dict[str, Any] = {"resourceIds": resource_ids, "since": None}
         self._on_reading, self._on_status = on_reading, on_status
         self._backoff, self._failures = Backoff(1.0, 30.0), 0
@@ -88,16 +88,16 @@ class Watcher:
             try:
                 await self._run_connection()
             except ConnectionClosed as closed:
-                pause, why = self._handle_close(closed)
-            except InvalidStatus as refused:
-                why = f"the gateway answers with status {refused.response.status_code}"
-                if refused.response.status_code < 500:
-                    raise FatalError(f"{self._url}: {why}") from None
+                pause, reason = self._handle_close(closed)
+            except InvalidStatus as rejection:
+                reason = f"the gateway answers with status {rejection.response.status_code}"
+                if rejection.response.status_code < 500:
+                    raise FatalError(f"{self._url}: {reason}") from None
             except (OSError, TimeoutError, InvalidHandshake, TransientError) as failure:
-                why = str(failure) or "no answer"
+                reason = str(failure) or "no answer"
             pause += self._backoff.delay_seconds(self._failures)
             self._failures += 1
-            self._on_status(f"lost: {why}; again in {pause:.1f} s")
+            self._on_status(f"lost: {reason}; again in {pause:.1f} s")
             await asyncio.sleep(pause)
 
     def _handle_close(self, closed: ConnectionClosed) -> tuple[float, str]:
@@ -200,16 +200,16 @@ def format_reading(reading: dict[str, Any], now: datetime) -> str:
     """A reading for people: by the clock of this machine, and how old it is."""
     at = datetime.fromisoformat(reading["at"])
     value = str(reading["value"]).removesuffix(".0")
-    told = f"{at.astimezone():%Y-%m-%d %H:%M:%S}  {reading['resourceId']}  {reading['field']:<9}"
-    return f"{told} {value:>12} {reading['unit']:<6} {format_age(now - at)}"
+    reading_text = f"{at.astimezone():%Y-%m-%d %H:%M:%S}  {reading['resourceId']}  {reading['field']:<9}"
+    return f"{reading_text} {value:>12} {reading['unit']:<6} {format_age(now - at)}"
 
 
-def format_age(span: timedelta) -> str:
+def format_age(age: timedelta) -> str:
     """How long ago something was, in the largest unit that is full."""
-    seconds = int(span.total_seconds())
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // length} {unit}"
+    seconds = int(age.total_seconds())
+    for unit, unit_seconds in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= unit_seconds:
+            return f"{seconds // unit_seconds} {unit}"
     return f"{seconds} s"
 
 
@@ -249,20 +249,24 @@ def watch(
     if user is not None:
         password = WatchEnvironment().password or typer.prompt("Password", hide_input=True, err=True)
 
-    def show(reading: dict[str, Any]) -> None:
+    def show_reading(reading: dict[str, Any]) -> None:
         typer.echo(json.dumps(reading) if as_json else format_reading(reading, utc_now()))
 
-    def tell(event: str) -> None:
+    def report_status(event: str) -> None:
         err.print(escape(event), highlight=False, soft_wrap=True)
 
     try:
         run_async(
             Watcher(
-                url, Credentials(token, user, password, application), resources, on_reading=show, on_status=tell
+                url,
+                Credentials(token, user, password, application),
+                resources,
+                on_reading=show_reading,
+                on_status=report_status,
             ).run()
         )
-    except FatalError as refused:
-        tell(str(refused))
+    except FatalError as error:
+        report_status(str(error))
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         sys.exit(0)

@@ -29,19 +29,19 @@ MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 2.0, 5.0
 
 async def run_meters(runner: Runner) -> None:
     """Send what the meters of the demonstration's homes measure, for as long as the gateway runs."""
-    present = await list_installed_homes(runner)
-    pace, filled = Random(), datetime.min.replace(tzinfo=UTC)
+    homes = await list_installed_homes(runner)
+    random, filled = Random(), datetime.min.replace(tzinfo=UTC)
     while True:
         now = utc_now()
-        await _send_power(runner, present, now)
+        await _send_power(runner, homes, now)
         delivered = now - NETWORK_DELAY
         if filled < last_half_hour_end(delivered):
-            await fill_readings(runner, present, delivered)
+            await fill_readings(runner, homes, delivered)
             filled = last_half_hour_end(delivered)
-        await asyncio.sleep(pace.uniform(MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS))
+        await asyncio.sleep(random.uniform(MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS))
 
 
-async def _send_power(runner: Runner, present: list[InstalledHome], now: datetime) -> None:
+async def _send_power(runner: Runner, homes: list[InstalledHome], now: datetime) -> None:
     at = now.replace(microsecond=0)
     series = [
         types.NewReadings(
@@ -49,6 +49,6 @@ async def _send_power(runner: Runner, present: list[InstalledHome], now: datetim
             field="POWER",
             readings=[types.NewReading(at=at, value=Decimal(simulate_power(home.home.habits, at)))],
         )
-        for home in present
+        for home in homes
     ]
     await runner.run(record_readings, SYSTEM_PRINCIPAL, {"series": series})

@@ -55,15 +55,15 @@ async def add_display_type(
         types.NewTypeSensor(protocol_id=name, resource_type_id=ID(type_ids[CLASSIFIER_BY_SENSOR[name]]))
         for name in CLASSIFIER_BY_SENSOR
     ]
-    given = types.NewDeviceType(
+    new_type = types.NewDeviceType(
         description="In-home display", protocol=types.NewTypeProtocol(protocol="MQTT", sensors=sensors)
     )
-    return str((await runner.run(add_device_type, system, {"input": given})).device_type_id)
+    return str((await runner.run(add_device_type, system, {"input": new_type})).device_type_id)
 
 
 async def add_display(runner: Runner, owner: Principal, device_type_id: str, number: int, *, gas: bool) -> None:
     """The display of a home; its sensors feed the resources at the home's meter points."""
-    given = types.NewDevice(
+    new_device = types.NewDevice(
         device_type_id=ID(device_type_id),
         hardware_id=display_mac(number),
         description="Display in the hall",
@@ -75,7 +75,7 @@ async def add_display(runner: Runner, owner: Principal, device_type_id: str, num
             serial_number=f"D{number:07d}",
         ),
     )
-    await runner.run(add_device, owner, {"input": given})
+    await runner.run(add_device, owner, {"input": new_device})
 
 
 def _meter_records(

@@ -65,9 +65,9 @@ class DemoResource:
     is_cost: bool = False
     has_live_power: bool = False
 
-    def value(self, counted: HalfHour) -> Decimal:
+    def value(self, half_hour: HalfHour) -> Decimal:
         """The reading for half an hour, at the decimals that are stored."""
-        energy = {"GAS": counted.gas, "PWER_AEXP": counted.exported}.get(self.source, counted.imported)
+        energy = {"GAS": half_hour.gas, "PWER_AEXP": half_hour.exported}.get(self.source, half_hour.imported)
         return round(Decimal(energy), self.decimals)
 
 
@@ -148,8 +148,8 @@ async def install_demo(runner: Runner) -> None:
             "secret": APPLICATION_SECRET,
         },
     )
-    type_ids = {one.classifier: await _add_resource_type(runner, one) for one in RESOURCES}
-    kind = await runner.run(
+    type_ids = {resource.classifier: await _add_resource_type(runner, resource) for resource in RESOURCES}
+    home_type = await runner.run(
         _find_operation("add_virtual_entity_type"),
         SYSTEM_PRINCIPAL,
         {"input": home_types.NewVirtualEntityType(name="Home", description="A home with smart meters")},
@@ -166,7 +166,7 @@ async def install_demo(runner: Runner) -> None:
                 {"username": home.owner, "password": PASSWORD, "name": "Sam Demo"},
             )
             users[home.owner] = account.user_id
-        await _add_home(runner, home, users[home.owner], kind.ve_type_id, type_ids)
+        await _add_home(runner, home, users[home.owner], home_type.ve_type_id, type_ids)
         owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=users[home.owner])
         gas = bool(home.habits.gas_heating)
         await network.add_meters(runner, SYSTEM_PRINCIPAL, home.habits.seed, home.postal_code, gas=gas)
@@ -178,20 +178,24 @@ async def install_demo(runner: Runner) -> None:
 
 async def send_alert(runner: Runner, user_id: str) -> None:
     """Alert a user of the demonstration to much power."""
-    given = alerts.NewAlert(
+    new_alert = alerts.NewAlert(
         user_id=ID(user_id), alert_type_id=ALERT_TYPE, channels=[alerts.Channel.INBOX], data=Json({"power": 5200})
     )
-    await runner.run(alert_resolvers.send_alert, SYSTEM_PRINCIPAL, {"input": given})
+    await runner.run(alert_resolvers.send_alert, SYSTEM_PRINCIPAL, {"input": new_alert})
 
 
 async def list_installed_homes(runner: Runner) -> list[InstalledHome]:
     """The demonstration homes that the database has."""
     entities = await runner.run(virtual_entities.virtual_entities, SYSTEM_PRINCIPAL, {})
-    found = await runner.load(find_edge(home_types.VirtualEntity, "resources"), SYSTEM_PRINCIPAL, entities, {})
+    resources_by_entity = await runner.load(
+        find_edge(home_types.VirtualEntity, "resources"), SYSTEM_PRINCIPAL, entities, {}
+    )
     by_name = {home.name: home for home in HOMES}
     return [
-        InstalledHome(by_name[entity.name], {one.classifier: one.resource_id for one in owned})
-        for entity, owned in zip(entities, found, strict=True)
+        InstalledHome(
+            by_name[entity.name], {resource.classifier: resource.resource_id for resource in entity_resources}
+        )
+        for entity, entity_resources in zip(entities, resources_by_entity, strict=True)
         if entity.name in by_name
     ]
 
@@ -200,24 +204,24 @@ async def fill_readings(runner: Runner, homes: list[InstalledHome], now: datetim
     """Record every half hour that has ended and is not there yet; how many readings that were."""
     recorded = 0
     for home in homes:
-        every = [
+        all_rows = [
             await runner.run(resources.resource, SYSTEM_PRINCIPAL, {"resource_id": resource_id})
             for resource_id in home.resource_ids.values()
         ]
-        rows = [row for row in every if not row.cost_of]
-        last = await runner.load(find_edge(types.Resource, "last_time"), SYSTEM_PRINCIPAL, rows, {})
-        starts = [one + HALF_HOUR if one else last_half_hour_end(now - history) for one in last]
-        counted = list(
+        rows = [row for row in all_rows if not row.cost_of]
+        last_times = await runner.load(find_edge(types.Resource, "last_time"), SYSTEM_PRINCIPAL, rows, {})
+        starts = [last + HALF_HOUR if last else last_half_hour_end(now - history) for last in last_times]
+        half_hours = list(
             _simulate_readings(home.home.habits, min(starts), last_half_hour_end(now), outage=now - OUTAGE_AGO)
         )
         for row, start in zip(rows, starts, strict=True):
-            series = next(one for one in RESOURCES if one.classifier == row.classifier)
-            values = ((at, series.value(one)) for at, one in counted if at >= start)
+            series = next(resource for resource in RESOURCES if resource.classifier == row.classifier)
+            values = ((at, series.value(half_hour)) for at, half_hour in half_hours if at >= start)
             while batch := list(islice(values, BATCH_READINGS)):
                 at, value = map(list, zip(*batch, strict=True))
-                given = reading_types.NewReadingColumns(resource_id=row.resource_id, at=at, value=value)
-                done = await runner.run(recording.record_reading_columns, SYSTEM_PRINCIPAL, {"series": [given]})
-                recorded += done.recorded
+                columns = reading_types.NewReadingColumns(resource_id=row.resource_id, at=at, value=value)
+                result = await runner.run(recording.record_reading_columns, SYSTEM_PRINCIPAL, {"series": [columns]})
+                recorded += result.recorded
         await _fill_prices(runner, rows, min(starts), now)
     return recorded
 
@@ -279,7 +283,7 @@ def _storage(sampling: str, field: types.NewStorageField) -> types.NewStorageDef
 
 async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: str, type_ids: dict[str, str]) -> None:
     owner = Principal(Role.SYSTEM, application_id=APPLICATION_ID, user_id=user_id)
-    owned = []
+    owned_resources = []
     for series in RESOURCES:
         if series.classifier not in home.classifiers:
             continue
@@ -295,9 +299,9 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
                 )
             },
         )
-        owned.append(home_types.OwnedResource(resource_id=added.resource_id))
-        for given in [] if series.is_cost else _tariffs(home, series, added.resource_id):
-            await runner.run(tariffs.set_tariff, SYSTEM_PRINCIPAL, {"input": given})
+        owned_resources.append(home_types.OwnedResource(resource_id=added.resource_id))
+        for new_tariff in [] if series.is_cost else _tariffs(home, series, added.resource_id):
+            await runner.run(tariffs.set_tariff, SYSTEM_PRINCIPAL, {"input": new_tariff})
     entity = await runner.run(
         virtual_entities.add_virtual_entity,
         owner,
@@ -305,7 +309,7 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
             "input": home_types.NewVirtualEntity(
                 ve_type_id=ID(ve_type_id),
                 name=home.name,
-                resources=owned,
+                resources=owned_resources,
                 postal_code=home.postal_code,
                 city=home.city,
                 country="GB",
@@ -365,18 +369,18 @@ async def _add_templates(runner: Runner) -> None:
     """Add the mails of the alert type, and the administrator who may change them."""
     editor = {"username": EDITOR_USERNAME, "password": PASSWORD, "name": "Robin Demo", "administrator": True}
     await runner.run(provisioning.create_user, SYSTEM_PRINCIPAL, editor)
-    kinds = await runner.run(_find_operation("alert_types"), SYSTEM_PRINCIPAL, {})
-    for one in demo_templates.TEMPLATES:
-        given = alerts.NewTemplate(
-            alert_type_id=kinds[0].alert_type_id,
-            name=one.name,
+    alert_types = await runner.run(_find_operation("alert_types"), SYSTEM_PRINCIPAL, {})
+    for template in demo_templates.TEMPLATES:
+        new_template = alerts.NewTemplate(
+            alert_type_id=alert_types[0].alert_type_id,
+            name=template.name,
             channel_type=alerts.Channel.EMAIL,
-            culture_code=one.culture_code,
-            subject=one.subject,
-            preheader=one.preheader,
-            html_template=one.html,
+            culture_code=template.culture_code,
+            subject=template.subject,
+            preheader=template.preheader,
+            html_template=template.html,
         )
-        await runner.run(templates.add_template, SYSTEM_PRINCIPAL, {"input": given})
+        await runner.run(templates.add_template, SYSTEM_PRINCIPAL, {"input": new_template})
 
 
 def _find_operation(name: str) -> Operation:

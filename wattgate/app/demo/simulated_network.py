@@ -16,11 +16,11 @@ class SimulatedMeterNetwork(RegistryMeterNetwork):
         self, mpxn: str, classifier: str, after: datetime | None, *, limit: int
     ) -> list[MeterNetworkReading]:
         homes = [home for home in HOMES if mpxn in (mpan(home.habits.seed), mprn(home.habits.seed))]
-        series = [one for one in RESOURCES if one.classifier == classifier]
-        if not homes or not series:
+        resources = [resource for resource in RESOURCES if resource.classifier == classifier]
+        if not homes or not resources:
             return await super().readings(mpxn, classifier, after, limit=limit)
         stop = last_half_hour_end(utc_now())
         start = stop - HALF_HOUR if after is None else last_half_hour_end(after) + HALF_HOUR
         count = min(limit, max(0, (stop - start) // HALF_HOUR))
         instants = [start + n * HALF_HOUR for n in range(count)]
-        return [MeterNetworkReading(at, series[0].value(simulate_half_hour(homes[0].habits, at))) for at in instants]
+        return [MeterNetworkReading(at, resources[0].value(simulate_half_hour(homes[0].habits, at))) for at in instants]

@@ -48,28 +48,28 @@ class HalfHour:
 @lru_cache(maxsize=4096)
 def simulate_day(habits: Habits, day: date) -> tuple[HalfHour, ...]:
     """The 48 half hours of a day by the wall clock. Where clocks change, an hour is left out or looked up twice."""
-    chance = Random(f"{habits.seed}:{day.isoformat()}")
+    random = Random(f"{habits.seed}:{day.isoformat()}")
     shares = _WEEKEND_SHARES if day.weekday() >= 5 else _WEEKDAY_SHARES
-    total = habits.electricity * _seasonal_factor(day, warm=0.86, cold=1.16) * chance.uniform(0.85, 1.2)
-    cloud = chance.uniform(0.15, 1.0)
-    degrees_below = max(0.0, 16.0 - _temperature(day) - chance.gauss(0, 2.5))
-    appliances = {chance.randrange(13, 45): chance.uniform(0.3, 0.9) for _ in range(chance.randrange(1, 4))}
-    slots = []
+    total = habits.electricity * _seasonal_factor(day, warm=0.86, cold=1.16) * random.uniform(0.85, 1.2)
+    cloud = random.uniform(0.15, 1.0)
+    degrees_below = max(0.0, 16.0 - _temperature(day) - random.gauss(0, 2.5))
+    appliances = {random.randrange(13, 45): random.uniform(0.3, 0.9) for _ in range(random.randrange(1, 4))}
+    half_hours = []
     for slot in range(48):
         hour = slot / 2
-        used = total * shares[slot // 2] / sum(shares) / 2 * chance.lognormvariate(0, 0.22) + appliances.get(slot, 0)
-        made = _solar_power(habits.solar, day, hour) * cloud * chance.uniform(0.7, 1.0) / 2
+        used = total * shares[slot // 2] / sum(shares) / 2 * random.lognormvariate(0, 0.22) + appliances.get(slot, 0)
+        generated = _solar_power(habits.solar, day, hour) * cloud * random.uniform(0.7, 1.0) / 2
         heat = habits.gas_heating * degrees_below / 15 * _HEATING_HOURS.get(slot // 2, 0.06) / 2
-        water = habits.hot_water / 4 * chance.uniform(0.6, 1.4) if slot in (14, 15, 39, 43) else 0.0
-        slots.append(
+        water = habits.hot_water / 4 * random.uniform(0.6, 1.4) if slot in (14, 15, 39, 43) else 0.0
+        half_hours.append(
             HalfHour(
                 used=used,
-                imported=max(0.0, used - made),
-                exported=max(0.0, made - used),
-                gas=heat * chance.lognormvariate(0, 0.12) + water if habits.gas_heating else 0.0,
+                imported=max(0.0, used - generated),
+                exported=max(0.0, generated - used),
+                gas=heat * random.lognormvariate(0, 0.12) + water if habits.gas_heating else 0.0,
             )
         )
-    return tuple(slots)
+    return tuple(half_hours)
 
 
 def simulate_half_hour(habits: Habits, start: datetime) -> HalfHour:
@@ -83,13 +83,13 @@ def simulate_power(habits: Habits, at: datetime) -> int:
 
     It moves around the mean of the half hour, with a kettle now and then.
     """
-    counted = simulate_half_hour(habits, at)
+    half_hour = simulate_half_hour(habits, at)
     step = int(at.timestamp()) // _POWER_STEP_SECONDS
-    chance = Random(f"{habits.seed}:{step}")
-    kettle = 2300.0 if counted.used > 0.2 and chance.random() < 0.03 else 0.0
-    used = counted.used * 2000 * chance.uniform(0.72, 1.22) + kettle
-    made = (counted.exported + counted.used - counted.imported) * 2000 * chance.uniform(0.9, 1.08)
-    return round(used - made)
+    random = Random(f"{habits.seed}:{step}")
+    kettle = 2300.0 if half_hour.used > 0.2 and random.random() < 0.03 else 0.0
+    used = half_hour.used * 2000 * random.uniform(0.72, 1.22) + kettle
+    generated = (half_hour.exported + half_hour.used - half_hour.imported) * 2000 * random.uniform(0.9, 1.08)
+    return round(used - generated)
 
 
 def _seasonal_factor(day: date, *, warm: float, cold: float) -> float:
@@ -112,6 +112,8 @@ def _solar_power(peak: float, day: date, hour: float) -> float:
     if not peak:
         return 0.0
     declination = math.radians(-23.44) * math.cos(2 * math.pi * (day.timetuple().tm_yday + 10) / 365.25)
-    latitude, turn = math.radians(52), math.radians((hour - 12.5) * 15)
-    height = math.sin(latitude) * math.sin(declination) + math.cos(latitude) * math.cos(declination) * math.cos(turn)
-    return peak * math.pow(max(0.0, height), 1.15)
+    latitude, hour_angle = math.radians(52), math.radians((hour - 12.5) * 15)
+    elevation_sine = math.sin(latitude) * math.sin(declination) + math.cos(latitude) * math.cos(declination) * math.cos(
+        hour_angle
+    )
+    return peak * math.pow(max(0.0, elevation_sine), 1.15)

@@ -97,8 +97,8 @@ def _build_tariff(
 ) -> types.NewTariff:
     terms: dict[str, Any] = {
         "bands": [
-            types.NewTariffBand(name=band, rate=Decimal(its), weekdays=days, start=start, end=end)
-            for (band, start, end, days), its in zip((_NIGHT_BAND, _PEAK_BAND), bands, strict=False)
+            types.NewTariffBand(name=band, rate=Decimal(band_rate), weekdays=days, start=start, end=end)
+            for (band, start, end, days), band_rate in zip((_NIGHT_BAND, _PEAK_BAND), bands, strict=False)
         ],
         "rate": None if rate is None else Decimal(rate),
         "kind": kind or (TariffKind.TIME_OF_USE if bands else TariffKind.FLAT),

@@ -31,22 +31,22 @@ class HttpMetricsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status, streams = 500, False
+        status, is_stream = 500, False
 
-        async def watched(message: Message) -> None:
-            nonlocal status, streams
+        async def note_response(message: Message) -> None:
+            nonlocal status, is_stream
             if message["type"] == "http.response.start":
                 status = message["status"]
-                streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
+                is_stream = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
             await send(message)
 
-        begun = perf_counter()
+        started_at = perf_counter()
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, note_response)
         finally:
-            if not streams:
+            if not is_stream:
                 method = scope["method"] if scope["method"] in KNOWN_METHODS else OTHER_LABEL
-                seconds, route = perf_counter() - begun, route_template(scope)
+                seconds, route = perf_counter() - started_at, route_template(scope)
                 HTTP_SECONDS.labels(method, route, status).observe(seconds)
                 log.debug("%s %s was answered with %d in %.1f ms", method, route, status, seconds * 1000)
 

@@ -29,8 +29,8 @@ _ID = re.compile(r"[\w.:-]{1,100}")
 
 def redact(text: str) -> str:
     """A text without e-mail addresses, tokens and passwords, so far as they can be known by their form."""
-    for secret, instead in _REDACTIONS:
-        text = secret.sub(instead, text)
+    for pattern, replacement in _REDACTIONS:
+        text = pattern.sub(replacement, text)
     return text
 
 
@@ -40,10 +40,10 @@ def request_fields(record: logging.LogRecord) -> dict[str, str]:
     A record may say itself which trace it belongs to and who acts, as `trace_id` and `caller`; else the task says it.
     """
     caller = getattr(record, "caller", None) or CURRENT_PRINCIPAL.get()
-    found = {"traceId": getattr(record, "trace_id", None) or TRACE_ID.get() or None}
+    fields = {"traceId": getattr(record, "trace_id", None) or TRACE_ID.get() or None}
     if caller is not None:
-        found |= {"applicationId": caller.application_id, "actor": format_actor(caller), "userId": caller.user_id}
-    return {name: value for name, value in found.items() if value is not None and _ID.fullmatch(value)}
+        fields |= {"applicationId": caller.application_id, "actor": format_actor(caller), "userId": caller.user_id}
+    return {name: value for name, value in fields.items() if value is not None and _ID.fullmatch(value)}
 
 
 class TextFormatter(logging.Formatter):

@@ -101,8 +101,8 @@ class OpenTelemetryBackend:
         return (Middleware(TracingMiddleware, tracer=self._tracer),)
 
     def request_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
-        within = _context_of_request(context.get_current())
-        return CurrentSpan(self._tracer.start_span(name, within, SpanKind.SERVER, attributes))
+        parent = _context_of_request(context.get_current())
+        return CurrentSpan(self._tracer.start_span(name, parent, SpanKind.SERVER, attributes))
 
     def step_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
         if not get_current_span().is_recording():
@@ -127,18 +127,18 @@ class OpenTelemetryBackend:
 
     def _start_statement_span(self, system: str, sql: str) -> Span:
         """The span of a statement that is sent."""
-        word = sql.split(None, 1)[0].upper()
+        command = sql.split(None, 1)[0].upper()
         attributes = {
             db_attributes.DB_SYSTEM_NAME: system,
-            db_attributes.DB_OPERATION_NAME: word,
+            db_attributes.DB_OPERATION_NAME: command,
             db_attributes.DB_QUERY_TEXT: sql[:MAX_STATEMENT_LENGTH],
         }
-        return self._tracer.start_span(word, kind=SpanKind.CLIENT, attributes=attributes)
+        return self._tracer.start_span(command, kind=SpanKind.CLIENT, attributes=attributes)
 
     async def close(self) -> None:
-        ending = Thread(target=self._provider.shutdown, daemon=True)
-        ending.start()
-        await asyncio.to_thread(ending.join, FLUSH_SECONDS)
+        shutdown = Thread(target=self._provider.shutdown, daemon=True)
+        shutdown.start()
+        await asyncio.to_thread(shutdown.join, FLUSH_SECONDS)
 
 
 class TracingMiddleware:
@@ -154,22 +154,22 @@ class TracingMiddleware:
             return
         method = scope.get("method", "GET")
         method = method if method in KNOWN_METHODS else OTHER_LABEL
-        caller = _PROPAGATOR.extract(dict(Headers(scope=scope)), Context())
+        caller_context = _PROPAGATOR.extract(dict(Headers(scope=scope)), Context())
         span = self._tracer.start_span(
-            method, _context_of_request(caller), SpanKind.SERVER, {http_attributes.HTTP_REQUEST_METHOD: method}
+            method, _context_of_request(caller_context), SpanKind.SERVER, {http_attributes.HTTP_REQUEST_METHOD: method}
         )
-        running, answered = CurrentSpan(span), False
+        current_span, has_response = CurrentSpan(span), False
 
-        async def watched(message: Message) -> None:
-            nonlocal answered
-            if not answered:
-                answered = True
+        async def note_response(message: Message) -> None:
+            nonlocal has_response
+            if not has_response:
+                has_response = True
                 if record_response(span, f"{method} {route_template(scope)}", route_template(scope), message):
-                    running.end()
+                    current_span.end()
             await send(message)
 
-        with running:
-            await self._app(scope, receive, watched)
+        with current_span:
+            await self._app(scope, receive, note_response)
 
 
 def record_response(span: Span, name: str, route: str, message: Message) -> bool:
@@ -181,17 +181,17 @@ def record_response(span: Span, name: str, route: str, message: Message) -> bool
     if status >= FIRST_SERVER_ERROR_STATUS:
         span.set_attribute(error_attributes.ERROR_TYPE, str(status))
         span.set_status(StatusCode.ERROR)
-    streams = Headers(raw=message.get("headers", [])).get("content-type", "").startswith("text/event-stream")
-    return streams or message["type"] in statuses
+    is_stream = Headers(raw=message.get("headers", [])).get("content-type", "").startswith("text/event-stream")
+    return is_stream or message["type"] in statuses
 
 
 def record_error(span: Span, error: Exception) -> None:
     """Tell by which kind of error a span ends. Its words are not told: they may be about a person."""
-    kind, fault = type(error).__qualname__, True
+    error_type, is_server_error = type(error).__qualname__, True
     if isinstance(error, GatewayError):
-        kind, fault = error.code, error.status >= FIRST_SERVER_ERROR_STATUS
-    span.set_attribute(error_attributes.ERROR_TYPE, kind)
-    if fault:
+        error_type, is_server_error = error.code, error.status >= FIRST_SERVER_ERROR_STATUS
+    span.set_attribute(error_attributes.ERROR_TYPE, error_type)
+    if is_server_error:
         span.set_status(StatusCode.ERROR)
 
 
@@ -208,15 +208,15 @@ def _on_statement_error(exception_context: Any) -> None:
         span.end()
 
 
-def _context_of_request(within: Context) -> Context:
+def _context_of_request(parent: Context) -> Context:
     """A context for a span of this trace: the one at hand, unless its span belongs to another or to none."""
-    here = get_current_span(within).get_span_context()
-    return within if format_trace_id(here.trace_id) == TRACE_ID.get() else Context()
+    span_context = get_current_span(parent).get_span_context()
+    return parent if format_trace_id(span_context.trace_id) == TRACE_ID.get() else Context()
 
 
 def _build_resource() -> Resource:
     """Who tells it, as OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say, or else by our name and version."""
-    told = Resource.create()
-    ours = Resource({SERVICE_VERSION: version("wattgate")}).merge(told)
-    nameless = str(told.attributes[SERVICE_NAME]).startswith("unknown_service")
-    return ours.merge(Resource({SERVICE_NAME: "wattgate"})) if nameless else ours
+    detected = Resource.create()
+    resource = Resource({SERVICE_VERSION: version("wattgate")}).merge(detected)
+    is_unnamed = str(detected.attributes[SERVICE_NAME]).startswith("unknown_service")
+    return resource.merge(Resource({SERVICE_NAME: "wattgate"})) if is_unnamed else resource

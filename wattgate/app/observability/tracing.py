@@ -48,8 +48,8 @@ def create_tracing_backend() -> TracingBackend:
     if not _is_exporter_installed():
         log.warning("no traces are sent, because what sends them is not installed: pip install wattgate[otel]")
         return NoopTracingBackend()
-    made: TracingBackend = import_module("wattgate.app.observability.telemetry").OpenTelemetryBackend()
-    return made
+    backend: TracingBackend = import_module("wattgate.app.observability.telemetry").OpenTelemetryBackend()
+    return backend
 
 
 def _is_exporter_installed() -> bool:

@@ -52,8 +52,8 @@ class Authenticator:
         """Somebody without credentials. Whatever application they make up, it is the same one."""
         if application_id is None:
             return Principal(Role.ANONYMOUS)
-        found = await self._identity.anonymous_principal(application_id)
-        return found or Principal(Role.ANONYMOUS, application_id=UNKNOWN_APPLICATION_ID)
+        principal = await self._identity.anonymous_principal(application_id)
+        return principal or Principal(Role.ANONYMOUS, application_id=UNKNOWN_APPLICATION_ID)
 
     async def _authenticate_basic(self, credentials: str, application_id: str | None) -> Principal | None:
         try:

@@ -28,13 +28,15 @@ class ClusterState:
 
 def create_cluster_state(settings: Settings, clock: Clock) -> tuple[Bus, ClusterState]:
     """What joins the gateways, and what they keep together."""
-    buckets, texts = LocalBucketStore(), LocalApqStore()
+    local_buckets, local_apq_store = LocalBucketStore(), LocalApqStore()
     if settings.redis_url is None:
-        return MemoryBus(), ClusterState(LocalConnectionSlots(), buckets, texts)
+        return MemoryBus(), ClusterState(LocalConnectionSlots(), local_buckets, local_apq_store)
     bus = RedisBus(ServerAddress.from_redis_url(settings.redis_url))
     redis = BestEffortRedis(bus.client)
     return bus, ClusterState(
-        RedisConnectionSlots(bus.client, clock), RedisBucketStore(redis, buckets), RedisApqStore(redis, texts)
+        RedisConnectionSlots(bus.client, clock),
+        RedisBucketStore(redis, local_buckets),
+        RedisApqStore(redis, local_apq_store),
     )
 
 

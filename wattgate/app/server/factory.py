@@ -132,8 +132,8 @@ def build_gateway(
     The limits of connections are those of the settings, unless others are given.
     """
     database = Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer)
-    bus, shared = create_cluster_state(settings, clock)
-    budgets = Budgets(create_budget_limits(settings), shared.rate_buckets)
+    bus, state = create_cluster_state(settings, clock)
+    budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     runner = Runner(
         database,
         bus,
@@ -144,10 +144,10 @@ def build_gateway(
     )
     schema = build_schema(OPERATIONS, hides=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
-    gate = GraphQLPipeline(
+    pipeline = GraphQLPipeline(
         schema,
         runner,
-        persisted_documents=PersistedDocuments(documents, shared.apq_store),
+        persisted_documents=PersistedDocuments(documents, state.apq_store),
         budgets=budgets,
         time_limit_seconds=settings.operation_seconds,
         clock=clock,
@@ -156,7 +156,7 @@ def build_gateway(
     authenticator = Authenticator(identity, clock)
     hub = Hub(bus)
     service = SubscriptionService(
-        gate, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
+        pipeline, schema, runner, OPERATIONS, authenticator.authenticate, identity.find_revoked, clock
     )
     return Gateway(
         database=database,
@@ -164,10 +164,10 @@ def build_gateway(
         hub=hub,
         runner=runner,
         schema=schema,
-        pipeline=gate,
+        pipeline=pipeline,
         authenticator=authenticator,
         subscription_service=service,
-        realtime=RealtimeRuntime(hub, bus, shared.connection_slots, service, limits or _connection_limits(settings)),
+        realtime=RealtimeRuntime(hub, bus, state.connection_slots, service, limits or _connection_limits(settings)),
         budgets=budgets,
         trusted_documents=documents,
     )
@@ -196,44 +196,44 @@ def create_app(
     limits: ConnectionLimits | None = None,
 ) -> Starlette:
     """The gateway as an ASGI application."""
-    traces = create_tracing_backend()
-    gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=traces)
-    traces.instrument_engine(gateway.database.autocommit_engine.sync_engine)
+    tracing = create_tracing_backend()
+    gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
+    tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
     authenticate = gateway.authenticator.authenticate
     http = GraphQLEndpoint(gateway.pipeline, authenticate, ide=settings.environment == "development")
     streams = EventStreamRegistry(gateway.realtime, gateway.hub, gateway.bus)
     graphql = EventStreamEndpoint(gateway.realtime, streams, gateway.subscription_service, authenticate, http)
-    rest = _rest_routes(gateway, clock)
+    rest_routes = _rest_routes(gateway, clock)
 
     reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
-    async def described(request: Request) -> Response:
+    async def serve_reference(request: Request) -> Response:
         return JSONResponse(reference)
 
-    async def ready(request: Request) -> Response:
+    async def serve_readiness(request: Request) -> Response:
         return await _check_readiness(gateway)
 
     application = Starlette(
         routes=[
             Route("/healthz", _check_health),
-            Route("/readyz", ready),
+            Route("/readyz", serve_readiness),
             *([Route("/metrics", metrics_endpoint)] if serves_metrics_on_main_port(settings) else []),
             Route("/graphql", graphql, methods=["GET", "POST", "PUT", "DELETE"]),
             WebSocketRoute("/graphql", WebSocketEndpoint(gateway.realtime, settings.allowed_origins)),
             *page_routes(settings.base_path),
             *_mail_routes(settings, gateway.runner),
-            Route(f"{settings.base_path}/openapi.json", described),
+            Route(f"{settings.base_path}/openapi.json", serve_reference),
             Mount(
                 f"{settings.base_path}{NOTIFICATION_BASE_PATH}",
-                routes=[one for one in rest if _is_notification_route(one)],
+                routes=[route for route in rest_routes if _is_notification_route(route)],
             ),
-            Mount(settings.base_path, routes=rest),
+            Mount(settings.base_path, routes=rest_routes),
         ],
-        middleware=_middleware(settings, traces),
+        middleware=_middleware(settings, tracing),
         exception_handlers={HTTPException: http_error_response, Exception: unexpected_error_response},
         lifespan=_lifespan(
             gateway,
-            traces,
+            tracing,
             [run_maintenance, *_mqtt_intakes(settings), *_background_workers(settings, gateway, clock), *background],
         ),
     )
@@ -261,7 +261,7 @@ def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> l
     ]
 
 
-def _lifespan(gateway: Gateway, traces: TracingBackend, background: Sequence[BackgroundTask]) -> Lifespan[Starlette]:
+def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask]) -> Lifespan[Starlette]:
     """Starts only on a database that is current, with the background work beside; closes what was opened."""
 
     @asynccontextmanager
@@ -273,7 +273,7 @@ def _lifespan(gateway: Gateway, traces: TracingBackend, background: Sequence[Bac
                 yield
         finally:
             await gateway.database.close()
-            await traces.close()
+            await tracing.close()
 
     return lifespan
 
@@ -303,18 +303,18 @@ def _delivery_workers(settings: Settings, gateway: Gateway, clock: Clock) -> lis
         return []
 
     async def deliver(runner: Runner) -> None:
-        parts = create_delivery_handlers(settings, runner, clock)
-        made = DeliveryWorker(runner, gateway.hub, parts, clock=clock, lease=settings.delivery_lease)
-        await made.run()
+        handlers = create_delivery_handlers(settings, runner, clock)
+        worker = DeliveryWorker(runner, gateway.hub, handlers, clock=clock, lease=settings.delivery_lease)
+        await worker.run()
 
     return [deliver]
 
 
 def _mail_routes(settings: Settings, runner: Runner) -> list[BaseRoute]:
     """Where links in mails lead, and where mails are that are kept."""
-    known = create_links(settings)
+    links = create_links(settings)
     return [
-        *([unsubscribe_route(runner, known)] if known else []),
+        *([unsubscribe_route(runner, links)] if links else []),
         *(outbox_routes(runner) if is_mail_outbox_enabled(settings) else []),
     ]
 
@@ -323,7 +323,7 @@ def _is_notification_route(route: BaseRoute) -> bool:
     return isinstance(route, Route) and route.path.startswith(NOTIFICATION_PATHS)
 
 
-def _middleware(settings: Settings, traces: TracingBackend) -> list[Middleware]:
+def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]:
     """What every request passes, outermost first."""
     return [
         Middleware(TraceIdMiddleware),
@@ -336,7 +336,7 @@ def _middleware(settings: Settings, traces: TracingBackend) -> list[Middleware]:
             max_age=600,
         ),
         Middleware(PathNormalizationMiddleware),
-        *traces.middleware,
+        *tracing.middleware,
         Middleware(HttpMetricsMiddleware),
         Middleware(
             BodyLimitMiddleware,

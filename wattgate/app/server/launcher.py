@@ -81,31 +81,31 @@ class Launcher:
     async def run(self) -> int:
         """Serve until a signal comes; the exit code, which is 0 if all workers have ended as they should."""
         loop = asyncio.get_running_loop()
-        for one in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(one, self._stop)
-        places = [asyncio.create_task(self._supervise(place)) for place in range(self._count)]
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signal_number, self._stop)
+        tasks = [asyncio.create_task(self._supervise(index)) for index in range(self._count)]
         await self._stopping.wait()
-        _, late = await asyncio.wait(places, timeout=self._settings.drain_limit + KILL_GRACE_SECONDS)
-        if late:
+        _, unfinished = await asyncio.wait(tasks, timeout=self._settings.drain_limit + KILL_GRACE_SECONDS)
+        if unfinished:
             for worker in self._workers:
                 log.error("worker %d did not end in time and is killed", worker.process.pid)
                 worker.process.kill()
-        await asyncio.gather(*places)
+        await asyncio.gather(*tasks)
         return int(self._has_failed)
 
     def _stop(self) -> None:
         """The first signal lets the workers drain, the second has them skip the rest."""
-        word = SKIP_DRAIN_COMMAND if self._stopping.is_set() else DRAIN_COMMAND
+        command = SKIP_DRAIN_COMMAND if self._stopping.is_set() else DRAIN_COMMAND
         self._stopping.set()
         for worker in self._workers:
-            worker.send_command(word)
+            worker.send_command(command)
 
     async def _supervise(self, index: int) -> None:
         """Have a worker in a place: start one, and the next when it has ended."""
         loop = asyncio.get_running_loop()
-        deaths = 0
+        failures = 0
         while not self._stopping.is_set():
-            begun = loop.time()
+            started_at = loop.time()
             async with self._start_worker(index) as worker:
                 code = await worker.wait_for_exit()
             self._has_served = self._has_served or worker.is_serving
@@ -116,8 +116,8 @@ class Launcher:
                 self._has_failed = True
                 self._stop()
             else:
-                deaths = 0 if loop.time() - begun > STABLE_AFTER_SECONDS else deaths + 1
-                pause = BACKOFF.delay_seconds(deaths - 1) if deaths else 0.0
+                failures = 0 if loop.time() - started_at > STABLE_AFTER_SECONDS else failures + 1
+                pause = BACKOFF.delay_seconds(failures - 1) if failures else 0.0
                 log.error(
                     "worker %d has ended (%s); the next in %.1f s", worker.process.pid, describe_exit(code), pause
                 )
@@ -132,17 +132,17 @@ class Launcher:
     @asynccontextmanager
     async def _start_worker(self, index: int) -> AsyncIterator[WorkerProcess]:
         """A new process for a place."""
-        ours, its = socket.socketpair()
-        with ours, its:
-            ours.setblocking(False)
+        launcher_socket, worker_socket = socket.socketpair()
+        with launcher_socket, worker_socket:
+            launcher_socket.setblocking(False)
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "wattgate", "serve-one", str(its.fileno()), str(index)),
+                *(sys.executable, "-m", "wattgate", "serve-one", str(worker_socket.fileno()), str(index)),
                 env=self._environment,
                 stdin=asyncio.subprocess.DEVNULL,
-                pass_fds=[its.fileno()],
+                pass_fds=[worker_socket.fileno()],
             )
-            its.close()
-            worker = WorkerProcess(process, ours)
+            worker_socket.close()
+            worker = WorkerProcess(process, launcher_socket)
             self._workers.add(worker)
             if self._stopping.is_set():
                 worker.send_command(DRAIN_COMMAND)
@@ -160,12 +160,13 @@ def describe_exit(code: int) -> str:
 
 def launch(settings: Settings, count: int) -> int:
     """Serve with so many processes until a signal comes; the exit code. Unavailable where the port cannot be had."""
-    held = bind_sockets(settings.host, settings.port, shared=True)  # they never listen: the port stays ours meanwhile
+    # they never listen: the port stays ours meanwhile
+    sockets = bind_sockets(settings.host, settings.port, shared=True)
     with TemporaryDirectory(prefix="wattgate-metrics-") as folder:
         start_metrics_server(settings, folder)
-        log.info("%d workers on %s", count, bound_url(held))
+        log.info("%d workers on %s", count, bound_url(sockets))
         try:
-            return asyncio.run(Launcher(settings, count, bound_port(held), folder).run())
+            return asyncio.run(Launcher(settings, count, bound_port(sockets), folder).run())
         finally:
-            for one in held:
-                one.close()
+            for bound_socket in sockets:
+                bound_socket.close()

@@ -29,12 +29,12 @@ class TraceIdMiddleware:
         trace_id = parse_traceparent(Headers(scope=scope).get("traceparent", "")) or new_trace_id()
         TRACE_ID.set(trace_id)
 
-        async def traced(message: Message) -> None:
+        async def send_with_trace_id(message: Message) -> None:
             if message["type"] in RESPONSE_START_TYPES:
                 MutableHeaders(scope=message)["X-Trace-Id"] = trace_id
             await send(message)
 
-        await self._app(scope, receive, traced)
+        await self._app(scope, receive, send_with_trace_id)
 
 
 class PathNormalizationMiddleware:
@@ -47,8 +47,8 @@ class PathNormalizationMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
-            plain = self._slashes.sub("/", scope["path"])
-            scope = {**scope, "path": plain.rstrip("/") or "/"}
+            path = self._slashes.sub("/", scope["path"])
+            scope = {**scope, "path": path.rstrip("/") or "/"}
         await self._app(scope, receive, send)
 
 
@@ -68,27 +68,27 @@ class BodyLimitMiddleware:
         if scope["type"] != "http" or _content_type(scope) in self._streamed.get(scope["path"], ()):
             await self._app(scope, receive, send)
             return
-        seen, started = 0, False
+        received_bytes, has_response = 0, False
 
-        async def counted() -> Message:
-            nonlocal seen
+        async def receive_within_limit() -> Message:
+            nonlocal received_bytes
             message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self._limit:
+            received_bytes += len(message.get("body", b""))
+            if received_bytes > self._limit:
                 raise TooLarge(f"the body is larger than {self._limit} bytes")
             return message
 
-        async def watched(message: Message) -> None:
-            nonlocal started
-            started = True
+        async def note_response(message: Message) -> None:
+            nonlocal has_response
+            has_response = True
             await send(message)
 
         try:
             if _content_length(scope) > self._limit:
                 raise TooLarge(f"the body is larger than {self._limit} bytes")
-            await self._app(scope, counted, watched)
+            await self._app(scope, receive_within_limit, note_response)
         except TooLarge as error:
-            if started:
+            if has_response:
                 raise
             await error_response(error)(scope, receive, send)
 

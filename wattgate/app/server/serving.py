@@ -68,35 +68,35 @@ def bind_sockets(host: str, port: int, *, shared: bool = False) -> list[socket.s
     They do not listen yet. Where they are `shared`, other processes may listen on the same port, and the kernel
     spreads connections over those that do. Unavailable where the port cannot be had.
     """
-    made: list[socket.socket] = []
+    sockets: list[socket.socket] = []
     try:
         for family, kind, protocol, _, address in socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         ):
-            made.append(socket.socket(family, kind, protocol))
-            made[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sockets.append(socket.socket(family, kind, protocol))
+            sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if shared:
-                made[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             if family == socket.AF_INET6:
-                made[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            made[-1].bind((address[0], port or bound_port(made[:1])))
+                sockets[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            sockets[-1].bind((address[0], port or bound_port(sockets[:1])))
     except OSError as error:
-        for one in made:
-            one.close()
+        for opened in sockets:
+            opened.close()
         raise Unavailable(f"cannot listen on {host}, port {port}: {error.strerror}") from None
-    return made
+    return sockets
 
 
-def bound_port(bound: list[socket.socket]) -> int:
+def bound_port(sockets: list[socket.socket]) -> int:
     """The port of bound sockets; 0 for one that is not bound yet."""
-    port: int = bound[0].getsockname()[1]
+    port: int = sockets[0].getsockname()[1]
     return port
 
 
-def bound_url(bound: list[socket.socket]) -> str:
+def bound_url(sockets: list[socket.socket]) -> str:
     """Where to look at the gateway."""
-    host: str = bound[0].getsockname()[0]
-    return f"http://[{host}]:{bound_port(bound)}" if ":" in host else f"http://{host}:{bound_port(bound)}"
+    host: str = sockets[0].getsockname()[0]
+    return f"http://[{host}]:{bound_port(sockets)}" if ":" in host else f"http://{host}:{bound_port(sockets)}"
 
 
 class DrainingServer(uvicorn.Server):
@@ -133,24 +133,28 @@ class DrainingServer(uvicorn.Server):
 
     def _on_launcher_command(self) -> None:
         assert self._channel is not None
-        words = self._channel.recv(64)
+        commands = self._channel.recv(64)
         self._begin_drain()
-        if SKIP_DRAIN_COMMAND in words:
+        if SKIP_DRAIN_COMMAND in commands:
             self.force_exit = True
-        if not words:  # the launcher is gone
+        if not commands:  # the launcher is gone
             asyncio.get_running_loop().remove_reader(self._channel)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         loop = asyncio.get_running_loop()
-        end = loop.time() + self._drain.total_seconds
+        deadline = loop.time() + self._drain.total_seconds
         self._begin_drain()
         log.info("draining: %d sockets and event streams are open", self._connections.count)
-        await self._run_drain_step("the pause", asyncio.sleep(self._drain.pause_seconds), end)
+        await self._run_drain_step("the pause", asyncio.sleep(self._drain.pause_seconds), deadline)
         self._close_listeners(sockets or [])
-        gone = min(loop.time() + self._drain.close_seconds + CONNECTION_CLOSE_SECONDS, end - SHUTDOWN_RESERVE_SECONDS)
-        await self._run_drain_step("closing sockets", self._connections.drain(self._drain.close_seconds), gone)
-        self.config.timeout_graceful_shutdown = max(1, int(end - loop.time() - SHUTDOWN_RESERVE_SECONDS))
-        await self._run_drain_step("the end of requests", super().shutdown(sockets), end)
+        close_deadline = min(
+            loop.time() + self._drain.close_seconds + CONNECTION_CLOSE_SECONDS, deadline - SHUTDOWN_RESERVE_SECONDS
+        )
+        await self._run_drain_step(
+            "closing sockets", self._connections.drain(self._drain.close_seconds), close_deadline
+        )
+        self.config.timeout_graceful_shutdown = max(1, int(deadline - loop.time() - SHUTDOWN_RESERVE_SECONDS))
+        await self._run_drain_step("the end of requests", super().shutdown(sockets), deadline)
         if self.force_exit:
             log.warning("the rest of the drain is skipped")
             await self._cancel_requests()
@@ -169,8 +173,8 @@ class DrainingServer(uvicorn.Server):
         """No more connections; those that wait for a further request are closed, the others after their answer."""
         for server in self.servers:
             server.close()
-        for one in sockets:
-            one.close()
+        for listener in sockets:
+            listener.close()
         for connection in list(self.server_state.connections):
             if isinstance(connection, self.config.http_protocol_class):
                 connection.shutdown()

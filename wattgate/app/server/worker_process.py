@@ -19,17 +19,17 @@ async def run_worker(settings: Settings, gateway: Gateway) -> None:
     """Deliver until a signal comes, and a little longer for what is under way."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for one in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(one, stopping.set)
-    made = DeliveryWorker(
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, stopping.set)
+    worker = DeliveryWorker(
         gateway.runner,
         gateway.hub,
         create_delivery_handlers(settings, gateway.runner),
         lease=settings.delivery_lease,
         grace=GRACE_SECONDS,
     )
-    task = asyncio.create_task(made.run())
-    log.info("delivering as %s", made.worker_id)
+    task = asyncio.create_task(worker.run())
+    log.info("delivering as %s", worker.worker_id)
     await stopping.wait()
     log.info("ending: what is under way has %g seconds", GRACE_SECONDS)
     task.cancel()

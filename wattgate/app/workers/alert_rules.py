@@ -48,12 +48,12 @@ class AlertRuleWorker:
     async def evaluate_pending(self) -> int:
         """Evaluate what readings have woken and what is due; how many alerts were sent."""
         recorded, self._pending_fields = self._pending_fields, set()
-        places: dict[str, list[tuple[str, str]]] = {}
-        for one in recorded:
-            places.setdefault(one.application_id, []).append((one.resource_id, one.field))
+        fields_by_application: dict[str, list[tuple[str, str]]] = {}
+        for reading in recorded:
+            fields_by_application.setdefault(reading.application_id, []).append((reading.resource_id, reading.field))
         sent = 0
-        for application_id, some in places.items():
-            sent += await self._evaluate(application_id, alert_rules.rules_for_recorded_fields, {"places": some})
+        for application_id, fields in fields_by_application.items():
+            sent += await self._evaluate(application_id, alert_rules.rules_for_recorded_fields, {"places": fields})
         for application_id in await self._runner.run(
             alert_rules.applications_with_due_rules, Principal(Role.SYSTEM), {}
         ):

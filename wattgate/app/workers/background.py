@@ -17,16 +17,16 @@ async def run_forever(
 ) -> None:
     """Do the work, with a pause (seconds) after each round. Whatever goes wrong is logged, and the next round comes."""
     while True:
-        following = pause
+        next_pause = pause
         try:
             await work()
         except GatewayError as error:
             log.warning("%s: this has to wait: %s", name, error.message)
-            following = pause_after_error
+            next_pause = pause_after_error
         except Exception:  # the supervisor: one fault must not end the work for good
             log.exception("%s: a round ended by a fault", name)
-            following = pause_after_error
-        await asyncio.sleep(following)
+            next_pause = pause_after_error
+        await asyncio.sleep(next_pause)
 
 
 class WakeSignal:

@@ -19,10 +19,10 @@ ERROR_PAUSE_SECONDS = 5.0
 
 async def run_catch_ups(runner: Runner, hub: Hub) -> None:
     """Work on catch-ups for as long as the gateway runs."""
-    bell = WakeSignal(hub, topics.queued_catch_ups())
-    with bell.subscribed():
+    wake_signal = WakeSignal(hub, topics.queued_catch_ups())
+    with wake_signal.subscribed():
         await run_forever(
-            "catch-ups", lambda: _run_iteration(runner, bell), pause=0.0, pause_after_error=ERROR_PAUSE_SECONDS
+            "catch-ups", lambda: _run_iteration(runner, wake_signal), pause=0.0, pause_after_error=ERROR_PAUSE_SECONDS
         )
 
 
@@ -37,35 +37,35 @@ async def _run_iteration(runner: Runner, wake_signal: WakeSignal) -> None:
 
 async def process_waiting(runner: Runner) -> bool:
     """Do one waiting catch-up of each application; whether there were any."""
-    busy = False
+    processed = False
     for application_id in await runner.run(catch_ups.applications_with_catch_ups, Principal(Role.SYSTEM), {}):
         system = Principal(Role.SYSTEM, application_id=application_id)
-        claimed = await runner.run(catch_ups.claim_catch_up, system, {})
-        if claimed is not None:
-            busy = True
-            await _retrieve(runner, system, claimed)
-    return busy
+        catch_up = await runner.run(catch_ups.claim_catch_up, system, {})
+        if catch_up is not None:
+            processed = True
+            await _retrieve(runner, system, catch_up)
+    return processed
 
 
-async def _retrieve(runner: Runner, system: Principal, claimed: CatchUp) -> None:
+async def _retrieve(runner: Runner, system: Principal, catch_up: CatchUp) -> None:
     """Record what the network has, page by page, and say how it ended."""
     recorded = 0
 
-    async def move(state: CatchUpState, reason: str | None = None) -> None:
-        told = {"catch_up_id": claimed.catch_up_id, "state": state, "recorded": recorded, "reason": reason}
-        await runner.run(catch_ups.update_catch_up, system, told)
+    async def update_state(state: CatchUpState, reason: str | None = None) -> None:
+        arguments = {"catch_up_id": catch_up.catch_up_id, "state": state, "recorded": recorded, "reason": reason}
+        await runner.run(catch_ups.update_catch_up, system, arguments)
 
     try:
-        while page := await runner.run(catch_ups.network_readings, system, {"resource_id": claimed.resource_id}):
+        while page := await runner.run(catch_ups.network_readings, system, {"resource_id": catch_up.resource_id}):
             recorded += (await runner.run(record_readings, system, {"series": [page]})).recorded
-            await move(CatchUpState.RUNNING)
+            await update_state(CatchUpState.RUNNING)
     except GatewayError as error:
-        await move(CatchUpState.FAILED, _failure_reason(error))
+        await update_state(CatchUpState.FAILED, _failure_reason(error))
     except Exception:
-        await move(CatchUpState.FAILED, "an unexpected error has occurred")
+        await update_state(CatchUpState.FAILED, "an unexpected error has occurred")
         raise
     else:
-        await move(CatchUpState.DONE)
+        await update_state(CatchUpState.DONE)
 
 
 def _failure_reason(error: GatewayError) -> str:

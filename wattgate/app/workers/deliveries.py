@@ -99,16 +99,16 @@ class DeliveryWorker:
                 await run_forever("deliveries", self._run_iteration, pause=0.0, pause_after_error=ERROR_PAUSE_SECONDS)
         finally:
             await self._finish_in_flight()
-            for carrier in self._handlers.values():
-                if carrier.close is not None:
-                    await carrier.close()
+            for handler in self._handlers.values():
+                if handler.close is not None:
+                    await handler.close()
 
     async def deliver_due(self) -> int:
         """Make every delivery that is due now, and wait for them; how many they were."""
         count = 0
-        while begun := await self._start_due():
-            count += len(begun)
-            await asyncio.gather(*begun)
+        while tasks := await self._start_due():
+            count += len(tasks)
+            await asyncio.gather(*tasks)
         return count
 
     async def _run_iteration(self) -> None:
@@ -120,38 +120,38 @@ class DeliveryWorker:
 
     async def _start_due(self) -> list[asyncio.Task[None]]:
         """Begin deliveries of all applications that have some, as many as there is room for."""
-        begun: list[asyncio.Task[None]] = []
+        tasks: list[asyncio.Task[None]] = []
         due = await self._find_due()
         for application_id in due.applications:
-            room = MAX_CONCURRENT_DELIVERIES - len(self._in_flight)
-            if room <= 0:
+            free_slots = MAX_CONCURRENT_DELIVERIES - len(self._in_flight)
+            if free_slots <= 0:
                 break
             system = Principal(Role.SYSTEM, application_id=application_id)
             claim = {"kinds": list(self._handlers), "worker": self.worker_id, "lease": self._lease}
-            share = max(1, room // len(due.applications))
-            for delivery in await self._runner.run(deliveries.claim_deliveries, system, {**claim, "limit": share}):
+            limit = max(1, free_slots // len(due.applications))
+            for delivery in await self._runner.run(deliveries.claim_deliveries, system, {**claim, "limit": limit}):
                 task = asyncio.create_task(self._deliver(system, delivery))
                 self._in_flight.add(task)
                 task.add_done_callback(self._on_task_done)
-                begun.append(task)
-        return begun
+                tasks.append(task)
+        return tasks
 
     async def _find_due(self) -> deliveries.DueDeliveries:
-        kinds = {"kinds": list(self._handlers)}
-        found: deliveries.DueDeliveries = await self._runner.run(
-            deliveries.due_deliveries, Principal(Role.SYSTEM), kinds
+        arguments = {"kinds": list(self._handlers)}
+        due: deliveries.DueDeliveries = await self._runner.run(
+            deliveries.due_deliveries, Principal(Role.SYSTEM), arguments
         )
-        return found
+        return due
 
     async def _idle_seconds(self) -> float:
         """For how many seconds there is nothing to begin; not for very long."""
         due = await self._find_due()
-        rest = MAX_IDLE_SECONDS
+        seconds = MAX_IDLE_SECONDS
         if due.next_at is not None:
-            rest = min(rest, (due.next_at - self._clock()).total_seconds())
+            seconds = min(seconds, (due.next_at - self._clock()).total_seconds())
         if due.applications and len(self._in_flight) < MAX_CONCURRENT_DELIVERIES:
-            rest = 0.0
-        return max(rest, MIN_IDLE_SECONDS)
+            seconds = 0.0
+        return max(seconds, MIN_IDLE_SECONDS)
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._in_flight.discard(task)
@@ -161,25 +161,25 @@ class DeliveryWorker:
 
     async def _deliver(self, system: Principal, delivery: Delivery) -> None:
         """One attempt, and what became of it."""
-        carrier = self._handlers[delivery.kind]
-        mine = {"delivery_id": delivery.delivery_id, "worker": self.worker_id, "attempt": delivery.attempts}
+        handler = self._handlers[delivery.kind]
+        claim = {"delivery_id": delivery.delivery_id, "worker": self.worker_id, "attempt": delivery.attempts}
         try:
             async with asyncio.timeout(self._lease * MAX_ATTEMPT_LEASE_SHARE):
-                outcome = await self._attempt(carrier, system, delivery)
+                outcome = await self._attempt(handler, system, delivery)
         except TimeoutError:
             outcome = TemporaryFailure(f"it took longer than {self._lease * MAX_ATTEMPT_LEASE_SHARE:g} seconds")
         except asyncio.CancelledError:
-            await self._runner.run(deliveries.release_delivery, system, mine)
+            await self._runner.run(deliveries.release_delivery, system, claim)
             raise
         DELIVERIES.labels(delivery.kind.value, OUTCOME_LABELS[type(outcome)]).inc()
-        await self._record_outcome(carrier, system, {**mine, "outcome": outcome})
+        await self._record_outcome(handler, system, {**claim, "outcome": outcome})
 
     async def _attempt(self, handler: DeliveryHandler, system: Principal, delivery: Delivery) -> Outcome:
         """Send it. Whatever is wrong is an outcome: this is the supervisor of channels."""
-        told = {"delivery_id": delivery.delivery_id}
+        arguments = {"delivery_id": delivery.delivery_id}
         try:
             prepared: OutboundMessage | PermanentFailure | TemporaryFailure = await self._runner.run(
-                handler.prepare, system, told
+                handler.prepare, system, arguments
             )
             return await handler.channel.send(prepared) if isinstance(prepared, OutboundMessage) else prepared
         except GatewayError as error:
@@ -202,20 +202,20 @@ class DeliveryWorker:
         async with asyncio.timeout(max(self._lease, MIN_RECORD_SECONDS)):
             while True:
                 try:
-                    kept = await self._runner.run(handler.record_outcome, system, arguments)
+                    recorded = await self._runner.run(handler.record_outcome, system, arguments)
                 except Unavailable as error:
                     log.warning("what became of a delivery has to wait: %s", error.message)
                     await asyncio.sleep(error.retry_after or ERROR_PAUSE_SECONDS)
                 else:
                     break
-        if not kept:
+        if not recorded:
             log.warning("delivery %s took longer than its lease; another worker has it", arguments["delivery_id"])
 
     async def _finish_in_flight(self) -> None:
         """Let what is under way come to its end, if that is soon; give back the rest."""
         if not self._in_flight:
             return
-        _, late = await asyncio.wait(self._in_flight, timeout=self._grace)
-        for task in late:
+        _, unfinished = await asyncio.wait(self._in_flight, timeout=self._grace)
+        for task in unfinished:
             task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        await asyncio.gather(*unfinished, return_exceptions=True)

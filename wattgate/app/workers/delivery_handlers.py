@@ -30,9 +30,9 @@ def create_delivery_handlers(
     settings: Settings, runner: Runner, clock: Clock = utc_now
 ) -> Mapping[DeliveryKind, DeliveryHandler]:
     """The carriers by kind; what has none waits in the outbox."""
-    callout = OutboundHttpClient(settings.egress_policy)
+    http_client = OutboundHttpClient(settings.egress_policy)
     push = PushChannel(
-        callout,
+        http_client,
         OutboundHttpClient(ALLOW_ALL),
         vapid=create_vapid(settings),
         provider=_create_push_provider(settings),
@@ -42,7 +42,7 @@ def create_delivery_handlers(
         **_create_mail_handlers(settings, runner),
         DeliveryKind.PUSH: DeliveryHandler(pushes.prepare_push, push, pushes.record_push_outcome),
         DeliveryKind.WEBHOOK: DeliveryHandler(
-            webhooks.prepare_webhook, WebhookChannel(callout, clock), webhooks.record_webhook_outcome
+            webhooks.prepare_webhook, WebhookChannel(http_client, clock), webhooks.record_webhook_outcome
         ),
     }
 
@@ -77,9 +77,11 @@ def create_smtp_channel(settings: Settings) -> SmtpChannel | None:
     """What sends mail, where there is a server."""
     if settings.smtp_url is None:
         return None
-    trust = create_default_context(cafile=settings.smtp_ca_file)
+    tls_context = create_default_context(cafile=settings.smtp_ca_file)
     server = SmtpServer.from_url(settings.smtp_url)
-    return SmtpChannel(server, _create_letterhead(settings), tls_context=trust, timeout_seconds=settings.smtp_timeout)
+    return SmtpChannel(
+        server, _create_sender_profile(settings), tls_context=tls_context, timeout_seconds=settings.smtp_timeout
+    )
 
 
 def _create_mail_handlers(settings: Settings, runner: Runner) -> Mapping[DeliveryKind, DeliveryHandler]:
@@ -89,7 +91,7 @@ def _create_mail_handlers(settings: Settings, runner: Runner) -> Mapping[Deliver
     if smtp is not None:
         channel, close = smtp, smtp.close
     elif is_mail_outbox_enabled(settings):
-        channel, close = OutboxChannel(runner, _create_letterhead(settings)), None
+        channel, close = OutboxChannel(runner, _create_sender_profile(settings)), None
     else:
         return {}
     return {
@@ -98,5 +100,5 @@ def _create_mail_handlers(settings: Settings, runner: Runner) -> Mapping[Deliver
     }
 
 
-def _create_letterhead(settings: Settings) -> SenderProfile:
+def _create_sender_profile(settings: Settings) -> SenderProfile:
     return SenderProfile(parse_mailbox(settings.mail_from or DEFAULT_SENDER), create_links(settings))

@@ -10,23 +10,23 @@ from wattgate.principal import Principal, Role
 class OutboxChannel:
     """Keeps mails instead of sending them."""
 
-    def __init__(self, runner: Runner, letterhead: SenderProfile) -> None:
+    def __init__(self, runner: Runner, sender_profile: SenderProfile) -> None:
         self._runner = runner
-        self._letterhead = letterhead
+        self._sender_profile = sender_profile
 
     async def send(self, outgoing: OutboundMessage) -> Outcome:
         """Keep a mail as it would have been sent."""
-        made = build_and_encode_mail(outgoing, self._letterhead)
-        if isinstance(made, PermanentFailure):
-            return made
-        letter, written = made
-        kept = {
+        result = build_and_encode_mail(outgoing, self._sender_profile)
+        if isinstance(result, PermanentFailure):
+            return result
+        message, content = result
+        arguments = {
             "delivery_id": outgoing.delivery_id,
-            "recipient": letter.recipient.address,
-            "subject": letter.subject,
-            "content": written,
+            "recipient": message.recipient.address,
+            "subject": message.subject,
+            "content": content,
         }
         await self._runner.run(
-            mail.store_kept_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), kept
+            mail.store_kept_mail, Principal(Role.SYSTEM, application_id=outgoing.application_id), arguments
         )
         return Sent("kept in the outbox")

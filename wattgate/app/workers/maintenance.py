@@ -25,8 +25,8 @@ async def maintain_once(runner: Runner) -> None:
     """One round over all applications."""
     system = Principal(Role.SYSTEM)
     for application_id in await runner.run(retention.applications_with_retention, system, {}):
-        of_application = Principal(Role.SYSTEM, application_id=application_id)
-        while await runner.run(retention.purge_readings, of_application, {}):
+        tenant = Principal(Role.SYSTEM, application_id=application_id)
+        while await runner.run(retention.purge_readings, tenant, {}):
             pass
     for application_id in await runner.run(webhooks.applications_with_old_events, system, {}):
         await runner.run(webhooks.purge_events, Principal(Role.SYSTEM, application_id=application_id), {})

@@ -60,8 +60,8 @@ class RefusalLog:
             self._suppressed += 1
             return
         self._logged_at[key] = now
-        more = f" ({self._suppressed:,} more since the last of these lines)" if self._suppressed else ""
-        log.warning("display %r: %s%s", refusal.hardware_id, refusal.reason, more)
+        suffix = f" ({self._suppressed:,} more since the last of these lines)" if self._suppressed else ""
+        log.warning("display %r: %s%s", refusal.hardware_id, refusal.reason, suffix)
         self._suppressed = 0
 
 
@@ -99,15 +99,15 @@ class MqttClient(aiomqtt.Client):
 
     async def next_batch(self) -> list[aiomqtt.Message]:
         """The next message, with those that come close behind it. MqttError when the connection is lost."""
-        gathered = [await anext(self.messages)]
+        batch = [await anext(self.messages)]
         deadline = time.monotonic() + MAX_GATHER_SECONDS
-        while len(gathered) < MAX_BATCH_MESSAGES:
+        while len(batch) < MAX_BATCH_MESSAGES:
             if self._queue.empty() and time.monotonic() < deadline:
                 await asyncio.sleep(QUIET_SECONDS)
             if self._queue.empty():
                 break
-            gathered.append(self._queue.get_nowait())
-        return gathered
+            batch.append(self._queue.get_nowait())
+        return batch
 
     def acknowledge(self, messages: Sequence[aiomqtt.Message]) -> None:
         """Tell the broker that it may forget messages. After a loss of the connection it sends them again anyway."""
@@ -150,7 +150,7 @@ class MqttIntake:
         """Take messages, and connect again whenever the connection is lost."""
         attempt = 0
         while True:
-            begun = time.monotonic()
+            started_at = time.monotonic()
             try:
                 await self._consume(runner)
             except MqttError as error:
@@ -158,7 +158,7 @@ class MqttIntake:
                 await self._record_heartbeat(runner, connected=False)
             except Exception:  # the supervisor: one fault must not end the intake for good
                 log.exception("the MQTT intake ended by a fault, and begins anew")
-            if time.monotonic() - begun > self._backoff.max_seconds:
+            if time.monotonic() - started_at > self._backoff.max_seconds:
                 attempt = 0
             await asyncio.sleep(self._backoff.delay_seconds(attempt))
             attempt += 1
@@ -182,12 +182,12 @@ class MqttIntake:
     @asynccontextmanager
     async def _heartbeats(self, runner: Runner) -> AsyncIterator[None]:
         """Give signs of life for as long as the context lasts."""
-        beat = asyncio.create_task(self._send_heartbeats(runner))
+        task = asyncio.create_task(self._send_heartbeats(runner))
         try:
             yield
         finally:
-            beat.cancel()
-            await asyncio.gather(beat, return_exceptions=True)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _send_heartbeats(self, runner: Runner) -> None:
         while True:
@@ -218,22 +218,22 @@ class MqttIntake:
 
     async def _record(self, runner: Runner, messages: Sequence[aiomqtt.Message]) -> None:
         """Store what can be read of these messages; the rest is logged."""
-        read = []
+        parsed = []
         for message in messages:
             topic = message.topic.value
             try:
-                read.append(parse_message(topic, message.payload))
-            except MeterMessageError as reason:
-                self._refusal_log.log_refusal(MessageRefusal(topic, str(reason)), time.monotonic())
-        if read:
-            await self._store(runner, read)
+                parsed.append(parse_message(topic, message.payload))
+            except MeterMessageError as error:
+                self._refusal_log.log_refusal(MessageRefusal(topic, str(error)), time.monotonic())
+        if parsed:
+            await self._store(runner, parsed)
 
     async def _store(self, runner: Runner, messages: Sequence[MeterMessage]) -> None:
         """Store messages, which wait while the database is away. One that nothing helps is found by halving."""
         attempt = 0
         while True:
             try:
-                taken = await runner.run(record_meter_messages, self._principal, {"messages": messages})
+                result = await runner.run(record_meter_messages, self._principal, {"messages": messages})
             except GatewayError as error:
                 if not error.retryable:
                     return await self._store_halves(runner, messages, error.message)
@@ -242,7 +242,7 @@ class MqttIntake:
                 log.exception("messages of displays led to a fault")
                 return await self._store_halves(runner, messages, "an unexpected error has occurred")
             else:
-                for refusal in taken.refusals:
+                for refusal in result.refusals:
                     self._refusal_log.log_refusal(refusal, time.monotonic())
                 return None
             await asyncio.sleep(self._backoff.delay_seconds(attempt))

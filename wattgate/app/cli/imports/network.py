@@ -87,9 +87,9 @@ async def import_network(
         report.lines += 1
         try:
             batch.append(parse_record(text))
-        except InvalidLine as bad:
+        except InvalidLine as error:
             report.refused += 1
-            refuse(number, str(bad))
+            refuse(number, str(error))
         if len(batch) >= BATCH_RECORDS:
             await store()
     await store()
@@ -99,19 +99,19 @@ async def import_network(
 def parse_record(text: str) -> SQLModel:
     """What a line says, as a record of the registry. BadLine where it says nothing that can be kept."""
     line = decode_line(_LINE_DECODER, text)
-    given = msgspec.structs.asdict(line)
-    given["mpxn"] = meter_points.parse_meter_point_number(line.mpxn)
-    if given["mpxn"] is None:
+    fields = msgspec.structs.asdict(line)
+    fields["mpxn"] = meter_points.parse_meter_point_number(line.mpxn)
+    if fields["mpxn"] is None:
         raise InvalidLine(f"{line.mpxn!r} is not a meter point: 1 to 13 digits")
     if isinstance(line, MeterPointLine):
-        return NetworkMeterPoint(**given | {"postcode": meter_points.normalize_postcode(line.postcode) or ""})
+        return NetworkMeterPoint(**fields | {"postcode": meter_points.normalize_postcode(line.postcode) or ""})
     if isinstance(line, DeviceLine):
         eui = meter_points.parse_eui(line.eui)
         if eui is None:
             raise InvalidLine(f"{line.eui!r} is not an EUI-64 of 16 hexadecimal digits")
-        return NetworkDevice(**given | {"eui": eui})
+        return NetworkDevice(**fields | {"eui": eui})
     if not line.value.is_finite() or abs(line.value) >= MAX_VALUE:
         raise InvalidLine(f"{line.value} is not a number below 10 to the 12th")
     if isinstance(line, ReadingLine):
-        return NetworkReading(**given | {"quality": ReadingQuality[line.quality]})
-    return NetworkRegister(**given)
+        return NetworkReading(**fields | {"quality": ReadingQuality[line.quality]})
+    return NetworkRegister(**fields)

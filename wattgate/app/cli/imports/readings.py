@@ -47,20 +47,20 @@ class CsvColumns:
         """Read the header. BadInput where a column is missing or one too many."""
         delimiter = ";" if header.count(";") > header.count(",") else ","
         names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter), [])]
-        place: dict[str, int] = {name: names.index(name) for name in names}
-        if "value" not in place:
+        positions: dict[str, int] = {name: names.index(name) for name in names}
+        if "value" not in positions:
             raise BadInput("the header has no column `value`")
-        if ("at" in place) == ("localtime" in place):
+        if ("at" in positions) == ("localtime" in positions):
             raise BadInput("the header has either a column `at` or a column `localTime`")
-        if ("resourceid" in place) == (resource_id is not None):
+        if ("resourceid" in positions) == (resource_id is not None):
             raise BadInput("either the header has a column `resourceId`, or one resource is named for the file")
         return cls(
-            value=place["value"],
-            at=place.get("at"),
-            local_time=place.get("localtime"),
-            resource=place.get("resourceid"),
-            field=place.get("field"),
-            quality=place.get("quality"),
+            value=positions["value"],
+            at=positions.get("at"),
+            local_time=positions.get("localtime"),
+            resource=positions.get("resourceid"),
+            field=positions.get("field"),
+            quality=positions.get("quality"),
             delimiter=delimiter,
             resource_id=resource_id,
             zone=zone,
@@ -94,8 +94,8 @@ async def import_csv(
     for number, text in lines:
         try:
             reading = _parse_line(columns, text, latest)
-        except InvalidLine as bad:
-            bulk.refuse_line(number, str(bad))
+        except InvalidLine as error:
+            bulk.refuse_line(number, str(error))
         else:
             await bulk.add(number, *reading)
     report = await bulk.finish()
@@ -134,9 +134,9 @@ def _parse_instant(columns: CsvColumns, cells: list[str], previous: datetime | N
     try:
         if columns.at is not None:
             return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-        first, second = (time.replace(tzinfo=columns.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+        earlier, later = (time.replace(tzinfo=columns.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
     except OverflowError:
         raise InvalidLine(f"{text} is beyond every calendar") from None
-    if first.astimezone(columns.zone).replace(tzinfo=None) != time:
+    if earlier.astimezone(columns.zone).replace(tzinfo=None) != time:
         raise InvalidLine(f"{text} does not exist in {columns.zone}: the clocks went forward")
-    return second if previous is not None and first <= previous < second else first
+    return later if previous is not None and earlier <= previous < later else earlier

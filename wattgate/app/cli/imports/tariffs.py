@@ -76,13 +76,13 @@ class _TariffImport:
                 continue
             by_tariff: dict[str, _NumberedPrices] = defaultdict(list)
             for number, price in prices:
-                holding = _dynamic_tariff_at(tariffs, price.at)
-                if holding is None:
+                tariff = _dynamic_tariff_at(tariffs, price.at)
+                if tariff is None:
                     self.reject_line(number, "the resource has no dynamic tariff that holds then")
                 else:
-                    by_tariff[holding.tariff_id].append((number, price))
-            for tariff_id, some in by_tariff.items():
-                await self._record_prices(tariff_id, some)
+                    by_tariff[tariff.tariff_id].append((number, price))
+            for tariff_id, tariff_prices in by_tariff.items():
+                await self._record_prices(tariff_id, tariff_prices)
         self.pending_prices.clear()
         self.pending_count = 0
 
@@ -92,9 +92,9 @@ class _TariffImport:
 
     async def _load_tariffs(self, resource_id: str) -> list[Tariff]:
         """The tariffs of a resource that stand, newest first, those to come included."""
-        found = await self.runner.run(resource, self.principal, {"resource_id": resource_id})
+        row = await self.runner.run(resource, self.principal, {"resource_id": resource_id})
         edge = find_edge(Resource, "tariffs")
-        tariffs: list[list[Tariff]] = await self.runner.load(edge, self.principal, [found], {"upcoming": True})
+        tariffs: list[list[Tariff]] = await self.runner.load(edge, self.principal, [row], {"upcoming": True})
         return tariffs[0]
 
     async def _record_prices(self, tariff_id: str, prices: _NumberedPrices) -> None:
@@ -102,16 +102,18 @@ class _TariffImport:
         while prices:
             arguments = {"tariff_id": tariff_id, "prices": [price for _, price in prices]}
             try:
-                done = await self.runner.run(set_tariff_prices, self.principal, arguments)
+                result = await self.runner.run(set_tariff_prices, self.principal, arguments)
             except BadInput as error:
-                bad = {problem.path[1]: problem.message for problem in error.problems if problem.path[0] == "prices"}
-                if not bad:
+                reasons = {
+                    problem.path[1]: problem.message for problem in error.problems if problem.path[0] == "prices"
+                }
+                if not reasons:
                     raise
-                for index, reason in bad.items():
+                for index, reason in reasons.items():
                     self.reject_line(prices[int(index)][0], reason)
-                prices = [price for index, price in enumerate(prices) if index not in bad]
+                prices = [price for index, price in enumerate(prices) if index not in reasons]
             else:
-                self.report.recorded += done.recorded
+                self.report.recorded += result.recorded
                 return
 
 
@@ -126,11 +128,11 @@ class _InputParser:
         """The argument. BadLine with everything that is wrong with it, unknown members too."""
         reasons: list[str] = []
 
-        def tell(error: GraphQLError, path: list[str | int]) -> None:
-            place = ".".join(str(step) for step in path)
-            reasons.append(f"{place}: {error.message}" if place else error.message)
+        def add_reason(error: GraphQLError, path: list[str | int]) -> None:
+            location = ".".join(str(step) for step in path)
+            reasons.append(f"{location}: {error.message}" if location else error.message)
 
-        validate_input_value(value, self._binder.arguments[self._argument].type, tell, hide_suggestions=True)
+        validate_input_value(value, self._binder.arguments[self._argument].type, add_reason, hide_suggestions=True)
         if reasons:
             raise InvalidLine("; ".join(reasons))
         return self._binder.bind(RawArguments({self._argument: value, **others}))[self._argument]
@@ -151,24 +153,24 @@ async def import_tariffs(
     """
     schema = build_schema(OPERATIONS)
     tariffs, prices = _InputParser(schema, set_tariff, "input"), _InputParser(schema, set_tariff_prices, "prices")
-    work = _TariffImport(runner, principal, refuse)
+    tariff_import = _TariffImport(runner, principal, refuse)
     for number, text in read_numbered_lines(file):
-        work.report.lines += 1
+        tariff_import.report.lines += 1
         try:
             line = _parse_line(text, resource_id)
             if "kind" in line:
-                await work.add_tariff(number, tariffs.parse({"source": DEFAULT_SOURCE, **line}))
+                await tariff_import.add_tariff(number, tariffs.parse({"source": DEFAULT_SOURCE, **line}))
             else:
-                of = line.pop("resourceId", None)
+                line_resource_id = line.pop("resourceId", None)
                 (price,) = prices.parse([line], tariffId="")
-                if not isinstance(of, str):
+                if not isinstance(line_resource_id, str):
                     raise InvalidLine("names no resource")
-                await work.add_price(number, of, price)
-        except InvalidLine as bad:
-            work.reject_line(number, str(bad))
+                await tariff_import.add_price(number, line_resource_id, price)
+        except InvalidLine as error:
+            tariff_import.reject_line(number, str(error))
         progress(file.tell())
-    await work.flush_prices()
-    return work.report
+    await tariff_import.flush_prices()
+    return tariff_import.report
 
 
 def _parse_line(text: str, resource_id: str | None) -> dict[str, Any]:
@@ -188,11 +190,11 @@ def _parse_line(text: str, resource_id: str | None) -> dict[str, Any]:
 
 def _dynamic_tariff_at(tariffs: list[Tariff], at: datetime) -> Tariff | None:
     """The tariff that holds at an instant, if it is a dynamic one; tariffs are given newest first."""
-    holding = next((tariff for tariff in tariffs if tariff.valid_from <= at), None)
-    return holding if holding and holding.kind is TariffKind.DYNAMIC else None
+    in_force = next((tariff for tariff in tariffs if tariff.valid_from <= at), None)
+    return in_force if in_force and in_force.kind is TariffKind.DYNAMIC else None
 
 
 def _format_problems(error: BadInput | NotFound) -> str:
     """Everything that is wrong with a tariff, with its place in the line."""
-    told = (f"{'.'.join(map(str, problem.path[1:]))} {problem.message}" for problem in error.problems)
-    return "; ".join(told) or error.message
+    problems = (f"{'.'.join(map(str, problem.path[1:]))} {problem.message}" for problem in error.problems)
+    return "; ".join(problems) or error.message
