@@ -10,8 +10,8 @@ from playwright.async_api import BrowserContext, Page
 async def page(context: BrowserContext) -> AsyncIterator[Page]:
     """A page that must have nothing to complain of: neither the console nor the content security policy."""
     page = await context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
-    assert complaints == []
+    assert errors == []

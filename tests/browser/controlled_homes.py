@@ -20,11 +20,11 @@ from wattgate.graphql.resolvers.recording import record_readings
 from wattgate.graphql.types import readings as types
 
 HISTORY = timedelta(days=9)
-FIRST, SECOND = "12 Alder Road", "Harbour Cottage"
+FIRST_HOME, SECOND_HOME = "12 Alder Road", "Harbour Cottage"
 
 
 @dataclass
-class StillHome:
+class ControlledHomes:
     """The homes of the demonstration, behind a relay; `meters` are the resources of their electricity by home."""
 
     runner: Runner
@@ -35,7 +35,7 @@ class StillHome:
     def url(self) -> str:
         return self.relay.url
 
-    async def send_power(self, watts: int, at: datetime | None = None, home: str = FIRST) -> None:
+    async def send_power(self, watts: int, at: datetime | None = None, home: str = FIRST_HOME) -> None:
         """Let a home's meter send a power, measured now or at that instant."""
         reading = types.NewReading(at=at or utc_now(), value=Decimal(watts))
         series = types.NewReadings(resource_id=ID(self.meters[home]), field="POWER", readings=[reading])
@@ -43,18 +43,18 @@ class StillHome:
 
 
 @asynccontextmanager
-async def still_home(folder: Path) -> AsyncIterator[StillHome]:
+async def controlled_homes(folder: Path) -> AsyncIterator[ControlledHomes]:
     """Serve the home, with nine days of history."""
     settings, homes = await demonstration(folder, HISTORY)
     settings = settings.model_copy(update={"caller_budget": CALLER_BUDGET})  # months of reconnects take minutes here
     runners: list[Runner] = []
 
-    async def take(runner: Runner) -> None:
+    async def note_runner(runner: Runner) -> None:
         runners.append(runner)
 
-    async with serving(create_app(settings, background=[take])) as url:
+    async with serving(create_app(settings, background=[note_runner])) as url:
         relay = Relay(url)
         await relay.open()
-        meters = {one.home.name: one.resource_ids["electricity.consumption"] for one in homes}
-        yield StillHome(runners[0], relay, meters)
+        meters = {home.home.name: home.resource_ids["electricity.consumption"] for home in homes}
+        yield ControlledHomes(runners[0], relay, meters)
         await relay.cut()
