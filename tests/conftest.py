@@ -45,7 +45,7 @@ def postgresql_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-async def postgresql_pattern(postgresql_url: str) -> AsyncIterator[str]:
+async def postgresql_template(postgresql_url: str) -> AsyncIterator[str]:
     """The name of a database at this version's schema, to be copied."""
     async with pattern_on(postgresql_url) as name:
         yield name
@@ -56,7 +56,7 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     """Makes databases that are to be brought up, on each engine; those of PostgreSQL have this version's schema."""
     if request.param == "postgresql":
         server = request.getfixturevalue("postgresql_url")
-        return partial(database_on, server, request.getfixturevalue("postgresql_pattern"))
+        return partial(database_on, server, request.getfixturevalue("postgresql_template"))
 
     @asynccontextmanager
     async def on_sqlite() -> AsyncIterator[str]:
@@ -85,23 +85,23 @@ async def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
 @pytest.fixture(scope="module")
 async def settled(databases: Databases) -> AsyncIterator[Tenant]:
     """A tenant on a database of each engine that no server works on."""
-    async with databases() as url, tenant_on(url) as made:
-        yield made
+    async with databases() as url, tenant_on(url) as tenant:
+        yield tenant
 
 
 @pytest.fixture(scope="session")
 async def served(databases: Databases) -> AsyncIterator[House]:
     """A served gateway with two tenants on each engine, shared by the tests of a run: leave their records be."""
-    async with databases() as url, house(url) as made:
-        yield made
+    async with databases() as url, house(url) as house_with_tenants:
+        yield house_with_tenants
 
 
 @pytest.fixture(scope="session")
 async def timed_for_session(databases: Databases) -> AsyncIterator[Timed]:
     """A served gateway on each engine with a clock that tests set. Tests use it through `timed`."""
     clock = Clock()
-    async with databases() as url, house(url, clock=clock) as made:
-        yield Timed(made, clock)
+    async with databases() as url, house(url, clock=clock) as timed_house:
+        yield Timed(timed_house, clock)
 
 
 @pytest.fixture
@@ -123,8 +123,8 @@ async def demo_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[st
 def node_scripts() -> Iterator[node.Node]:
     """Node with the scripts of tests/node; without it the test is skipped, unless WATTGATE_TEST_NODE=required."""
     try:
-        with node.node(node.SCRIPTS) as made:
-            yield made
+        with node.node(node.SCRIPTS) as node_runner:
+            yield node_runner
     except node.NoNode as missing:
         if os.environ.get("WATTGATE_TEST_NODE") == "required":
             pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
