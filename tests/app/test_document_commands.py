@@ -106,17 +106,17 @@ def test_documents_of_folder_are_registered_under_sha256_of_files(shell: Shell) 
     homes = shell.write("homes.graphql", HOMES_DOCUMENT)
     windows = shell.write("deep/accounts.gql", "query Accounts {\r\n  accounts { name }\r\n}\r\n")
     shell.write("notes.txt", "no document")
-    assert "Ids of documents: 2 new, 0 known before." in shell.output("register", str(shell.folder))
+    assert "Document IDs: 2 new, 0 already registered." in shell.output("register", str(shell.folder))
     assert shell.registered() == {homes: "Homes, LogOut", windows: "Accounts"}
     assert shell.stored_text(f"sha256:{homes}") == HOMES_DOCUMENT
     assert shell.stored_text(windows) == "query Accounts {\r\n  accounts { name }\r\n}\r\n"
-    assert "Ids of documents: 0 new, 2 known before." in shell.output("register", str(shell.folder))
+    assert "Document IDs: 0 new, 2 already registered." in shell.output("register", str(shell.folder))
 
 
 def test_dry_run_registers_nothing(shell: Shell) -> None:
     shell.write("homes.graphql", HOMES_DOCUMENT)
     output = shell.output("register", str(shell.folder), "--dry-run")
-    assert output == "Ids of documents: 1. Nothing is registered, as this is a dry run.\n"
+    assert output == "Document IDs: 1. Nothing was registered, because this is a dry run.\n"
     assert shell.registered() == {}
 
 
@@ -162,15 +162,15 @@ def test_every_error_is_printed_with_location_and_nothing_is_registered(shell: S
         r"e-large.graphql:1:1: the operation has 60 aliases",
         r"f-schema.graphql: has no operation",
         r"g.json:3:1: is not JSON",
-        r"h.json: is no manifest of documents",
+        r"h.json: is not a manifest of documents",
         rf"i.json: {sha256(invalid)}:2:2: Cannot query field 'nothing'",
         rf"i.json: {sha256('other')}: is not the SHA-256 of its text, which is {sha256(valid)}",
-        r"i.json: ä: is no id of a document",
+        r"i.json: ä: is not a valid document ID",
         r"j.graphql: is not UTF-8",
     ):
         assert re.search(f"^{folder}/{line}", output, re.MULTILINE), (line, output)
     assert "a-good" not in output
-    assert output.endswith("Faults: 12. Nothing is registered.\n")
+    assert output.endswith("Errors: 12. No document was registered.\n")
     assert shell.registered() == {}
 
 
@@ -178,7 +178,7 @@ def test_same_id_for_two_texts_is_rejected(shell: Shell) -> None:
     shell.write("a.json", {"home": "query A { accounts { name } }"})
     shell.write("b.json", {"home": "query B { accounts { name } }"})
     output = shell.output("register", str(shell.folder), status=1)
-    assert "b.json: home: is the id of another text too (A)" in output
+    assert "b.json: home: is also the ID of another text (A)" in output
     shell.output("register", str(shell.folder / "a.json"))
     result = shell.run("register", str(shell.folder / "b.json"), "--application", shell.application_id)
     assert isinstance(result.exception, Conflict)
@@ -186,7 +186,7 @@ def test_same_id_for_two_texts_is_rejected(shell: Shell) -> None:
 
 
 def test_folder_without_documents_is_rejected(shell: Shell) -> None:
-    assert "holds no documents" in shell.output("register", str(shell.folder), status=1)
+    assert "contains no documents" in shell.output("register", str(shell.folder), status=1)
 
 
 def test_unknown_application_is_rejected(shell: Shell) -> None:
@@ -199,10 +199,10 @@ def test_documents_can_be_removed_and_required(shell: Shell) -> None:
     homes = shell.write("homes.graphql", HOMES_DOCUMENT)
     shell.write("own.json", {"own": "query A { accounts { name } }"})
     shell.output("register", str(shell.folder))
-    assert "Ids of documents removed: 2." in shell.output("remove", "own")
+    assert "Document IDs removed: 2." in shell.output("remove", "own")
     assert set(shell.registered()) == {homes}
-    assert "Ids of documents: 1. No others are executed." in shell.output("require")
-    assert "Ids of documents: 1. Others are executed." in shell.output("require", "--no-require")
+    assert "Document IDs: 1. Other documents are rejected." in shell.output("require")
+    assert "Document IDs: 1. Other documents are accepted." in shell.output("require", "--no-require")
 
 
 def test_commands_of_docs_page_succeed(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

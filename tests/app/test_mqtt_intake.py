@@ -256,7 +256,7 @@ async def test_intake_reconnects_when_broker_returns(
         await publish(server, (topic, electricity_message(1, first)))
         await wait_for(display.power)
         await server.stop()
-        await wait_for(lambda: "is away" in caplog.text)
+        await wait_for(lambda: "is unavailable" in caplog.text)
         await server.start()
         await wait_for(lambda: "intake" in server.subscribed)
         await publish(server, (topic, electricity_message(2, second)))
@@ -380,7 +380,7 @@ async def test_messages_are_stored_after_database_outage(
     async with running_intake(display.tenant, server):
         await database.begin()
         await publish(server, *((topic, electricity_message(n, at)) for n, at in enumerate(instants)))
-        await wait_for(lambda: "messages of displays wait" in caplog.text)
+        await wait_for(lambda: "messages of displays could not be stored yet" in caplog.text)
         assert server.unacknowledged("intake") > 0
         await database.end()
         await wait_for(lambda: _has_power(display, [float(n) for n in range(30)]))
@@ -409,8 +409,8 @@ async def test_intake_reconnects_after_queue_overflow(
     *instants, last = recent_instants(21)
     async with running_intake(display.tenant, server, queue=2):
         await publish(server, *((topic, electricity_message(n, at)) for n, at in enumerate(instants)))
-        await wait_for(lambda: "came while 2 waited; the broker has those of QoS 1" in caplog.text)
-        await wait_for(lambda: caplog.text.count("messages of displays come from the MQTT broker") == 2)
+        await wait_for(lambda: "arrived while the queue of 2 was full; the broker sends those of QoS 1 again" in caplog.text)
+        await wait_for(lambda: caplog.text.count("Receiving messages of displays from the MQTT broker") == 2)
         await publish(server, (topic, electricity_message(99, last)))
         await wait_for(lambda: _ends_with(display, 99))
 
@@ -439,7 +439,7 @@ async def test_refused_broker_connection_is_logged_and_retried(
     stranger = ServerAddress("127.0.0.1", server.port, tls=False, username=None, password=None)
     intake = MqttIntake(stranger, application_id="any", topics=["#"], client_id="intake", backoff=SHORT_BACKOFF)
     task = asyncio.create_task(intake.run(connected[0].gateway.runner))
-    await wait_for(lambda: caplog.text.count(f"the MQTT broker 127.0.0.1:{server.port} is away") > 2)
+    await wait_for(lambda: caplog.text.count(f"The MQTT broker 127.0.0.1:{server.port} is unavailable") > 2)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
@@ -492,7 +492,7 @@ async def test_message_that_breaks_batch_is_isolated_and_logged(
     await intake._store(tenant.gateway.runner, [*valid[:2], invalid[0], valid[2], invalid[1], *valid[3:]])
     assert await display.power() == [0, 1, 2, 3, 4]
     assert "an unexpected error has occurred" in caplog.text
-    assert caplog.text.count(f"display {invalid[1].hardware_id!r}: ") == 1
+    assert caplog.text.count(f"Display {invalid[1].hardware_id!r}: ") == 1
 
 
 async def test_batch_of_messages_may_exceed_readings_limit(connected: tuple[House, Broker]) -> None:
@@ -549,11 +549,11 @@ def test_refusal_log_repeats_each_kind_once_a_minute(caplog: pytest.LogCaptureFi
     refusal_log.log_refusal(MessageRefusal("A", "odd"), 130)
     refusal_log.log_refusal(MessageRefusal("B", "not stored", "130 is too much"), 130)
     assert [record.getMessage() for record in caplog.records] == [
-        "display 'A': not stored: 0 is too much",
-        "display 'A': not stored: 60 is too much (59 more since the last of these lines)",
-        "display 'A': not stored: 120 is too much (59 more since the last of these lines)",
-        "display 'A': odd (9 more since the last of these lines)",
-        "display 'B': not stored: 130 is too much",
+        "Display 'A': not stored: 0 is too much",
+        "Display 'A': not stored: 60 is too much (59 more since the last such line)",
+        "Display 'A': not stored: 120 is too much (59 more since the last such line)",
+        "Display 'A': odd (9 more since the last such line)",
+        "Display 'B': not stored: 130 is too much",
     ]
 
 
@@ -563,7 +563,7 @@ def test_refusal_log_has_limit_of_kinds(caplog: pytest.LogCaptureFixture) -> Non
         refusal_log.log_refusal(MessageRefusal(uuid4().hex, "unknown", f"{n}"), 0)
     assert len(caplog.records) == MAX_LOGGED_KINDS
     refusal_log.log_refusal(MessageRefusal("A", "later"), 60)
-    assert caplog.records[-1].getMessage().endswith("later (4,000 more since the last of these lines)")
+    assert caplog.records[-1].getMessage().endswith("later (4,000 more since the last such line)")
 
 
 def test_backoff_delay_is_random_up_to_doubling_limit() -> None:

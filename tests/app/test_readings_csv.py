@@ -196,7 +196,7 @@ async def test_time_outside_supported_range_is_rejected(
     result = await import_text(
         served.one, resource_id, f"{header},value,field\n{text},1,POWER\n2026-02-01T00:00:00,1,POWER\n", zone
     )
-    assert (result.recorded, result.refused) == (1, {2: f"{text} is beyond every calendar"})
+    assert (result.recorded, result.refused) == (1, {2: f"{text} is outside the supported range of times"})
 
 
 async def test_memory_does_not_grow_with_file_size(databases: Databases) -> None:

@@ -126,9 +126,9 @@ async def test_local_time_skipped_by_clock_change_is_rejected(
     ("header", "reason"),
     [
         ("at,energy", "the header has no column `value`"),
-        ("value", "the header has either a column `at` or a column `localTime`"),
-        ("at,localTime,value", "the header has either a column `at` or a column `localTime`"),
-        ("at,value,resourceId", "either the header has a column `resourceId`, or one resource is named"),
+        ("value", "the header must have exactly one of the columns `at` and `localTime`"),
+        ("at,localTime,value", "the header must have exactly one of the columns `at` and `localTime`"),
+        ("at,value,resourceId", "use either the column `resourceId` or the option --resource"),
         ("", "the header has no column `value`"),
     ],
 )

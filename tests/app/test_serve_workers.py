@@ -36,7 +36,7 @@ async def workers(home: Home, redis: RedisServer, count: int = 2, **settings: st
     """A gateway of several workers that all serve."""
     arguments = ("--workers", str(count))
     async with gateway(*arguments, folder=home.folder, REDIS_URL=redis.url, **NO_DRAIN_DELAY | settings) as process:
-        await process.logs("serves", count)
+        await process.logs("is serving", count)
         yield process
 
 
@@ -68,12 +68,12 @@ async def test_killed_worker_loses_only_its_own_connections(home: Home, redis: R
         connections = [await Connection.to(process.port) for _ in range(60)]
         assert all([await connection.answers() for connection in connections])
         os.kill(process.workers[0], signal.SIGKILL)
-        await process.logs(f"worker {process.workers[0]} has ended (SIGKILL)")
+        await process.logs(f"Worker {process.workers[0]} exited (SIGKILL)")
         alive = [await connection.answers() for connection in connections]
         assert 0 < sum(alive) < 60
         async with httpx.AsyncClient(base_url=process.url) as client:
             assert (await client.get("/readyz")).status_code == 200  # the other one serves alone
-        await process.logs("serves", 3)
+        await process.logs("is serving", 3)
         assert len(set(process.workers)) == 3
         for connection in connections:
             connection.close()
@@ -98,7 +98,7 @@ async def test_metrics_sum_all_workers_including_dead_ones(
             connection.close()
         assert count_health_requests((await client.get(metrics_url)).text) == 30
         os.kill(process.workers[0], signal.SIGKILL)
-        await process.logs("serves", 3)
+        await process.logs("is serving", 3)
         metrics_text = (await client.get(metrics_url)).text
         assert count_health_requests(metrics_text) == 30
         assert "wattgate_num_clients 0.0" in metrics_text
@@ -109,17 +109,17 @@ async def test_signal_to_all_processes_counts_as_one_signal(home: Home, redis: R
         for pid in process.workers:  # as service managers and terminals do
             os.kill(pid, signal.SIGTERM)
         process.signal(signal.SIGTERM)
-        await process.logs("draining", 2)
+        await process.logs("Draining", 2)
         answer = await upload.finish()
         assert answer.status_code == 200
         assert await process.ends() == 0
-        assert process.log.count("drained") == 2
+        assert process.log.count("Drain finished") == 2
 
 
 async def test_second_signal_skips_drain_in_all_workers(home: Home, redis: RedisServer) -> None:
     async with workers(home, redis, DRAIN_PAUSE="10") as process:
         process.signal(signal.SIGTERM)
-        await process.logs("draining", 2)
+        await process.logs("Draining", 2)
         process.signal(signal.SIGTERM)
         assert await process.ends() == 1
         assert process.log.count("the rest of the drain is skipped") == 2
@@ -129,15 +129,15 @@ async def test_second_signal_skips_drain_in_all_workers(home: Home, redis: Redis
 async def test_worker_drains_on_sigterm_and_is_replaced(home: Home, redis: RedisServer) -> None:
     async with workers(home, redis) as process:
         os.kill(process.workers[0], signal.SIGTERM)
-        await process.logs(f"worker {process.workers[0]} has ended (exit code 0)")
-        assert "drained" in process.log
-        await process.logs("serves", 3)
+        await process.logs(f"Worker {process.workers[0]} exited (exit code 0)")
+        assert "Drain finished" in process.log
+        await process.logs("is serving", 3)
 
 
 async def test_workers_drain_when_launcher_dies(home: Home, redis: RedisServer) -> None:
     async with workers(home, redis) as process:
         process.signal(signal.SIGKILL)
-        await process.logs("drained", 2)
+        await process.logs("Drain finished", 2)
         async with asyncio.timeout(20):
             while not await is_refused(process.port):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
@@ -148,7 +148,7 @@ async def test_hanging_worker_is_killed(home: Home, redis: RedisServer) -> None:
         os.kill(process.workers[0], signal.SIGSTOP)
         process.signal(signal.SIGTERM)
         assert await process.ends() == 1
-        assert f"worker {process.workers[0]} did not end in time and is killed" in process.log
+        assert f"Worker {process.workers[0]} did not exit within the drain limit and is killed" in process.log
 
 
 def test_launcher_exits_when_workers_cannot_start(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_launcher_exits_when_workers_cannot_start(tmp_path: Path) -> None:
         check=False,
     )
     assert result.returncode == 1
-    assert "could not start (exit code 3): the gateway ends" in result.stderr
+    assert "could not start (exit code 3); the gateway exits" in result.stderr
 
 
 def test_several_workers_without_redis_are_rejected(tmp_path: Path) -> None:
@@ -180,9 +180,9 @@ async def test_only_one_worker_connects_to_broker(home: Home, redis: RedisServer
         server = await stack.enter_async_context(broker())
         displays = workers(home, redis, MQTT_URL=server.url, MQTT_APPLICATION_ID=home.tenant.application_id)
         process = await stack.enter_async_context(displays)
-        await process.logs("messages of displays come from the MQTT broker")
+        await process.logs("Receiving messages of displays from the MQTT broker")
         os.kill(process.workers[0], signal.SIGKILL)
         os.kill(process.workers[1], signal.SIGKILL)
-        await process.logs("serves", 4)
-        await process.logs("messages of displays come from the MQTT broker", 2)
+        await process.logs("is serving", 4)
+        await process.logs("Receiving messages of displays from the MQTT broker", 2)
         assert server.subscribed == {"wattgate"}

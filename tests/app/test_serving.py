@@ -120,7 +120,7 @@ async def test_running_requests_are_answered_before_exit(home: Home) -> None:
         answer = await upload.finish()
         assert (answer.status_code, answer.json()["status"]) == (200, "OK"), answer.text
         assert await process.ends() == 0
-        assert "drained" in process.log
+        assert "Drain finished" in process.log
 
 
 async def test_idle_keep_alive_connection_does_not_delay_exit(home: Home) -> None:
@@ -131,7 +131,7 @@ async def test_idle_keep_alive_connection_does_not_delay_exit(home: Home) -> Non
         assert (await client.get("/healthz")).status_code == 200
         process.signal(signal.SIGTERM)
         assert await process.ends() == 0
-        assert "cut short" not in process.log
+        assert "exceeded its time limit" not in process.log
 
 
 async def test_unfinished_request_is_cut_at_drain_limit(home: Home) -> None:
@@ -239,7 +239,7 @@ async def test_websocket_close_error_does_not_stop_drain(home: Home, caplog: pyt
 
     async with draining(home, FakeConnections(fail), DrainTimeouts()):
         pass
-    assert "closing sockets failed" in caplog.text
+    assert "Drain step 'close connections' failed" in caplog.text
 
 
 async def test_hanging_websockets_are_cut_before_drain_limit(home: Home, caplog: pytest.LogCaptureFixture) -> None:
@@ -248,8 +248,8 @@ async def test_hanging_websockets_are_cut_before_drain_limit(home: Home, caplog:
 
     async with draining(home, FakeConnections(hang), DrainTimeouts(total_seconds=3)):
         pass
-    assert "closing sockets took too long and was cut short" in caplog.text
-    assert "the end of requests" not in caplog.text
+    assert "Drain step 'close connections' exceeded its time limit and was cancelled" in caplog.text
+    assert "finish requests" not in caplog.text
 
 
 async def test_test_server_uses_uvicorn_config_of_command(home: Home) -> None:

@@ -103,7 +103,7 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
     assert "3 tariffs and prices set from 16 lines, 13 refused" in result.stdout
     reasons = dict(line.split(": ", 1) for line in refused.read_text().splitlines())
     assert sorted(map(int, reasons)) == [2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15]
-    assert reasons["3"] == "is not an object"
+    assert reasons["3"] == "is not a JSON object"
     assert "'standingCharges'" in reasons["4"]
     assert "resourceId" in reasons["5"]
     assert reasons["6"] == (
@@ -113,8 +113,8 @@ async def test_invalid_lines_are_rejected_by_number_and_others_set(
     assert reasons["8"] == reasons["14"] == f"no resource with id {unknown}"
     assert reasons["10"] == "is given twice with different rates"
     assert reasons["11"] == "2026-01-05T00:10:00.000Z is not on the half hour"
-    assert reasons["12"] == "the resource has no dynamic tariff that holds then"
-    assert reasons["15"] == "names no resource"
+    assert reasons["12"] == "the resource has no dynamic tariff at this time"
+    assert reasons["15"] == "has no `resourceId`. Add it, or use the option --resource"
     (dynamic,) = await tariffs_of(tenant, resource_id)
     assert dynamic.source == "supplier"
     assert [price_row.rate for price_row in await prices_of(tenant, dynamic)] == [Decimal("12.5")] * 2
@@ -127,5 +127,5 @@ async def test_line_with_other_resource_than_option_is_rejected(
     options = ("--resource", tenant.ids["bare"])
     result = await run_import(tenant, database_url, tmp_path / "one.jsonl", lines, *options)
     assert result.returncode == 1
-    assert "line 1: names another resource than the one of the file" in result.stderr
+    assert "line 1: has another `resourceId` than the option --resource" in result.stderr
     assert [row.name for row in await tariffs_of(tenant, tenant.ids["bare"])] == ["Fixed"]

@@ -60,12 +60,12 @@ async def test_watch_resumes_after_lost_connection(gateway_link: Link) -> None:
         assert await told(output, until=2) == [0, 1, 2]
         await gateway_link.relay.cut()
         await gateway_link.post(resource_id, 3)
-        status = await read_status_until(process, "again in")
+        status = await read_status_until(process, "next attempt in")
         await gateway_link.relay.open()
-        status += await read_status_until(process, "recovered: nothing was missed")
+        status += await read_status_until(process, "resumed: no readings were missed")
         await gateway_link.post(resource_id, 3)
         assert await told(output, until=8) == [3, 4, 5, 6, 7, 8]
-        assert re.search(r"^lost: .+; again in \d+\.\d s$", status, re.MULTILINE)
+        assert re.search(r"^connection lost: .+; next attempt in \d+\.\d s$", status, re.MULTILINE)
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 20) == 0
 
@@ -93,7 +93,7 @@ async def test_watch_stops_with_message_on_fatal_error(gateway_link: Link, tmp_p
         (["unknown", "--token", token(gateway_link)], "no resource with id unknown"),
         ([resource_id, "--token", "x", "--url", f"{gateway_link.gateway}/healthz"], "the gateway answers with status"),
         ([resource_id, "--token", "x", "--url", "nowhere"], "nowhere is not an address such as http://127.0.0.1:8000"),
-        ([resource_id, "--token", "x", "--user", "both"], "give either a token or a user"),
+        ([resource_id, "--token", "x", "--user", "both"], "pass either --token or --user"),
     ):
         result = await asyncio.to_thread(wattgate, "watch", "--url", gateway_link.gateway, *arguments, folder=tmp_path)
         assert result.returncode in (1, 2), result.stderr

@@ -44,7 +44,7 @@ class DeliverySetup:
     @asynccontextmanager
     async def worker(self, **changed: str) -> AsyncIterator[Process]:
         async with process("worker", folder=self.folder, **self.settings | changed) as worker_process:
-            await worker_process.logs("delivering as")
+            await worker_process.logs("Delivering as worker")
             yield worker_process
 
     async def received(self, count: int) -> list[Received]:
@@ -143,7 +143,7 @@ async def test_worker_finishes_current_delivery_on_sigterm(setup: DeliverySetup)
     async with setup.worker() as worker:
         await request_received.wait()
         worker.signal(signal.SIGTERM)
-        await worker.logs("ending")
+        await worker.logs("Stopping")
         released.set()
         assert await worker.ends() == 0
     (delivery,) = await setup.post.deliveries(alert_id)

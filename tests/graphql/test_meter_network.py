@@ -261,7 +261,7 @@ async def test_a_file_fills_the_registry_and_names_every_line_that_it_cannot_tak
     file.write_bytes(b"\n".join([*map(orjson.dumps, good), b"", *bad]))
     done = await _import(database_url, file, "--refused", str(tmp_path / "refused.txt"))
     assert done.returncode == 1, done.stderr
-    assert f"{len(good)} records kept from {len(good) + len(bad)} lines, {len(bad)} refused" in done.stdout
+    assert f"{len(good)} records stored from {len(good) + len(bad)} lines, {len(bad)} refused" in done.stdout
     refused = (tmp_path / "refused.txt").read_text().splitlines()
     assert [int(line.partition(":")[0]) for line in refused] == [n + len(good) + 2 for n in range(len(bad))]
     assert refused[3].endswith("'1' is not an EUI-64 of 16 hexadecimal digits")

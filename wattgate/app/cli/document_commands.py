@@ -53,15 +53,15 @@ def register(
     for error in errors:
         err.print(f"{escape(error.location)}: {escape(error.message)}", soft_wrap=True)
     if errors:
-        err.print(f"Faults: {len(errors)}. Nothing is registered.")
+        err.print(f"Errors: {len(errors)}. No document was registered.")
         raise typer.Exit(1)
     if not documents:
-        err.print(f"{escape(str(path))} holds no documents.", soft_wrap=True)
+        err.print(f"{escape(str(path))} contains no documents.", soft_wrap=True)
         raise typer.Exit(1)
     if registered is None:
-        out.print(f"Ids of documents: {len(documents)}. Nothing is registered, as this is a dry run.")
+        out.print(f"Document IDs: {len(documents)}. Nothing was registered, because this is a dry run.")
     else:
-        out.print(f"Ids of documents: {registered.new} new, {registered.known} known before.")
+        out.print(f"Document IDs: {registered.new} new, {registered.known} already registered.")
 
 
 @documents_app.command("list")
@@ -88,7 +88,7 @@ def remove(
     Example: wattgate documents remove ID --application APPLICATION
     """
     removed_count = _run_as_system(resolvers.remove_documents, application, document_ids=document_id)
-    out.print(f"Ids of documents removed: {removed_count}.")
+    out.print(f"Document IDs removed: {removed_count}.")
 
 
 @documents_app.command("require")
@@ -105,7 +105,7 @@ def require(
     Example: wattgate documents require --application APPLICATION
     """
     count = _run_as_system(resolvers.require_trusted_documents, application, required=required)
-    out.print(f"Ids of documents: {count}. {'No others are' if required else 'Others are'} executed.")
+    out.print(f"Document IDs: {count}. Other documents are {'rejected' if required else 'accepted'}.")
 
 
 def _run_as_system(operation: Operation, application: str, **arguments: Any) -> Any:

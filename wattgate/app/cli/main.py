@@ -41,7 +41,7 @@ from wattgate.graphql.resolvers import oauth, provisioning
 from wattgate.principal import Principal, Role
 
 DEMO_FOLDER = Path(".wattgate")
-"""Where the demonstration keeps its database."""
+"""Folder of the database of the demonstration."""
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A GraphQL and WebSocket gateway for smart meters.")
 db_app = typer.Typer(no_args_is_help=True, help="Manage the database schema.")
@@ -64,7 +64,7 @@ app.command()(watch)
 
 
 def main() -> None:
-    """Run the command line; what the gateway refuses, and bad settings, are told in a sentence."""
+    """Run the command line. Print invalid settings and errors of the gateway as one sentence each."""
     try:
         app()
     except ValidationError as error:
@@ -75,7 +75,7 @@ def main() -> None:
     except SettingsError as error:
         field = re.search(r'field "(\w+)"', str(error))
         setting = f"WATTGATE_{field[1].upper()}" if field else "settings"
-        err.print(f"[red]{setting}[/]: cannot be read; lists are written as JSON")
+        err.print(f"[red]{setting}[/]: the value cannot be parsed. Write a list as JSON.")
         raise SystemExit(2) from None
     except GatewayError as error:
         err.print(f"[red]{error.code}[/]: {error.message}")
@@ -95,12 +95,10 @@ def serve_gateway(
     """
     settings = Settings()
     if workers > 1 and settings.redis_url is None:
-        err.print(
-            "Several workers need Redis, through which events reach the subscribers of all: set WATTGATE_REDIS_URL."
-        )
+        err.print("Several workers need Redis, which carries live events between them. Set WATTGATE_REDIS_URL.")
         raise typer.Exit(2)
     if not run_async(_is_schema_current(settings)):
-        err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
+        err.print("The database does not have the schema of this version: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
     logs.configure_logging(settings)
     if workers > 1:
@@ -110,7 +108,11 @@ def serve_gateway(
 
 @app.command("serve-one", hidden=True)
 def serve_one(channel_fd: int, worker_index: int) -> None:
-    """Serve as one of several workers. Displays on a broker are the first one's: a broker knows one of that name."""
+    """Serve as one of several workers that `wattgate serve --workers` started.
+
+    CHANNEL_FD is the file descriptor of the socket to the launcher. Only worker 0 connects to the MQTT broker, because
+    a broker accepts only one connection for each client ID.
+    """
     settings = Settings()
     if worker_index > 0:
         settings = settings.model_copy(update={"mqtt_url": None})
@@ -131,7 +133,7 @@ def worker() -> None:
     """
     settings = Settings()
     if not run_async(_is_schema_current(settings)):
-        err.print("The database is not at this version's schema: run [bold]wattgate db upgrade[/].")
+        err.print("The database does not have the schema of this version: run [bold]wattgate db upgrade[/].")
         raise typer.Exit(1)
     logs.configure_logging(settings)
     start_metrics_server(settings)
@@ -176,7 +178,7 @@ def db_upgrade() -> None:
     Example: wattgate db upgrade
     """
     run_async(with_gateway(Settings(), lambda gateway: upgrade(gateway.database)))
-    out.print("The database is at this version's schema.")
+    out.print("The database has the schema of this version.")
 
 
 @app_app.command("create")
@@ -283,9 +285,11 @@ def doctor() -> None:
         err.print(f"[red]database[/]   does not answer: {error}", soft_wrap=True)
         raise typer.Exit(1) from None
     if not current:
-        err.print("[yellow]database[/]   answers, but is not at this version's schema: run wattgate db upgrade")
+        err.print(
+            "[yellow]database[/]   answers, but does not have the schema of this version: run wattgate db upgrade"
+        )
         raise typer.Exit(1)
-    out.print("[green]database[/]   answers and is at this version's schema")
+    out.print("[green]database[/]   answers and has the schema of this version")
     if settings.redis_url is not None:
         _check_redis(settings)
     if settings.mqtt_url is not None:
@@ -305,11 +309,11 @@ def _check_redis(settings: Settings) -> None:
 
 
 def _check_broker(settings: Settings) -> None:
-    mqtt = import_module("wattgate.app.workers.mqtt_intake")  # needs what is installed only where a broker is set
+    mqtt = import_module("wattgate.app.workers.mqtt_intake")  # needs the extra `mqtt`
     try:
         run_async(mqtt.check_broker(settings))
     except mqtt.MqttError as error:
-        err.print(f"[red]MQTT broker[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
+        err.print(f"[red]MQTT broker[/]   the connection failed: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
     out.print("[green]MQTT broker[/]   answers")
 
@@ -318,7 +322,7 @@ def _check_mail_server(channel: SmtpChannel) -> None:
     try:
         run_async(channel.check())
     except (SMTPException, OSError) as error:
-        err.print(f"[red]mail server[/]   does not let the gateway in: {escape(str(error))}", soft_wrap=True)
+        err.print(f"[red]mail server[/]   the connection or the log-in failed: {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(1) from None
     out.print("[green]mail server[/]   answers")
 
@@ -349,7 +353,7 @@ def print_schema() -> None:
 
 
 async def _prepare_demo(settings: Settings) -> int:
-    """A demonstration database with everything up to now; how many readings had to be recorded for that."""
+    """Create or update the demonstration's database up to now. Return the number of readings recorded."""
 
     async def prepare(gateway: Gateway) -> int:
         await upgrade(gateway.database)
@@ -367,7 +371,7 @@ async def _is_schema_current(settings: Settings) -> bool:
 
 
 def _serve_in_process(settings: Settings, application: Starlette) -> NoReturn:
-    """Serve with this process until a signal comes."""
+    """Serve in this process until SIGTERM or SIGINT, then exit."""
     sockets = bind_sockets(settings.host, settings.port)
     start_metrics_server(settings)
     raise typer.Exit(serve(application, settings, sockets))

@@ -89,5 +89,5 @@ def _read_json_object(file: Path) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--data") from None
     if not isinstance(value, dict):
-        raise typer.BadParameter(f"{file} holds no object", param_hint="--data")
+        raise typer.BadParameter(f"{file} does not contain a JSON object", param_hint="--data")
     return value

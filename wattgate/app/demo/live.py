@@ -1,4 +1,4 @@
-"""The demonstration's meters: live power every few seconds, and each half hour's readings when it has ended."""
+"""Simulated meters of the demonstration: live power every few seconds, and energy after each half hour."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -21,14 +21,14 @@ from wattgate.graphql.resolvers.recording import record_readings
 from wattgate.graphql.types import readings as types
 
 NETWORK_DELAY = timedelta(minutes=5)
-"""How late the meter network delivers a half hour by itself; a catch-up has it at once."""
+"""Delay after which a half hour's readings arrive without a catch-up. A catch-up retrieves them immediately."""
 
 MIN_INTERVAL_SECONDS, MAX_INTERVAL_SECONDS = 2.0, 5.0
-"""Seconds between two power readings of the simulated meters."""
+"""Minimum and maximum seconds between two power readings of a simulated meter."""
 
 
 async def run_meters(runner: Runner) -> None:
-    """Send what the meters of the demonstration's homes measure, for as long as the gateway runs."""
+    """Record simulated readings of the demonstration's homes until cancelled."""
     homes = await list_installed_homes(runner)
     random, filled = Random(), datetime.min.replace(tzinfo=UTC)
     while True:

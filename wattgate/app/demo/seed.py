@@ -1,4 +1,4 @@
-"""Fills a database with the demonstration: an application, its people, their homes and 13 months of readings."""
+"""Fill a database with the demonstration: an application, its users, their homes and 13 months of readings."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -33,21 +33,23 @@ from wattgate.principal import Principal, Role
 log = logging.getLogger(__name__)
 
 APPLICATION_ID = "b0f1b774-a586-4f72-9edd-27ead8aa7a8d"
-"""The public application id that published clients of this interface have built in."""
+"""The public application ID that published clients of this interface contain."""
 
 APPLICATION_USERNAME, APPLICATION_SECRET = "demo-app", "demo-secret"
 USERNAME, PASSWORD = "demo@wattgate.example", "demo-password"
 EDITOR_USERNAME = "editor@wattgate.example"
-"""The administrator who writes the templates; the password is the same."""
+"""The administrator who edits the templates, with the same password."""
 
 SYSTEM_PRINCIPAL = Principal(Role.SYSTEM, application_id=APPLICATION_ID)
 
 HISTORY = timedelta(days=396)
+"""Length of the recorded history: 13 months."""
+
 OUTAGE_AGO, OUTAGE_DURATION = timedelta(days=23, hours=7), timedelta(hours=6)
-"""The demonstration's gap: the meter network was away for six hours three weeks before the database was made."""
+"""A simulated outage of the meter network, so that the history has a gap: its start before now, and its length."""
 
 ALERT_TYPE = "CM01"
-"""The short code of the alert type of the demonstration."""
+"""The `systemAlertTypeId` of the demonstration's alert type."""
 
 STORAGE_START = "2014-01-06T00:00:00+00:00"
 BATCH_READINGS = 10_000
@@ -55,7 +57,7 @@ BATCH_READINGS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class DemoResource:
-    """A kind of series that homes have: of energy, which is recorded, or of its cost, which is computed."""
+    """A resource type of the homes: energy, which is recorded, or its cost, which is computed."""
 
     classifier: str
     name: str
@@ -66,7 +68,7 @@ class DemoResource:
     has_live_power: bool = False
 
     def value(self, half_hour: HalfHour) -> Decimal:
-        """The reading for half an hour, at the decimals that are stored."""
+        """Return the reading of a half hour, rounded to the stored decimals."""
         energy = {"GAS": half_hour.gas, "PWER_AEXP": half_hour.exported}.get(self.source, half_hour.imported)
         return round(Decimal(energy), self.decimals)
 
@@ -130,14 +132,14 @@ HOMES = (
 
 @dataclass(frozen=True, slots=True)
 class InstalledHome:
-    """A demonstration home as it stands in the database: its resources' ids by classifier."""
+    """A demonstration home in the database, with the IDs of its resources by classifier."""
 
     home: DemoHome
     resource_ids: dict[str, str]
 
 
 async def install_demo(runner: Runner) -> None:
-    """Make the application, its people and their homes."""
+    """Create the application, its users and their homes."""
     await runner.run(
         provisioning.create_application,
         SYSTEM_PRINCIPAL,
@@ -177,7 +179,7 @@ async def install_demo(runner: Runner) -> None:
 
 
 async def send_alert(runner: Runner, user_id: str) -> None:
-    """Alert a user of the demonstration to much power."""
+    """Send a user of the demonstration a high consumption alert."""
     new_alert = alerts.NewAlert(
         user_id=ID(user_id), alert_type_id=ALERT_TYPE, channels=[alerts.Channel.INBOX], data=Json({"power": 5200})
     )
@@ -185,7 +187,7 @@ async def send_alert(runner: Runner, user_id: str) -> None:
 
 
 async def list_installed_homes(runner: Runner) -> list[InstalledHome]:
-    """The demonstration homes that the database has."""
+    """Return the demonstration homes that exist in the database."""
     entities = await runner.run(virtual_entities.virtual_entities, SYSTEM_PRINCIPAL, {})
     resources_by_entity = await runner.load(
         find_edge(home_types.VirtualEntity, "resources"), SYSTEM_PRINCIPAL, entities, {}
@@ -201,7 +203,7 @@ async def list_installed_homes(runner: Runner) -> list[InstalledHome]:
 
 
 async def fill_readings(runner: Runner, homes: list[InstalledHome], now: datetime, history: timedelta = HISTORY) -> int:
-    """Record every half hour that has ended and is not there yet; how many readings that were."""
+    """Record the completed half hours that are missing. Return the number of readings recorded."""
     recorded = 0
     for home in homes:
         all_rows = [
@@ -227,7 +229,7 @@ async def fill_readings(runner: Runner, homes: list[InstalledHome], now: datetim
 
 
 async def _fill_prices(runner: Runner, rows: list[Resource], start: datetime, now: datetime) -> None:
-    """Set the prices of half-hourly tariffs from an instant on for as long as the demonstration may run."""
+    """Set the prices of dynamic tariffs from `start` until PRICES_AHEAD after `now`."""
     for tariff in await runner.load(find_edge(types.Resource, "tariff"), SYSTEM_PRINCIPAL, rows, {}):
         if tariff and tariff.kind is TariffKind.DYNAMIC:
             stop = now + demo_tariffs.PRICES_AHEAD
@@ -236,14 +238,14 @@ async def _fill_prices(runner: Runner, rows: list[Resource], start: datetime, no
 
 
 def last_half_hour_end(now: datetime) -> datetime:
-    """The end of the last half hour that is over."""
+    """Return the end of the last completed half hour."""
     return now - (now - EPOCH) % HALF_HOUR
 
 
 def _simulate_readings(
     habits: Habits, start: datetime, stop: datetime, *, outage: datetime
 ) -> Iterator[tuple[datetime, HalfHour]]:
-    """What a home's meters count in each half hour, but for the outage."""
+    """Yield the simulated energy of each half hour from `start` until before `stop`, except during the outage."""
     at = start
     while at < stop:
         if not outage <= at < outage + OUTAGE_DURATION:
@@ -348,7 +350,8 @@ async def _add_content(runner: Runner) -> None:
                 data=[
                     content.NewQuestionAndReply(
                         question="Why is there a gap in my history?",
-                        reply="The meter network was away for some hours. What it did not keep cannot be shown.",
+                        reply="The meter network was unavailable for some hours. "
+                        "Readings that it did not store cannot be shown.",
                     )
                 ],
             )
@@ -366,7 +369,7 @@ async def _add_content(runner: Runner) -> None:
 
 
 async def _add_templates(runner: Runner) -> None:
-    """Add the mails of the alert type, and the administrator who may change them."""
+    """Add the mail templates of the alert type, and the administrator who may change them."""
     editor = {"username": EDITOR_USERNAME, "password": PASSWORD, "name": "Robin Demo", "administrator": True}
     await runner.run(provisioning.create_user, SYSTEM_PRINCIPAL, editor)
     alert_types = await runner.run(_find_operation("alert_types"), SYSTEM_PRINCIPAL, {})
@@ -384,5 +387,5 @@ async def _add_templates(runner: Runner) -> None:
 
 
 def _find_operation(name: str) -> Operation:
-    """An operation that an entity of the catalogue expands to."""
+    """Return an operation of the catalogue by its name. Entities generate these, so no module defines them by name."""
     return next(operation for operation in OPERATIONS if operation.name == name)

@@ -1,4 +1,4 @@
-"""The demonstration's meter network: the registry's meter points and devices, with the readings of simulated meters."""
+"""The demonstration's meter network: the registry with readings of simulated meters."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from wattgate.db.meter_network import MeterNetworkReading, RegistryMeterNetwork
 
 
 class SimulatedMeterNetwork(RegistryMeterNetwork):
-    """Has every half hour of the demonstration's homes as soon as it has ended."""
+    """The registry's meter network, with simulated readings for each completed half hour of the homes."""
 
     async def readings(
         self, mpxn: str, classifier: str, after: datetime | None, *, limit: int

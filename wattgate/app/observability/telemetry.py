@@ -1,7 +1,8 @@
-"""Spans for OpenTelemetry, sent by OTLP over HTTP, as the variables of OpenTelemetry's own specification say.
+"""OpenTelemetry tracing over OTLP/HTTP, configured by the OTEL_* variables of the OpenTelemetry specification.
 
-A request has a span, and an operation on a connection; their steps are the operations of the catalogue, edges and
-statements. All have the trace id that the caller is told and the log has. What nobody asked for has no spans.
+Each request has a span, and so has each operation on a WebSocket connection. Their child spans are operations of the
+catalogue, edges and database statements. All have the trace ID of the response and the log. Background work has no
+spans.
 """
 
 import asyncio
@@ -41,30 +42,30 @@ from wattgate.errors import GatewayError
 from wattgate.tracer import NO_ATTRIBUTES, SpanAttributes
 
 FLUSH_SECONDS = 1.0
-"""How long the end waits for the collector to take the last spans."""
+"""Maximum seconds that the shutdown waits for the export of the last spans."""
 
 UNTRACED_PATHS = {"/healthz", "/readyz", "/metrics"}
-"""Paths that are asked for every few seconds, by nobody who would look for it."""
+"""Paths without spans: monitoring systems request them every few seconds."""
 
 MAX_STATEMENT_LENGTH = 2_000
-"""Characters of a statement that are told. Its values never are."""
+"""Maximum characters of a statement in a span. A span never contains the values of the statement."""
 
 FIRST_SERVER_ERROR_STATUS = 500
-"""The first HTTP status, and that of the first of our errors, which is not the caller's fault."""
+"""HTTP statuses from here on are errors of the server. Errors of the caller do not mark a span as failed."""
 
 _SPAN_ATTRIBUTE = "wattgate_span"
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class TraceIdGenerator(RandomIdGenerator):
-    """A trace that begins here has the id that its request has."""
+    """Generator that uses the trace ID of the current request for a new trace."""
 
     def generate_trace_id(self) -> int:
         return int(TRACE_ID.get() or "0", 16) or super().generate_trace_id()
 
 
 class CurrentSpan(AbstractContextManager["CurrentSpan"]):
-    """A span that is the current one until the context ends, and ends with it unless it has ended before."""
+    """A context in which a span is the current one. The span ends with the context, or earlier by `end`."""
 
     def __init__(self, span: Span) -> None:
         self.span = span
@@ -87,7 +88,7 @@ class CurrentSpan(AbstractContextManager["CurrentSpan"]):
 
 
 class OpenTelemetryBackend:
-    """What `app.tracing.Tracing` says, by OpenTelemetry."""
+    """The implementation of `TracingBackend` with OpenTelemetry."""
 
     def __init__(self) -> None:
         self._provider = TracerProvider(
@@ -126,7 +127,7 @@ class OpenTelemetryBackend:
             execution.__dict__[_SPAN_ATTRIBUTE] = self._start_statement_span(connection.dialect.name, statement)
 
     def _start_statement_span(self, system: str, sql: str) -> Span:
-        """The span of a statement that is sent."""
+        """Start the span of a database statement."""
         command = sql.split(None, 1)[0].upper()
         attributes = {
             db_attributes.DB_SYSTEM_NAME: system,
@@ -142,7 +143,10 @@ class OpenTelemetryBackend:
 
 
 class TracingMiddleware:
-    """Gives each request a span: an event stream until it begins, a socket until it is accepted."""
+    """Middleware that gives each request a span.
+
+    The span of an event stream ends when the stream starts, and that of a WebSocket when the connection is accepted.
+    """
 
     def __init__(self, app: ASGIApp, tracer: Tracer) -> None:
         self._app = app
@@ -173,7 +177,7 @@ class TracingMiddleware:
 
 
 def record_response(span: Span, name: str, route: str, message: Message) -> bool:
-    """Tell how a request is answered, by the first message of the answer. Whether that is all of it."""
+    """Record the status and route of a response from its first message. Return whether the span ends there."""
     statuses = {"websocket.accept": 101, "websocket.close": 403}
     status = message.get("status") or statuses.get(message["type"], FIRST_SERVER_ERROR_STATUS)
     span.update_name(name)
@@ -186,7 +190,7 @@ def record_response(span: Span, name: str, route: str, message: Message) -> bool
 
 
 def record_error(span: Span, error: Exception) -> None:
-    """Tell by which kind of error a span ends. Its words are not told: they may be about a person."""
+    """Record the type of an error on a span, but not its message, which may contain personal data."""
     error_type, is_server_error = type(error).__qualname__, True
     if isinstance(error, GatewayError):
         error_type, is_server_error = error.code, error.status >= FIRST_SERVER_ERROR_STATUS
@@ -209,13 +213,13 @@ def _on_statement_error(exception_context: Any) -> None:
 
 
 def _context_of_request(parent: Context) -> Context:
-    """A context for a span of this trace: the one at hand, unless its span belongs to another or to none."""
+    """Return `parent` if its span belongs to the current trace, else an empty context."""
     span_context = get_current_span(parent).get_span_context()
     return parent if format_trace_id(span_context.trace_id) == TRACE_ID.get() else Context()
 
 
 def _build_resource() -> Resource:
-    """Who tells it, as OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say, or else by our name and version."""
+    """Return the resource of OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, by default our name and version."""
     detected = Resource.create()
     resource = Resource({SERVICE_VERSION: version("wattgate")}).merge(detected)
     is_unnamed = str(detected.attributes[SERVICE_NAME]).startswith("unknown_service")

@@ -1,4 +1,4 @@
-"""The composition root: every part of the gateway is made here and handed to those that need it."""
+"""The composition root: create all components of the gateway and connect them."""
 
 import asyncio
 import logging
@@ -72,7 +72,7 @@ from wattgate.tracer import NOOP_TRACER, Tracer
 log = logging.getLogger(__name__)
 
 BackgroundTask = Callable[[Runner], Awaitable[None]]
-"""Work that runs beside the requests for as long as the gateway does."""
+"""Background work that runs until the gateway shuts down."""
 
 CORS_HEADERS = (
     "Authorization",
@@ -89,16 +89,16 @@ CORS_HEADERS = (
 )
 
 READINGS_PATH = "/readings"
-"""Where bulk intake has its place; its streams have no bound."""
+"""Path of the bulk intake under the base path. Its request bodies are streamed and have no size limit."""
 
 NOTIFICATION_BASE_PATH = "/ns"
 NOTIFICATION_PATHS = ("/alert", "/template", "/notification")
-"""The notification system also stands under a base of its own, where published clients look for it."""
+"""Published clients use these paths under an additional base path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """The parts of a gateway that more than one face uses."""
+    """The components that several interfaces of a gateway share."""
 
     database: Database
     bus: Bus
@@ -115,7 +115,7 @@ class Gateway:
 
     @property
     def connections(self) -> ConnectionRegistry:
-        """The connections that stay."""
+        """The open WebSocket connections and event streams."""
         return self.realtime.connections
 
 
@@ -127,9 +127,9 @@ def build_gateway(
     limits: ConnectionLimits | None = None,
     tracer: Tracer = NOOP_TRACER,
 ) -> Gateway:
-    """Make the parts that the settings ask for. Nothing is connected yet.
+    """Create the components for the settings, without opening a connection.
 
-    The limits of connections are those of the settings, unless others are given.
+    `limits` replaces the connection limits of the settings.
     """
     database = Database(settings.database_url, pool_size=settings.database_pool_size, tracer=tracer)
     bus, state = create_cluster_state(settings, clock)
@@ -195,7 +195,7 @@ def create_app(
     clock: Clock = utc_now,
     limits: ConnectionLimits | None = None,
 ) -> Starlette:
-    """The gateway as an ASGI application."""
+    """Create the gateway as an ASGI application."""
     tracing = create_tracing_backend()
     gateway = build_gateway(settings, network=network, clock=clock, limits=limits, tracer=tracing)
     tracing.instrument_engine(gateway.database.autocommit_engine.sync_engine)
@@ -253,7 +253,7 @@ def _rest_routes(gateway: Gateway, clock: Clock) -> list[BaseRoute]:
 
 
 def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[BackgroundTask]:
-    """What is woken by the bus: catch-ups and rules, and the deliveries unless others do these."""
+    """Return the workers that events of the bus wake: catch-ups, alert rules, and deliveries if enabled."""
     return [
         lambda runner: run_catch_ups(runner, gateway.hub),
         lambda runner: AlertRuleWorker(runner, gateway.hub).run(),
@@ -262,12 +262,15 @@ def _background_workers(settings: Settings, gateway: Gateway, clock: Clock) -> l
 
 
 def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[BackgroundTask]) -> Lifespan[Starlette]:
-    """Starts only on a database that is current, with the background work beside; closes what was opened."""
+    """Return a lifespan that runs the background work and closes all components at shutdown.
+
+    The start fails if the database does not have the schema of this version.
+    """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         if not await is_current(gateway.database):
-            raise RuntimeError("the database is not at this version's schema: run `wattgate db upgrade`")
+            raise RuntimeError("The database does not have the schema of this version: run `wattgate db upgrade`.")
         try:
             async with gateway.bus, gateway.realtime, _run_in_background(gateway.runner, background):
                 yield
@@ -280,7 +283,7 @@ def _lifespan(gateway: Gateway, tracing: TracingBackend, background: Sequence[Ba
 
 @asynccontextmanager
 async def _run_in_background(runner: Runner, background: Sequence[BackgroundTask]) -> AsyncIterator[None]:
-    """The background work, for as long as the context lasts."""
+    """Run the background work until the context exits, then cancel it."""
     tasks = [asyncio.ensure_future(work(runner)) for work in background]
     try:
         yield
@@ -291,14 +294,14 @@ async def _run_in_background(runner: Runner, background: Sequence[BackgroundTask
 
 
 def _mqtt_intakes(settings: Settings) -> list[BackgroundTask]:
-    """The MQTT intake where a broker is set. It is loaded only then, because it needs what may not be installed."""
+    """Return the MQTT intake if a broker is configured. Import it only then, because it needs the extra `mqtt`."""
     if settings.mqtt_url is None:
         return []
     return [import_module("wattgate.app.workers.mqtt_intake").create_intake(settings).run]
 
 
 def _delivery_workers(settings: Settings, gateway: Gateway, clock: Clock) -> list[BackgroundTask]:
-    """The worker of the outbox, unless others do its work."""
+    """Return the delivery worker, unless WATTGATE_DELIVER is false."""
     if not settings.deliver:
         return []
 
@@ -311,7 +314,7 @@ def _delivery_workers(settings: Settings, gateway: Gateway, clock: Clock) -> lis
 
 
 def _mail_routes(settings: Settings, runner: Runner) -> list[BaseRoute]:
-    """Where links in mails lead, and where mails are that are kept."""
+    """Return the routes of the links in mails, and of the development outbox."""
     links = create_links(settings)
     return [
         *([unsubscribe_route(runner, links)] if links else []),
@@ -324,7 +327,7 @@ def _is_notification_route(route: BaseRoute) -> bool:
 
 
 def _middleware(settings: Settings, tracing: TracingBackend) -> list[Middleware]:
-    """What every request passes, outermost first."""
+    """Return the middleware of all requests, outermost first."""
     return [
         Middleware(TraceIdMiddleware),
         Middleware(
@@ -351,24 +354,26 @@ async def _check_health(request: Request) -> Response:
 
 
 async def _check_readiness(gateway: Gateway) -> Response:
-    """Ready while the database answers, until the gateway is to end. Without Redis every answer is right, and only
-    live events are missing."""
+    """Return 200 while the database responds and the gateway is not draining, else 503.
+
+    If Redis does not respond, the gateway is still ready: queries are correct and only live events are missing.
+    """
     if gateway.readiness.draining:
         return JSONResponse({"status": "draining"}, 503)
     try:
         async with gateway.database.engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
     except (SQLAlchemyError, OSError) as error:
-        log.warning("not ready: the database does not answer: %s", error)
+        log.warning("Not ready: the database does not respond: %s", error)
         return JSONResponse({"status": "unavailable", "database": "does not answer"}, 503)
     try:
         await gateway.bus.check()
     except Unavailable as error:
-        log.warning("ready without live events: %s", error.message)
+        log.warning("Ready, but without live events: %s", error.message)
         return JSONResponse({"status": "OK", "live": "unavailable"})
     return JSONResponse({"status": "OK"})
 
 
 async def unexpected_error_response(request: Request, error: Exception) -> Response:
-    """A fault of ours: nothing of it is told but the trace id, under which the server's log has it."""
+    """Return a masked error with the trace ID, under which the log contains the exception."""
     return error_response(Internal("An error has occurred"))

@@ -24,11 +24,11 @@ MAIL_HTML_HEADERS = {
         "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
     ),
 }
-"""What a mail's HTML may do in a browser: have styles and pictures. No script runs."""
+"""Headers for the HTML of a mail. The policy permits styles and images, and blocks scripts."""
 
 
 def outbox_routes(runner: Runner) -> list[BaseRoute]:
-    """The page of the outbox, and what it loads: the list, each mail, and its HTML by itself."""
+    """Return the routes of the outbox page and its data: the list of mails, each mail, and the HTML of a mail."""
 
     async def list_mails(request: Request) -> Response:
         mails: list[KeptMail] = []
@@ -44,7 +44,7 @@ def outbox_routes(runner: Runner) -> list[BaseRoute]:
     async def show_html(request: Request) -> Response:
         body = parse_mail((await _load_mail(runner, request.path_params)).content).get_body(("html",))
         if body is None:
-            raise HTTPException(404, "this mail has no HTML")
+            raise HTTPException(404, "This mail has no HTML part.")
         return HTMLResponse(body.get_content(), headers=MAIL_HTML_HEADERS)
 
     mail_path = "/outbox/mails/{application_id}/{delivery_id}"
@@ -61,7 +61,7 @@ async def _load_mail(runner: Runner, path: Mapping[str, Any]) -> KeptMail:
     try:
         kept_mail: KeptMail = await runner.run(mail.kept_mail, system, {"delivery_id": path["delivery_id"]})
     except NotFound:
-        raise HTTPException(404, "there is no such mail") from None
+        raise HTTPException(404, "No such mail in the outbox.") from None
     return kept_mail
 
 

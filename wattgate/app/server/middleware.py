@@ -1,4 +1,4 @@
-"""What happens to every request before it reaches a route. Plain ASGI: (scope, receive, send)."""
+"""ASGI middleware for trace IDs, path normalization and the size limit of request bodies."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -12,12 +12,15 @@ from wattgate.request_context import new_trace_id, parse_traceparent
 from wattgate.rest_compat.error_responses import error_response
 
 RESPONSE_START_TYPES = {"http.response.start", "websocket.accept"}
-"""Messages by which an answer begins, with its headers."""
+"""ASGI messages that start a response and carry its headers."""
 
 
 class TraceIdMiddleware:
-    """Gives each request an id, which stands in the answer's header, in errors and in the log. It is the caller's own
-    where that has one (`traceparent`). A connection that stays has that of the request that opened it."""
+    """Middleware that gives each request a trace ID, for the response header, errors and log records.
+
+    The trace ID is that of the request header `traceparent`, or a new one. A WebSocket connection or event stream has
+    the trace ID of the request that opened it.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -38,7 +41,7 @@ class TraceIdMiddleware:
 
 
 class PathNormalizationMiddleware:
-    """Serves `/auth/` and `//auth` as `/auth`: a redirect would lose the body of a POST."""
+    """Middleware that serves `/auth/` and `//auth` as `/auth`. A redirect would lose the body of a POST."""
 
     _slashes = re.compile(r"/{2,}")
 
@@ -53,10 +56,10 @@ class PathNormalizationMiddleware:
 
 
 class BodyLimitMiddleware:
-    """Refuses a request body of more than `limit` bytes, by its announced length or as it arrives.
+    """Middleware that rejects a request body of more than `limit` bytes.
 
-    `streamed` are the paths whose bodies may be of any size, for they are not kept but worked on as they arrive, with
-    the media types of those bodies.
+    It checks the header Content-Length, and counts the bytes as they arrive. `streamed` has the paths without a limit,
+    with the media types to which that applies: their bodies are processed as they arrive and are not buffered.
     """
 
     def __init__(self, app: ASGIApp, limit: int, streamed: Mapping[str, Collection[str]]) -> None:
@@ -75,7 +78,7 @@ class BodyLimitMiddleware:
             message = await receive()
             received_bytes += len(message.get("body", b""))
             if received_bytes > self._limit:
-                raise TooLarge(f"the body is larger than {self._limit} bytes")
+                raise TooLarge(f"The request body is larger than {self._limit} bytes.")
             return message
 
         async def note_response(message: Message) -> None:
@@ -85,7 +88,7 @@ class BodyLimitMiddleware:
 
         try:
             if _content_length(scope) > self._limit:
-                raise TooLarge(f"the body is larger than {self._limit} bytes")
+                raise TooLarge(f"The request body is larger than {self._limit} bytes.")
             await self._app(scope, receive_within_limit, note_response)
         except TooLarge as error:
             if has_response:

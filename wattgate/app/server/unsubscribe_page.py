@@ -1,4 +1,4 @@
-"""What the link in every mail leads to: a page that asks, and the one click that mail programs do by themselves."""
+"""The unsubscribe link of mails: a confirmation page for people, and one-click requests of mail programs (RFC 8058)."""
 
 from string import Template
 
@@ -22,7 +22,7 @@ CONFIRMATION_PAGE, UNSUBSCRIBED_PAGE, UNKNOWN_LINK_PAGE = (
 
 
 def unsubscribe_route(runner: Runner, links: SignedLinks) -> Route:
-    """Where people and programs unsubscribe (RFC 8058). Looking changes nothing: scanners follow every link."""
+    """Return the route of the unsubscribe link. Only POST unsubscribes, because mail scanners GET every link."""
 
     async def serve(request: Request) -> Response:
         delivery = links.parse_unsubscribe_token(request.path_params["token"])

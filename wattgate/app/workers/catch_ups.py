@@ -1,4 +1,4 @@
-"""The worker that retrieves readings from the meter network for the catch-ups that are asked for."""
+"""The worker that retrieves readings from the meter network for requested catch-ups."""
 
 from wattgate.app.workers.background import WakeSignal, run_forever
 from wattgate.db.models import CatchUp
@@ -12,13 +12,13 @@ from wattgate.realtime import topics
 from wattgate.realtime.hub import Hub
 
 MAX_IDLE_SECONDS = 5.0
-"""Seconds until retrievals are looked for of which nothing was told: those of workers that have died."""
+"""Maximum seconds between two searches for catch-ups. Catch-ups of a worker that died have no event."""
 
 ERROR_PAUSE_SECONDS = 5.0
 
 
 async def run_catch_ups(runner: Runner, hub: Hub) -> None:
-    """Work on catch-ups for as long as the gateway runs."""
+    """Process catch-ups until cancelled."""
     wake_signal = WakeSignal(hub, topics.queued_catch_ups())
     with wake_signal.subscribed():
         await run_forever(
@@ -27,7 +27,7 @@ async def run_catch_ups(runner: Runner, hub: Hub) -> None:
 
 
 async def _run_iteration(runner: Runner, wake_signal: WakeSignal) -> None:
-    """Do what waits until nothing does, and rest."""
+    """Process all waiting catch-ups, then wait for the next event."""
     await wake_signal.wait_subscribed()
     wake_signal.clear()
     while await process_waiting(runner):
@@ -36,7 +36,7 @@ async def _run_iteration(runner: Runner, wake_signal: WakeSignal) -> None:
 
 
 async def process_waiting(runner: Runner) -> bool:
-    """Do one waiting catch-up of each application; whether there were any."""
+    """Process one waiting catch-up of each application. Return whether there were any."""
     processed = False
     for application_id in await runner.run(catch_ups.applications_with_catch_ups, Principal(Role.SYSTEM), {}):
         system = Principal(Role.SYSTEM, application_id=application_id)
@@ -48,7 +48,7 @@ async def process_waiting(runner: Runner) -> bool:
 
 
 async def _retrieve(runner: Runner, system: Principal, catch_up: CatchUp) -> None:
-    """Record what the network has, page by page, and say how it ended."""
+    """Record the readings of the meter network page by page, and update the state of the catch-up."""
     recorded = 0
 
     async def update_state(state: CatchUpState, reason: str | None = None) -> None:
@@ -69,5 +69,5 @@ async def _retrieve(runner: Runner, system: Principal, catch_up: CatchUp) -> Non
 
 
 def _failure_reason(error: GatewayError) -> str:
-    """Why the network's readings could not be had or recorded; of many problems the first."""
+    """Return the message of the first problem of an error, or of the error itself."""
     return error.problems[0].message if error.problems else error.message
