@@ -407,9 +407,11 @@ async def test_intake_reconnects_after_queue_overflow(
     display = await display_of(connected[0].one)
     topic = f"glow/{display.hardware_id}/SENSOR/electricitymeter"
     *instants, last = recent_instants(21)
-    async with running_intake(display.tenant, server, queue=2):
+    async with running_intake(display.tenant, server, max_queued=2):
         await publish(server, *((topic, electricity_message(n, at)) for n, at in enumerate(instants)))
-        await wait_for(lambda: "arrived while the queue of 2 was full; the broker sends those of QoS 1 again" in caplog.text)
+        await wait_for(
+            lambda: "arrived while the queue of 2 was full; the broker sends those of QoS 1 again" in caplog.text
+        )
         await wait_for(lambda: caplog.text.count("Receiving messages of displays from the MQTT broker") == 2)
         await publish(server, (topic, electricity_message(99, last)))
         await wait_for(lambda: _ends_with(display, 99))

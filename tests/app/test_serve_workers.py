@@ -11,24 +11,16 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.app.test_cli import wattgate
 from tests.app.test_serving import NO_DRAIN_DELAY, Home, home, is_refused
 from tests.support.processes import Process, gateway
-from tests.support.redis_server import RedisServer, redis_server
+from tests.support.redis_server import RedisServer
 from tests.support.servers import broker
 
 __all__ = ["home"]
 
 HEALTH_REQUEST = b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n"
-
-
-@pytest.fixture
-async def redis(tmp_path: Path) -> AsyncIterator[RedisServer]:
-    (tmp_path / "redis").mkdir()
-    async with redis_server(tmp_path / "redis", "--appendonly", "no") as server:
-        yield server
 
 
 @asynccontextmanager
@@ -63,8 +55,8 @@ class Connection:
         self._writer.close()
 
 
-async def test_killed_worker_loses_only_its_own_connections(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis) as process:
+async def test_killed_worker_loses_only_its_own_connections(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as process:
         connections = [await Connection.to(process.port) for _ in range(60)]
         assert all([await connection.answers() for connection in connections])
         os.kill(process.workers[0], signal.SIGKILL)
@@ -82,7 +74,7 @@ async def test_killed_worker_loses_only_its_own_connections(home: Home, redis: R
 
 
 async def test_metrics_sum_all_workers_including_dead_ones(
-    home: Home, redis: RedisServer, unused_tcp_port: int
+    home: Home, own_redis: RedisServer, unused_tcp_port: int
 ) -> None:
     def count_health_requests(metrics_text: str) -> float:
         match = re.search(
@@ -90,7 +82,7 @@ async def test_metrics_sum_all_workers_including_dead_ones(
         )
         return float(match[1]) if match else 0.0
 
-    async with workers(home, redis, METRICS_PORT=str(unused_tcp_port)) as process, httpx.AsyncClient() as client:
+    async with workers(home, own_redis, METRICS_PORT=str(unused_tcp_port)) as process, httpx.AsyncClient() as client:
         metrics_url = f"http://127.0.0.1:{unused_tcp_port}/metrics"
         for _ in range(30):
             connection = await Connection.to(process.port)
@@ -104,8 +96,8 @@ async def test_metrics_sum_all_workers_including_dead_ones(
         assert "wattgate_num_clients 0.0" in metrics_text
 
 
-async def test_signal_to_all_processes_counts_as_one_signal(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis) as process, home.upload(process.url) as upload:
+async def test_signal_to_all_processes_counts_as_one_signal(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as process, home.upload(process.url) as upload:
         for pid in process.workers:  # as service managers and terminals do
             os.kill(pid, signal.SIGTERM)
         process.signal(signal.SIGTERM)
@@ -116,8 +108,8 @@ async def test_signal_to_all_processes_counts_as_one_signal(home: Home, redis: R
         assert process.log.count("Drain finished") == 2
 
 
-async def test_second_signal_skips_drain_in_all_workers(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis, DRAIN_PAUSE="10") as process:
+async def test_second_signal_skips_drain_in_all_workers(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis, DRAIN_PAUSE="10") as process:
         process.signal(signal.SIGTERM)
         await process.logs("Draining", 2)
         process.signal(signal.SIGTERM)
@@ -126,16 +118,16 @@ async def test_second_signal_skips_drain_in_all_workers(home: Home, redis: Redis
         assert "Traceback" not in process.log
 
 
-async def test_worker_drains_on_sigterm_and_is_replaced(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis) as process:
+async def test_worker_drains_on_sigterm_and_is_replaced(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as process:
         os.kill(process.workers[0], signal.SIGTERM)
         await process.logs(f"Worker {process.workers[0]} exited (exit code 0)")
         assert "Drain finished" in process.log
         await process.logs("is serving", 3)
 
 
-async def test_workers_drain_when_launcher_dies(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis) as process:
+async def test_workers_drain_when_launcher_dies(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as process:
         process.signal(signal.SIGKILL)
         await process.logs("Drain finished", 2)
         async with asyncio.timeout(20):
@@ -143,8 +135,8 @@ async def test_workers_drain_when_launcher_dies(home: Home, redis: RedisServer) 
                 await asyncio.sleep(0.02)
 
 
-async def test_hanging_worker_is_killed(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis, DRAIN_LIMIT="1") as process:
+async def test_hanging_worker_is_killed(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis, DRAIN_LIMIT="1") as process:
         os.kill(process.workers[0], signal.SIGSTOP)
         process.signal(signal.SIGTERM)
         assert await process.ends() == 1
@@ -175,10 +167,10 @@ def test_several_workers_without_redis_are_rejected(tmp_path: Path) -> None:
     assert "Several workers need Redis" in result.stderr
 
 
-async def test_only_one_worker_connects_to_broker(home: Home, redis: RedisServer) -> None:
+async def test_only_one_worker_connects_to_broker(home: Home, own_redis: RedisServer) -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(broker())
-        displays = workers(home, redis, MQTT_URL=server.url, MQTT_APPLICATION_ID=home.tenant.application_id)
+        displays = workers(home, own_redis, MQTT_URL=server.url, MQTT_APPLICATION_ID=home.tenant.application_id)
         process = await stack.enter_async_context(displays)
         await process.logs("Receiving messages of displays from the MQTT broker")
         os.kill(process.workers[0], signal.SIGKILL)

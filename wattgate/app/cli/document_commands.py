@@ -43,11 +43,8 @@ def register(
         documents, errors = check_documents(sources, DocumentCache(gateway.schema, DOCUMENT_LIMITS))
         if errors or dry_run or not documents:
             return documents, errors, None
-        return (
-            documents,
-            [],
-            await _run_operation(gateway, resolvers.register_documents, application, documents=documents),
-        )
+        registered = await _run_operation(gateway, resolvers.register_documents, application, documents=documents)
+        return documents, [], registered
 
     documents, errors, registered = run_async(with_gateway(Settings(), check_and_register))
     for error in errors:
@@ -61,7 +58,7 @@ def register(
     if registered is None:
         out.print(f"Document IDs: {len(documents)}. Nothing was registered, because this is a dry run.")
     else:
-        out.print(f"Document IDs: {registered.new} new, {registered.known} already registered.")
+        out.print(f"Document IDs: {registered.added} new, {registered.existing} already registered.")
 
 
 @documents_app.command("list")
