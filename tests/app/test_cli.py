@@ -1,4 +1,4 @@
-"""The command line, run as a user runs it."""
+"""The command line: start from an empty folder, settings errors, doctor, routes and schema."""
 
 import asyncio
 import base64
@@ -37,7 +37,7 @@ Doctor = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Doctor:
-    """`wattgate doctor` with settings, within this process: its exit status, and what it says on stderr in one line."""
+    """Run `wattgate doctor` in this process with settings. Return the exit status, and standard error as one line."""
 
     def run(**settings: str) -> tuple[int, str]:
         monkeypatch.chdir(tmp_path)
@@ -78,7 +78,7 @@ async def _serve_from_empty_folder(folder: Path) -> None:
         accounts = (await client.get("/api/v0-1/account", headers=basic)).json()
         assert [account["username"] for account in accounts] == ["ada@mine.example"]
         ide = await client.get("/graphql", headers={"Accept": "text/html"})
-        assert ide.status_code == 406  # serve is for production unless told otherwise
+        assert ide.status_code == 406  # the default environment is production, which has no IDE
         assert (await client.get("/display")).status_code == 200
         process.signal(signal.SIGTERM)
         assert await process.ends() == 0

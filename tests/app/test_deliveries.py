@@ -1,4 +1,4 @@
-"""The outbox and its workers: what is in it leaves, once if all goes well, and is never lost."""
+"""The outbox and its workers: claims, retries, leases, order and outcomes. No delivery is lost."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ KINDS = [DeliveryKind.WEBHOOK]
 
 @pytest.fixture
 async def post(settled: Tenant) -> AsyncIterator[Post]:
-    """An outbox with nothing in it, before and after."""
+    """An outbox that is empty before and after the test."""
     post_office = Post(settled)
     await post_office.clear()
     post_office.clock.now = NOW
@@ -39,10 +39,10 @@ async def post(settled: Tenant) -> AsyncIterator[Post]:
 
 @operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
 async def enqueue(call: Call, *, order_key: str | None = None, fails: bool = False) -> str:
-    """Put something into the outbox."""
+    """Enqueue a delivery, and raise afterwards if `fails`."""
     delivery = await outbox.enqueue(call, DeliveryKind.WEBHOOK, "any", order_key=order_key)
     if fails:
-        raise NotFound("the rest of it cannot be done")
+        raise NotFound("a later step fails")
     return delivery.delivery_id
 
 
@@ -56,7 +56,7 @@ async def record_outcome(
 ) -> Any:
     @operation(OperationKind.MUTATION, returns=Delivery, needs=Permission.SYSTEM)
     async def keep(call: Call) -> Any:
-        """What became of it."""
+        """Record the outcome of an attempt."""
         return await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome or Sent())
 
     return await post.run(keep)
@@ -194,7 +194,7 @@ async def test_due_deliveries_reports_next_due_time(post: Post) -> None:
 
 
 class BlockingChannel:
-    """A channel that is busy until the test lets it end."""
+    """A channel whose send blocks until the test sets `may_finish`."""
 
     def __init__(self) -> None:
         self.started, self.may_finish = asyncio.Event(), asyncio.Event()
@@ -238,10 +238,10 @@ async def test_attempt_that_exceeds_lease_share_is_cancelled_and_retried(post: P
 
 
 class FailingChannel:
-    """A channel with a fault."""
+    """A channel that raises an exception."""
 
     async def send(self, outgoing: OutboundMessage) -> Outcome:
-        raise RuntimeError("a fault of ours")
+        raise RuntimeError("a defect")
 
 
 async def test_channel_exception_is_temporary_failure(post: Post) -> None:
@@ -300,7 +300,7 @@ async def test_worker_uses_schedule_of_delivery_kind(post: Post) -> None:
 async def claim_push(post: Post) -> list[Any]:
     @operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
     async def put_push(call: Call) -> None:
-        """A push that waits."""
+        """Enqueue a push."""
         await outbox.enqueue(call, DeliveryKind.PUSH, "any")
 
     await post.run(put_push)

@@ -1,4 +1,4 @@
-"""The demonstration: homes that look real, made once and used again."""
+"""The demonstration: realistic homes that are created once and reused."""
 
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path

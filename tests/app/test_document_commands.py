@@ -1,4 +1,4 @@
-"""`wattgate documents`: what is registered, what is refused, and where the fault is."""
+"""`wattgate documents`: registered documents, rejected ones, and the locations of errors."""
 
 import asyncio
 import hashlib
@@ -38,7 +38,7 @@ fragment Named on Account { name }
 
 
 class Shell:
-    """The command line on a database, and an application there."""
+    """The `documents` commands on a database with one application."""
 
     def __init__(self, database_url: str, folder: Path) -> None:
         self.database_url = database_url
@@ -63,13 +63,13 @@ class Shell:
         return CliRunner().invoke(app, ["documents", *words], env=environment)
 
     def output(self, *words: str, status: int = 0) -> str:
-        """What a command prints on this application's documents."""
+        """Run a command for the application, check its exit status and return its output."""
         result = self.run(*words, "--application", self.application_id)
         assert result.exit_code == status, result.output
         return str(result.output)
 
     def write(self, name: str, text: Any) -> str:
-        """Put a file into the folder; the SHA-256 of its text."""
+        """Write a file in the folder and return the SHA-256 of its text."""
         file = self.folder / name
         file.parent.mkdir(exist_ok=True)
         content = text if isinstance(text, str) else json.dumps(text, indent=2)
@@ -77,12 +77,12 @@ class Shell:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def registered(self) -> dict[str, str]:
-        """The names of what is registered, by id."""
+        """Return the names of the registered documents by ID."""
         lines = [line.split(maxsplit=2) for line in self.output("list").splitlines()]
         return {document_id: name for _, document_id, name in lines}
 
     def stored_text(self, document_id: str) -> str | None:
-        """What a gateway finds under an id."""
+        """Return the text that a gateway has under an ID, or None."""
 
         async def find() -> str | None:
             gateway = build_gateway(self.settings)

@@ -1,4 +1,4 @@
-"""What the log says, and what it never says."""
+"""Log records: refusals, callers and redaction of secrets."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ def record(message: str, *values: object, **extra: object) -> logging.LogRecord:
 
 
 async def cause_refusals(url: str, home: Home) -> None:
-    """Everything that a gateway refuses because of who asks, by REST, by GraphQL and on sockets."""
+    """Cause each refusal that depends on the caller, over REST, GraphQL and WebSocket."""
     account, application = home.tenant.headers["account"], {"applicationId": home.tenant.application_id}
     username = home.tenant.username
     async with httpx.AsyncClient(base_url=url, headers={"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}) as client:
@@ -79,7 +79,7 @@ async def test_refusals_are_logged_with_caller_and_without_credentials(home: Hom
 
     wrong_passwords = lines_with("refused with UNAUTHENTICATED: the username or the password is wrong")
     assert [(line["level"], line["traceId"]) for line in wrong_passwords] == [("info", TRACE)] * 2
-    assert wrong_passwords[0]["applicationId"] == home.tenant.application_id  # the other one named it in an argument
+    assert wrong_passwords[0]["applicationId"] == home.tenant.application_id  # the other request has it in an argument
     assert len(lines_with("refused with UNAUTHENTICATED: Access denied")) == 2
     (forbidden,) = lines_with("refused with FORBIDDEN: these credentials do not allow statistics read")
     account = {"actor": f"account:{home.tenant.account_id}", "userId": home.tenant.user_id}
@@ -134,7 +134,7 @@ async def test_log_line_has_caller_of_task_or_record() -> None:
         )
     )
     fields = json.loads(JsonFormatter().format(record("x", caller=Principal(Role.ACCOUNT, account_id="acc-1"))))
-    assert fields["actor"] == "account:acc-1"  # what the line itself says comes first
+    assert fields["actor"] == "account:acc-1"  # the caller of the record has precedence
 
 
 def test_forged_application_id_adds_no_log_line() -> None:

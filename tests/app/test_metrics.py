@@ -1,4 +1,4 @@
-"""What Prometheus is told, and where."""
+"""Metrics: formats, labels and endpoints."""
 
 import re
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ REQUESTS = "wattgate_http_server_request_duration_seconds"
 
 
 def request_count(method: str, route: str, status: int) -> float:
-    """How many requests were measured under these labels."""
+    """Return the number of measured requests with these labels."""
     labels = {"method": method, "route": route, "status": str(status)}
     (metric,) = HTTP_SECONDS.collect()
     return next(
@@ -32,7 +32,7 @@ def request_count(method: str, route: str, status: int) -> float:
 
 @pytest.fixture
 async def development_client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """A client on a gateway in development, whose /metrics stands beside the interface."""
+    """A client of a development gateway, which serves /metrics on its main port."""
     url = f"sqlite:///{tmp_path / 'test.sqlite3'}"
     settings = Settings(_env_file=None, database_url=url, environment="development")
     gateway = build_gateway(settings)

@@ -1,4 +1,4 @@
-"""The intake from a real MQTT broker: what displays publish is served, and nothing is lost on the way unsaid."""
+"""The intake from a real MQTT broker: displays' messages are stored, and each refused message is logged."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ FIELDS = {
 
 
 async def wait_for(condition: Callable[[], Any]) -> Any:
-    """Wait, and not for ever, until something is so; a condition may have to be awaited."""
+    """Wait up to 20 seconds until a condition, which may be asynchronous, is true. Return its result."""
     async with asyncio.timeout(20):
         while True:
             result = condition()
@@ -58,7 +58,7 @@ async def wait_for(condition: Callable[[], Any]) -> Any:
 
 
 class Display:
-    """A display of a tenant's, with the resources that it feeds by classifier."""
+    """A display of a tenant, with the IDs of the resources that it feeds by classifier."""
 
     def __init__(self, tenant: Tenant, hardware_id: str, device_id: str, resource_ids: dict[str, str]) -> None:
         self.tenant, self.hardware_id, self.device_id = tenant, hardware_id, device_id
@@ -74,7 +74,7 @@ class Display:
 
 
 async def display_of(tenant: Tenant, decimals: int = 3) -> Display:
-    """A new display, whose resource types have the fields that displays fill."""
+    """Add a display and resources with all fields that displays send."""
     resource_ids = {}
     for classifier, fields in FIELDS.items():
         storage = types.NewStorageDefinition(
@@ -97,7 +97,7 @@ async def display_of(tenant: Tenant, decimals: int = 3) -> Display:
 
 
 def electricity_message(watts: float, at: datetime) -> bytes:
-    """A message of a display; each one of another second."""
+    """Return an electricity message of a display. Each message of a test needs another second."""
     meter = {
         "timestamp": at.isoformat().replace("+00:00", "Z"),
         "energy": {
@@ -115,7 +115,7 @@ def state_message(at: datetime) -> bytes:
 
 
 def recent_instants(count: int) -> list[datetime]:
-    """So many instants, a second apart, the last of them now."""
+    """Return `count` instants, one second apart. The last one is now."""
     now = utc_now().replace(microsecond=0)
     return [now - timedelta(seconds=count - 1 - n) for n in range(count)]
 
@@ -128,7 +128,7 @@ async def publish(target: Broker, *messages: tuple[str, bytes]) -> None:
 
 @pytest.fixture(scope="session")
 async def connected(databases: Databases) -> AsyncIterator[tuple[House, Broker]]:
-    """A served gateway on each engine that takes messages from a broker."""
+    """A served gateway on each engine that receives messages from a broker."""
     async with databases() as url, broker() as server, house(url, server.url) as house_with_intake:
         await wait_for(lambda: "wattgate" in server.subscribed)
         yield house_with_intake, server
@@ -171,9 +171,13 @@ async def test_published_measurements_are_served_over_graphql(connected: tuple[H
         resource["current"] for resource in device["resources"] if resource["classifier"] == "electricity.consumption"
     ]
     assert (current["field"], current["unit"], current["value"]) == ("POWER", "W", 425)
-    assert await display.stored("electricity.consumption", "REGISTER") == [15254.828]  # rounded: the field has 3 places
+    assert await display.stored("electricity.consumption", "REGISTER") == [
+        15254.828
+    ]  # rounded to the 3 decimals of the field
     assert await display.stored("electricity.consumption", "RATE") == [16.401]
-    assert await display.stored("electricity.consumption", "STANDING") == []  # zero is told before it is known
+    assert (
+        await display.stored("electricity.consumption", "STANDING") == []
+    )  # displays send zero while the value is unknown
     assert await display.stored("electricity.export", "REGISTER") == [12.5]
     rest = (await served.call("GET", f"/device/{display.device_id}", served.one.headers["account"])).json()
     assert "networkState" not in rest
@@ -190,7 +194,7 @@ async def test_live_subscriber_receives_power(connected: tuple[House, Broker]) -
     async with Client(transport=transport) as session:
         received = asyncio.create_task(_first_power(session.subscribe(subscription)))
         instants = iter(recent_instants(500))
-        while not received.done():  # what is published before the subscription stands is not for it
+        while not received.done():  # messages published before the subscription starts do not reach it
             await publish(
                 server, (f"glow/{display.hardware_id}/SENSOR/electricitymeter", electricity_message(77, next(instants)))
             )
@@ -222,7 +226,7 @@ async def _first_power(payloads: Any) -> Any:
 
 @asynccontextmanager
 async def running_intake(tenant: Tenant, server: Broker, **changed: Any) -> AsyncIterator[None]:
-    """An intake at work, with a client id of its own."""
+    """Run an intake with its own client ID."""
     options = {
         "topics": ["glow/+/STATE", "glow/+/SENSOR/+", "SMART/+/+"],
         "client_id": "intake",
@@ -314,14 +318,14 @@ async def test_invalid_and_foreign_messages_are_logged_and_others_stored(
             "is in the future",
             "none that displays publish",
         ):
-            await wait_for(partial(logged, text))  # refusals are logged when the others are stored
+            await wait_for(partial(logged, text))  # refusals are logged after the other messages are stored
     assert await elsewhere.power() == []
     refused = [record for record in caplog.records if "is in the future" in record.getMessage()]
-    assert len(refused) == 4  # power, register and rate of import, and the register of export: each is told
+    assert len(refused) == 4  # power, register and rate of import, and the register of export: one line for each
 
 
 class Outage:
-    """The database of a tenant, which can be taken away and brought back."""
+    """Simulate an outage of a tenant's database."""
 
     def __init__(self, tenant: Tenant, relay: Relay | None) -> None:
         self._tenant, self._relay = tenant, relay
@@ -344,14 +348,14 @@ class Outage:
             self._folder.with_name("away").rename(self._folder)
 
     async def forget(self) -> None:
-        """Close the connections that were in use when the database was taken away."""
+        """Close the connections that were in use when the outage began."""
         if self._lost is not None:
             await greenlet_spawn(self._lost.dispose)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def outage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[Display, Outage]]:
-    """A display on a database of each engine that can be taken away."""
+    """A display on a database of each engine, and a simulated outage of the database."""
     async with AsyncExitStack() as stack:
         relay = None
         if request.param == "sqlite":
@@ -483,7 +487,7 @@ async def test_message_that_breaks_batch_is_isolated_and_logged(
     display = await display_of(connected[0].one)
     tenant = display.tenant
     valid = [message(display, at, ("POWER", f"{n}")) for n, at in enumerate(recent_instants(5))]
-    broken: Any = None  # what no reader of messages makes
+    broken: Any = None  # a value that the message parser never returns
     invalid = [MeterMessage(display.hardware_id, utc_now(), (broken,)), MeterMessage("A\0B", utc_now())]
     intake = MqttIntake(
         ServerAddress.from_mqtt_url("mqtt://nowhere"),
@@ -513,7 +517,7 @@ async def test_batch_of_messages_may_exceed_readings_limit(connected: tuple[Hous
 async def test_last_value_of_same_instant_is_stored(connected: tuple[House, Broker]) -> None:
     display = await display_of(connected[0].one)
     (at,) = recent_instants(1)
-    for expected in (1, 1):  # sent again, as a broker does that saw no acknowledgement
+    for expected in (1, 1):  # the second time as a redelivery, after a lost acknowledgement
         result = await record_messages(
             display, message(display, at, ("POWER", "2")), message(display, at, ("POWER", "1"))
         )

@@ -1,4 +1,4 @@
-"""CSV files of readings, line by line: hours that come twice, qualities, digits, files that end anyhow, memory."""
+"""CSV import of readings: repeated local hours, qualities, digits, ends of files, and memory."""
 
 import asyncio
 import io
@@ -24,7 +24,7 @@ TWICE = "the same instant is given twice with different values"
 
 @dataclass
 class ImportResult:
-    """What an import has told."""
+    """The report of an import, with its refused lines and progress."""
 
     lines: int = 0
     recorded: int = 0
@@ -64,7 +64,7 @@ async def resource_id(served: House) -> str:
 
 
 CLOCK_CHANGE_TIMES = ["00:30", "01:00", "01:30", "01:00", "01:30", "02:00"]
-"""The night of 26 October 2025 in London, by the clock on the wall."""
+"""Local times in London in the night of 26 October 2025, when the clocks went back."""
 
 
 def clock_change_csv(times: list[str], first: int = 1) -> str:
@@ -206,5 +206,5 @@ async def test_memory_does_not_grow_with_file_size(databases: Databases) -> None
             *(sys.executable, "-m", "tests.support.weighing", *arguments), cwd=ROOT, stdout=PIPE
         )
         output, _ = await process.communicate()
-    _, few, many = json.loads(output)  # the first one has made what is made once and kept
+    _, few, many = json.loads(output)  # the first import also fills caches
     assert many < 1.5 * few

@@ -1,4 +1,4 @@
-"""`wattgate readings import`, run as a user runs it."""
+"""`wattgate readings import` in a process of its own: local time, refused lines and headers."""
 
 import csv
 import subprocess

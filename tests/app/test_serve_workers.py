@@ -1,4 +1,4 @@
-"""`wattgate serve --workers`: several processes on one port, with Redis between them."""
+"""`wattgate serve --workers`: several worker processes on one port that share Redis."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ HEALTH_REQUEST = b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n"
 
 @asynccontextmanager
 async def workers(home: Home, redis: RedisServer, count: int = 2, **settings: str) -> AsyncIterator[Process]:
-    """A gateway of several workers that all serve."""
+    """Run a gateway with several workers, and wait until all of them serve."""
     arguments = ("--workers", str(count))
     async with gateway(*arguments, folder=home.folder, REDIS_URL=redis.url, **NO_DRAIN_DELAY | settings) as process:
         await process.logs("is serving", count)
@@ -33,7 +33,7 @@ async def workers(home: Home, redis: RedisServer, count: int = 2, **settings: st
 
 
 class Connection:
-    """A connection that is kept, and on which requests are made."""
+    """A keep-alive connection for several requests."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -44,7 +44,7 @@ class Connection:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def answers(self) -> bool:
-        """Whether a request on it is answered."""
+        """Return whether the gateway responds to a request on this connection."""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             self._writer.write(HEALTH_REQUEST)
             await self._writer.drain()
@@ -64,7 +64,7 @@ async def test_killed_worker_loses_only_its_own_connections(home: Home, own_redi
         alive = [await connection.answers() for connection in connections]
         assert 0 < sum(alive) < 60
         async with httpx.AsyncClient(base_url=process.url) as client:
-            assert (await client.get("/readyz")).status_code == 200  # the other one serves alone
+            assert (await client.get("/readyz")).status_code == 200  # the other worker still serves
         await process.logs("is serving", 3)
         assert len(set(process.workers)) == 3
         for connection in connections:
@@ -148,7 +148,7 @@ def test_launcher_exits_when_workers_cannot_start(tmp_path: Path) -> None:
         "from wattgate.app.server.launcher import launch; from wattgate.app.settings import Settings; import logging;"
     )
     script += "logging.basicConfig(); raise SystemExit(launch(Settings(), 2))"
-    result = subprocess.run(  # not by the command, which would look at the database first
+    result = subprocess.run(  # not with the command, which checks the database first
         [sys.executable, "-c", script],
         cwd=tmp_path,
         env={**os.environ, "WATTGATE_PORT": "0"},

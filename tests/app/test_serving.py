@@ -1,4 +1,4 @@
-"""How a gateway goes down: nobody new, a pause, sockets, requests, the end. Real processes and real signals."""
+"""The drain of a gateway, with real processes and signals: readiness, pause, connections, requests and exit."""
 
 import asyncio
 import signal
@@ -31,7 +31,7 @@ NO_DRAIN_DELAY = {"DRAIN_PAUSE": "0", "DRAIN_SECONDS": "0"}
 
 @dataclass
 class Home:
-    """A folder with a database, and whose resource takes readings there."""
+    """A folder with a database, and a tenant with a resource in it."""
 
     folder: Path
     tenant: Tenant
@@ -39,7 +39,7 @@ class Home:
 
     @asynccontextmanager
     async def upload(self, url: str) -> AsyncIterator["Upload"]:
-        """A request that runs until its caller lets it end; its first part has arrived."""
+        """Start a request that runs until the test finishes it, and wait until its first part has arrived."""
         upload = Upload()
         async with httpx.AsyncClient(base_url=url, timeout=60) as client:
             headers = {**self.tenant.headers["application"], "Content-Type": "application/x-ndjson"}
@@ -48,7 +48,9 @@ class Home:
             upload.answer = response_task
             try:
                 await upload.first_part_sent.wait()
-                assert (await client.get("/healthz")).status_code == 200  # so that the connection before is accepted
+                assert (
+                    await client.get("/healthz")
+                ).status_code == 200  # then the connection of the upload was accepted, too
                 yield upload
             finally:
                 upload.may_finish.set()
@@ -57,7 +59,7 @@ class Home:
 
 @dataclass
 class Upload:
-    """A request whose body comes in two parts."""
+    """A request whose body is sent in two parts."""
 
     first_part_sent: asyncio.Event = field(default_factory=asyncio.Event)
     may_finish: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,7 +89,11 @@ async def home(tmp_path: Path) -> Home:
 
 
 async def is_refused(port: int) -> bool:
-    """Whether nobody listens on a port; not yet so where the listener goes while a connection waits to be accepted."""
+    """Return whether no process listens on a port.
+
+    A reset means that the listener was closed while the connection waited to be accepted: return False, so that the
+    caller tries again.
+    """
     try:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
     except ConnectionRefusedError:
@@ -192,7 +198,7 @@ def test_all_addresses_of_host_are_bound_to_one_port() -> None:
 
 @dataclass
 class FakeConnections:
-    """Sockets that note what was so when they were to be closed."""
+    """A substitute for the connection registry, whose drain records its arguments and runs a function of the test."""
 
     drain_with: Any
     count: int = 3
@@ -207,7 +213,7 @@ class FakeConnections:
 async def draining(
     home: Home, connections: FakeConnections, drain: DrainTimeouts
 ) -> AsyncIterator[tuple[str, DrainingServer]]:
-    """A server of an application with such sockets, which drains when the context ends."""
+    """Serve an application with these connections, and drain it when the context exits."""
     application = create_app(Settings(_env_file=None, database_url=f"sqlite:///{home.folder / 'wattgate.sqlite3'}"))
     application.state.gateway = SimpleNamespace(connections=connections, readiness=Readiness())
     listeners = bind_sockets("127.0.0.1", 0)

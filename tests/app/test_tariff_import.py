@@ -1,4 +1,4 @@
-"""`wattgate tariff import`, run as a user runs it."""
+"""`wattgate tariff import` in a process of its own: tariffs, prices and refused lines."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ async def tenant(database_url: str) -> AsyncIterator[Tenant]:
 async def run_import(
     tenant: Tenant, database_url: str, file: Path, lines: list[Any], *options: str
 ) -> subprocess.CompletedProcess[str]:
-    """Write the lines (texts as they are, the rest as JSON) and import them."""
+    """Write the lines (texts unchanged, other values as JSON) and import them."""
     text = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
     await asyncio.to_thread(file.write_text, text)
     return await wattgate(database_url, "tariff", "import", str(file), "--application", tenant.application_id, *options)

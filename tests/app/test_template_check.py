@@ -1,4 +1,4 @@
-"""`wattgate template check`, as CI runs it."""
+"""`wattgate template check`: exit status, text report and JSON report."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""By which id a request, a connection and an operation on it are known: to the caller, in errors and in the log."""
+"""Trace IDs of requests, connections and their operations: in headers, errors and the log."""
 
 import logging
 from typing import Any
@@ -16,7 +16,7 @@ FORBIDDEN_QUERY = "{ applicationStatistics { totalVirtualEntities } }"
 
 
 def trace_of(answer: Any) -> str:
-    """The trace id in the one error of a GraphQL answer or payload."""
+    """Return the trace ID of the only error in a GraphQL response or payload."""
     (error,) = answer["errors"] if isinstance(answer, dict) else answer
     trace_id: str = error["extensions"]["traceId"]
     return trace_id

@@ -1,4 +1,4 @@
-"""Traces: what a collector of OpenTelemetry is told, by real requests to real gateways."""
+"""Tracing: the spans that an OpenTelemetry collector receives for requests to real gateways."""
 
 import asyncio
 import logging
@@ -43,7 +43,7 @@ SHORT_EXPORT_DELAY = {"OTEL_BSP_SCHEDULE_DELAY": "50"}
 
 @dataclass
 class Collector:
-    """What an OTLP collector was sent."""
+    """An OTLP collector that stores the spans that it receives."""
 
     url: str
     spans: list[ExportedSpan] = field(default_factory=list)
@@ -63,7 +63,10 @@ class Collector:
         return Response(media_type="application/x-protobuf")
 
     async def span(self, name: str, trace_id: str = "", status: int = 0) -> ExportedSpan:
-        """The only span of a name in a trace, or in any, with this status or any; once it has come."""
+        """Wait for the span with this name and return it. There must be only one.
+
+        An empty `trace_id` matches all traces, and a `status` of 0 matches all statuses.
+        """
         async with asyncio.timeout(20):
             while True:
                 spans = [
@@ -80,7 +83,7 @@ class Collector:
 
 @pytest.fixture
 async def collector(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Collector]:
-    """A collector that the environment names."""
+    """A collector that the OTEL_* variables of the environment name."""
     bound = bind_sockets("127.0.0.1", 0)
     collector = Collector(bound_url(bound))
     app = Starlette(routes=[Route("/v1/traces", collector.receive, methods=["POST"])])
@@ -97,7 +100,7 @@ async def collector(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Collector]
 
 @asynccontextmanager
 async def traced_client(home: Home) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a gateway that is the tenant's account."""
+    """Return a client of a gateway in this process, logged in as the tenant's account."""
     settings = Settings(_env_file=None, database_url=f"sqlite:///{home.folder / 'wattgate.sqlite3'}")
     async with (
         serving(create_app(settings)) as url,
@@ -110,7 +113,7 @@ async def traced_client(home: Home) -> AsyncIterator[httpx.AsyncClient]:
 async def running_gateway(
     home: Home, started: Callable[..., AbstractAsyncContextManager[Process]] = gateway
 ) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
-    """The same, and the gateway, which is a process of its own."""
+    """Run a gateway in a process of its own. Yield the process and a client, logged in as the tenant's account."""
     async with (
         started(folder=home.folder, **NO_DRAIN_DELAY) as gateway_process,
         httpx.AsyncClient(base_url=gateway_process.url, headers=home.tenant.headers["account"]) as client,
@@ -147,7 +150,7 @@ async def test_request_span_has_child_spans_down_to_statements(home: Home, colle
 async def test_statement_sent_to_driver_has_span(collector: Collector) -> None:
     telemetry = OpenTelemetryBackend()
     with telemetry.statement_span("postgresql", "SELECT 1"):
-        pass  # nobody has asked for it
+        pass  # without a request span, a statement has no span
     with telemetry.request_span("query"), telemetry.statement_span("postgresql", "SELECT 2"):
         pass
     query, statement = await collector.span("query"), await collector.span("SELECT")

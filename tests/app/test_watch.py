@@ -1,4 +1,4 @@
-"""`wattgate watch`, run as a person runs it."""
+"""`wattgate watch` in a process of its own: readings, reconnects and errors."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ def token(gateway_link: Link) -> str:
 
 
 async def read_status_until(process: Process, text: str) -> str:
-    """What is said on the standard error up to a line with these words."""
+    """Read standard error up to and including a line with this text."""
     assert process.stderr is not None
     output = ""
     async with asyncio.timeout(30):

@@ -1,4 +1,4 @@
-"""Workers as processes of their own: none takes what another has, and one that is killed loses nothing."""
+"""Delivery workers as processes: each delivery has one worker, and a killed worker loses no delivery."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ LEASE = "2"
 
 @dataclass
 class DeliverySetup:
-    """An outbox on a database, a push provider, and where processes run that bring things from one to the other."""
+    """An outbox on a database, a push provider, and the folder in which worker processes run."""
 
     post: Post
     provider: Sink
@@ -48,7 +48,7 @@ class DeliverySetup:
             yield worker_process
 
     async def received(self, count: int) -> list[Received]:
-        """What the provider has received, once it is so much."""
+        """Wait until the provider has received `count` requests, and return all of them."""
         async with asyncio.timeout(40):
             while True:
                 await asyncio.sleep(0.02)
@@ -56,7 +56,7 @@ class DeliverySetup:
                     return self.provider.received
 
     async def all_sent(self, alert_ids: list[str]) -> None:
-        """Wait until all of these alerts have arrived."""
+        """Wait until all of these alerts are sent."""
         async with asyncio.timeout(80):
             while True:
                 waiting = await self.post.rows(Notification, col(Notification.state) != NotificationState.SENT)
@@ -116,7 +116,7 @@ async def test_repeatedly_killed_workers_lose_no_delivery(setup: DeliverySetup) 
 
 
 async def respond_slowly(received: Received, writer: Any) -> None:
-    """A provider that takes its time."""
+    """Respond with 204 after a delay."""
     await asyncio.sleep(0.05)
     await answering(204)(received, writer)
 

@@ -1,4 +1,4 @@
-"""What the tests of a page in a browser share."""
+"""Fixtures of the browser tests."""
 
 from collections.abc import AsyncIterator
 
@@ -8,7 +8,7 @@ from playwright.async_api import BrowserContext, Page
 
 @pytest.fixture
 async def page(context: BrowserContext) -> AsyncIterator[Page]:
-    """A page that must have nothing to complain of: neither the console nor the content security policy."""
+    """A page. After the test, it must have no console errors, exceptions or content security policy violations."""
     page = await context.new_page()
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

@@ -1,4 +1,4 @@
-"""The demonstration's homes with meters that send only what a test has them send, and a way to them that can be cut."""
+"""The demonstration's homes with meters that tests control, behind a relay that tests can cut."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ FIRST_HOME, SECOND_HOME = "12 Alder Road", "Harbour Cottage"
 
 @dataclass
 class ControlledHomes:
-    """The homes of the demonstration, behind a relay; `meters` are the resources of their electricity by home."""
+    """The demonstration's homes behind a relay. `meters` has the electricity resource ID of each home by name."""
 
     runner: Runner
     relay: Relay
@@ -36,7 +36,7 @@ class ControlledHomes:
         return self.relay.url
 
     async def send_power(self, watts: int, at: datetime | None = None, home: str = FIRST_HOME) -> None:
-        """Let a home's meter send a power, measured now or at that instant."""
+        """Record a power reading of a home in W, measured now or at `at`."""
         reading = types.NewReading(at=at or utc_now(), value=Decimal(watts))
         series = types.NewReadings(resource_id=ID(self.meters[home]), field="POWER", readings=[reading])
         await self.runner.run(record_readings, seed.SYSTEM_PRINCIPAL, {"series": [series]})
@@ -44,9 +44,9 @@ class ControlledHomes:
 
 @asynccontextmanager
 async def controlled_homes(folder: Path) -> AsyncIterator[ControlledHomes]:
-    """Serve the home, with nine days of history."""
+    """Serve the homes with nine days of history."""
     settings, homes = await demonstration(folder, HISTORY)
-    settings = settings.model_copy(update={"caller_budget": CALLER_BUDGET})  # months of reconnects take minutes here
+    settings = settings.model_copy(update={"caller_budget": CALLER_BUDGET})  # the reconnect test needs a larger budget
     runners: list[Runner] = []
 
     async def note_runner(runner: Runner) -> None:

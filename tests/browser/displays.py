@@ -1,4 +1,4 @@
-"""How tests open the home display."""
+"""Helpers that open the home display."""
 
 import re
 
@@ -18,7 +18,7 @@ async def log_in(page: Page, password: str = PASSWORD) -> None:
 
 
 async def open_display(page: Page) -> None:
-    """Log in, and wait until live power and history are there."""
+    """Log in, and wait until the display shows live power and history."""
     await log_in(page)
     await expect(page.get_by_test_id("power")).to_have_text(POWER_TEXT, timeout=READINGS_TIMEOUT_MS)
     await expect(page.locator(".bar")).to_have_count(8)

@@ -1,4 +1,4 @@
-"""The home display in a real browser: what it draws, and who can use it."""
+"""The home display in a real browser: its content, layout and accessibility."""
 
 import re
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ POUNDS_TEXT = re.compile(r"^£\d+\.\d\d$")
 
 
 def periods_with_data() -> list[str]:
-    """The periods of which something is known: nothing is of today before its first half hour has come."""
+    """Return the periods that have data. Today has none until the readings of its first half hour arrive."""
     now = datetime.now(UTC)
     return ["month"] if now.hour == 0 and now.minute < 40 else ["today", "month"]
 
@@ -33,7 +33,7 @@ async def context(browser: Browser, demo_url: str) -> AsyncIterator[BrowserConte
 
 
 async def overflow_pixels(page: Page) -> dict[str, Any]:
-    """By how many pixels the page is larger than what is seen of it."""
+    """Return by how many pixels the page is larger than the viewport, in each direction."""
     return dict(
         await page.evaluate(
             """() => {
@@ -45,7 +45,7 @@ async def overflow_pixels(page: Page) -> dict[str, Any]:
 
 
 async def accessibility_violations(page: Page) -> list[str]:
-    """What axe finds against the success criteria of WCAG 2.2, levels A and AA."""
+    """Return the violations of WCAG 2.2 levels A and AA, and of best practices, that axe finds."""
     tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
     results = await Axe().run(page, options={"runOnly": tags})
     return [
@@ -130,7 +130,7 @@ async def test_bars_have_labels_with_values(page: Page) -> None:
     await expect(days.first).to_have_attribute("aria-label", re.compile(r"^\w+day \d.*: £.*, electricity .*, gas .*"))
     await expect(days.last).to_have_attribute("aria-label", re.compile("(so far|nothing yet)"))
     await page.get_by_role("radio", name="13 months").check(force=True)
-    # the demonstration of the tests begins a fortnight ago
+    # the demonstration of the tests has 14 days of history
     await expect(days.first).to_have_attribute("aria-label", re.compile(r"^\w+ \d{4}: no readings$"))
     await expect(page.locator(".legend")).to_contain_text("No readings")
 

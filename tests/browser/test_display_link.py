@@ -1,4 +1,4 @@
-"""The home display in a real browser whose link or meter fails: it never shows an old number as new, and comes back."""
+"""The home display in a real browser with a failing connection or meter: stale readings and reconnects."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ SOCKET_PATH = re.compile(r"/graphql$")
 LAST_READING_TEXT = re.compile(r"^Last reading \d\d:\d\d:\d\d, \d+ (s|min) ago\. ")
 RECONNECTS = 1000 if scale().long else 50
 AGE_SHORTLY_BEFORE_STALE = timedelta(seconds=115)
-"""The age of a reading that is STALE five seconds later: at two minutes."""
+"""The age of a reading that becomes STALE five seconds later. A reading is STALE after two minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ async def token_of(page: Page) -> str:
 
 
 class InterceptedSockets:
-    """The page's connections, which a test ends as a gateway would."""
+    """The WebSocket connections of a page, which a test can close like a gateway."""
 
     def __init__(self) -> None:
         self.routes: list[WebSocketRoute] = []
@@ -56,7 +56,7 @@ class InterceptedSockets:
         await page.route_web_socket(SOCKET_PATH, self._connect)
 
     async def until(self, count: int) -> None:
-        """Wait for so many connections."""
+        """Wait for `count` connections in total."""
         async with asyncio.timeout(30), self._opened:
             await self._opened.wait_for(lambda: len(self.routes) >= count)
 
@@ -68,7 +68,7 @@ class InterceptedSockets:
 
 
 class RecordedSocketMessages:
-    """What the page says and hears on its connections."""
+    """The messages that a page sends and receives on its WebSocket connections."""
 
     def __init__(self, page: Page) -> None:
         self.messages: list[str] = []
@@ -77,7 +77,7 @@ class RecordedSocketMessages:
         page.on("websocket", self._listen)
 
     async def until(self, part: str) -> None:
-        """Wait for a message with this in it."""
+        """Wait for a message that contains `part`."""
         async with asyncio.timeout(15):
             while not any(part in message for message in self.messages):
                 self._changed.clear()
@@ -234,7 +234,7 @@ async def test_many_reconnects_do_not_leak_nodes_or_listeners(page: Page) -> Non
     await reconnect(10)
     before = await dom_counters()
     await reconnect(RECONNECTS)
-    async with asyncio.timeout(20):  # what is garbage goes in the end, and what is left behind does not
+    async with asyncio.timeout(20):  # garbage is collected after a while, and leaked objects are not
         while True:
             after = await dom_counters()
             if after["listeners"] <= before["listeners"] and after["nodes"] <= before["nodes"] + 20:

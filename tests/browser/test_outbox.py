@@ -1,4 +1,4 @@
-"""The outbox of the demonstration in a real browser: a mail is there as it would have been sent."""
+"""The outbox page of the demonstration in a real browser."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ HTML = """<style>h1 { color: #0a5; font-family: sans-serif } p { font-family: sa
 
 @dataclass
 class Outbox:
-    """A demonstration that has a template for mails, and whom they are sent to."""
+    """A demonstration with a mail template, and the user who receives the mails."""
 
     url: str
     user_id: str
@@ -46,7 +46,7 @@ class Outbox:
         await query_graphql(self.url, SEND_ALERT, userId=self.user_id, kind=self.alert_type_id)
 
     async def sent(self) -> list[dict[str, str]]:
-        """Send one, and wait until the outbox lists it: all that it lists."""
+        """Send a mail, wait until the outbox lists a mail, and return the list."""
         await self.send()
         async with httpx.AsyncClient(base_url=self.url) as client, asyncio.timeout(20):
             while True:
@@ -76,7 +76,7 @@ async def page(browser: Browser, outbox: Outbox) -> AsyncIterator[Page]:
 
 
 async def query_graphql(url: str, query: str, **variables: str) -> dict[str, Any]:
-    """What the demonstration's application gets to know by GraphQL."""
+    """Run a GraphQL request with the application's credential and return its data."""
     credential = (seed.APPLICATION_USERNAME, seed.APPLICATION_SECRET)
     async with httpx.AsyncClient(base_url=url, auth=credential) as client:
         answer = (await client.post("/graphql", json={"query": query, "variables": variables})).json()

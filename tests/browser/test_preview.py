@@ -1,4 +1,4 @@
-"""The templates' page in a real browser: what is written, what comes of it, and that nothing in it runs."""
+"""The template page in a real browser: editing, rendering, publishing and script blocking."""
 
 import re
 from collections.abc import AsyncIterator
@@ -47,7 +47,7 @@ async def open_editor(page: Page) -> None:
 
 
 async def wait_until_rendered(page: Page) -> None:
-    """Wait until what is written is shown, with the data that was made for it."""
+    """Wait until the page shows the current source, rendered with its sample data."""
     await expect(page.get_by_test_id("status")).to_have_text("Up to date")
 
 
@@ -136,7 +136,7 @@ async def test_mail_is_shown_at_widths_and_in_emulated_dark_mode(page: Page) -> 
         await page.get_by_test_id("dark").select_option(dark)
         await expect(sheet).to_be_visible()
         backgrounds.add(await sheet.evaluate("(one) => getComputedStyle(one).backgroundColor"))
-    assert len(backgrounds) == 2  # a full inversion is a filter of the frame
+    assert len(backgrounds) == 2  # full inversion is a CSS filter of the frame, so it does not change the colour
 
 
 async def test_template_cannot_run_scripts(context: BrowserContext) -> None:
@@ -231,7 +231,7 @@ async def test_unsaved_changes_require_confirmation(page: Page) -> None:
     await expect(page.get_by_test_id("subject")).not_to_have_value("Not saved")
     await wait_until_rendered(page)
     await page.get_by_test_id("templates").select_option(index=1)
-    assert len(dialogs) == 1  # nothing was written, so nothing is asked
+    assert len(dialogs) == 1  # without changes, the page shows no dialog
 
 
 async def test_empty_text_is_generated_from_html(page: Page) -> None:

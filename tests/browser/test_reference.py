@@ -1,4 +1,4 @@
-"""The reference of the REST interface in a real browser."""
+"""The REST reference page in a real browser."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,7 +14,7 @@ READINGS_OPERATION_ID = "getResourceResourceidReadings"
 
 @pytest.fixture
 async def page(browser: Browser, demo_url: str) -> AsyncIterator[Page]:
-    """A page that must have nothing to complain of: neither the console nor the content security policy."""
+    """A page. After the test, it must have no console errors, exceptions or content security policy violations."""
     context = await browser.new_context(base_url=demo_url, viewport={"width": 1280, "height": 800})
     page = await context.new_page()
     errors: list[str] = []
