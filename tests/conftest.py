@@ -100,7 +100,7 @@ async def settled(databases: Databases) -> AsyncIterator[Tenant]:
 
 @pytest.fixture(scope="session")
 async def served(databases: Databases) -> AsyncIterator[House]:
-    """A served gateway with two tenants on each engine, shared by all tests: do not change the records of the tenants."""
+    """A served gateway with two tenants on each engine, shared by all tests. Tests must not change their records."""
     async with databases() as url, house(url) as house_with_tenants:
         yield house_with_tenants
 
@@ -150,7 +150,7 @@ def authority() -> trustme.CA:
 
 @pytest.fixture(scope="session")
 def node_scripts() -> Iterator[node.Node]:
-    """Node with the scripts of tests/node. Without Node, the test is skipped, or fails if WATTGATE_TEST_NODE=required."""
+    """Node with the scripts of tests/node. Without it, the test is skipped, or fails if WATTGATE_TEST_NODE=required."""
     try:
         with node.node(node.SCRIPTS) as node_runner:
             yield node_runner
