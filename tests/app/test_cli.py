@@ -110,6 +110,16 @@ def test_invalid_setting_stops_start_with_message(doctor: Doctor, setting: str, 
     assert "Traceback" not in stderr
 
 
+def test_unknown_settings_of_env_file_are_reported_by_name(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("WATTGATE_PROT=8000\nPATH_PREFIX=/api\n")
+    status, stderr = doctor()
+    assert status == 2
+    assert stderr == (
+        "WATTGATE_PROT: unknown setting in .env. Correct the name or remove the line. "
+        "PATH_PREFIX: unknown setting in .env. Correct the name or remove the line."
+    )
+
+
 def test_mqtt_url_requires_application_id(doctor: Doctor) -> None:
     status, stderr = doctor(MQTT_URL="mqtt://localhost")
     assert status == 2

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 from aiosmtplib import SMTPException
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 from rich.markup import escape
 from rich.table import Table
@@ -69,8 +70,8 @@ def main() -> None:
         app()
     except ValidationError as error:
         for problem in error.errors():
-            setting = "WATTGATE_" + "_".join(map(str, problem["loc"])).upper()
-            err.print(f"[red]{setting}[/]: {escape(problem['msg'])}")
+            setting, message = _describe_setting_problem(problem)
+            err.print(f"[red]{setting}[/]: {escape(message)}")
         raise SystemExit(2) from None
     except SettingsError as error:
         field = re.search(r'field "(\w+)"', str(error))
@@ -80,6 +81,17 @@ def main() -> None:
     except GatewayError as error:
         err.print(f"[red]{error.code}[/]: {error.message}")
         raise SystemExit(1) from None
+
+
+def _describe_setting_problem(problem: ErrorDetails) -> tuple[str, str]:
+    """Return the variable of a problem and its message.
+
+    Pydantic names an invalid setting by its field, but an unknown one of `.env` by its variable in lower case.
+    """
+    name = "_".join(map(str, problem["loc"])).upper()
+    if problem["type"] == "extra_forbidden":
+        return name, "unknown setting in .env. Correct the name or remove the line."
+    return f"WATTGATE_{name}", problem["msg"]
 
 
 @app.command("serve")
