@@ -32,9 +32,8 @@ class Authenticator:
         Header names are in lower case. Raise Unauthenticated if the credentials are invalid.
         """
         application_id = headers.get("applicationid") or None
-        CURRENT_PRINCIPAL.set(
-            Principal(Role.ANONYMOUS, application_id=application_id)
-        )  # for log records during authentication
+        # for log records during authentication
+        CURRENT_PRINCIPAL.set(Principal(Role.ANONYMOUS, application_id=application_id))
         principal = await self._resolve_principal(headers, application_id)
         CURRENT_PRINCIPAL.set(principal)
         return principal
