@@ -271,7 +271,7 @@ async def test_a_fault_is_logged_and_does_not_end_the_work(
     (failed,) = await bench.known(point.resource_id)
     assert (failed.state, failed.reason) == (CatchUpState.FAILED, "an unexpected error has occurred")
     (logged,) = [one for one in caplog.records if one.name == "wattgate.app.workers.background"]
-    assert logged.getMessage() == "catch-ups: iteration failed; retrying in 5 s"
+    assert logged.getMessage() == "catch-ups: iteration failed; retrying in 0.01 s"
     assert logged.exc_info is not None
     assert isinstance(logged.exc_info[1], ZeroDivisionError)
 

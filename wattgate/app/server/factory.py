@@ -135,12 +135,7 @@ def build_gateway(
     bus, state = create_cluster_state(settings, clock)
     budgets = Budgets(create_budget_limits(settings), state.rate_buckets)
     runner = Runner(
-        database,
-        bus,
-        network=network,
-        clock=clock,
-        tracer=tracer,
-        outbound_policy=_outbound_policy(settings),
+        database, bus, network=network, clock=clock, tracer=tracer, outbound_policy=_outbound_policy(settings)
     )
     schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
@@ -204,7 +199,6 @@ def create_app(
     streams = EventStreamRegistry(gateway.realtime, gateway.hub, gateway.bus)
     graphql = EventStreamEndpoint(gateway.realtime, streams, gateway.subscription_service, authenticate, http)
     rest_routes = _rest_routes(gateway, clock)
-
     reference = build_openapi_document(OPERATIONS, gateway.schema, settings.base_path)
 
     async def serve_reference(request: Request) -> Response:
