@@ -27,7 +27,7 @@ class Process:
 
     @property
     def url(self) -> str:
-        found = re.search(r"(?:serving|workers) on (http://[^\s\"]+)", self.log)
+        found = re.search(r"(?:Serving|workers) on (http://[^\s\"]+)", self.log)
         assert found is not None, self.log
         return found[1]
 
@@ -38,7 +38,7 @@ class Process:
     @property
     def workers(self) -> list[int]:
         """The process ids of all workers that have served, oldest first."""
-        return [int(pid) for pid in re.findall(r"worker (\d+) serves", self.log)]
+        return [int(pid) for pid in re.findall(r"Worker (\d+) is serving", self.log)]
 
     async def logs(self, text: str, times: int = 1) -> None:
         """Wait until a text stands in the log."""
