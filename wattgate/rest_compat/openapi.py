@@ -130,8 +130,8 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
         f"GraphQL: `{operation.kind.value.lower()} {to_camel_case(operation.name)}`",
         "tags": [rest.path.split("/")[1]],
         "parameters": [
-            *_path_parameters(rest),
-            *_query_parameters(rest, arguments, shown, components),
+            *_path_parameters(operation, rest),
+            *_query_parameters(operation, rest, arguments, shown, components),
             *([APPLICATION_HEADER] if operation.needs is Permission.ANYONE else []),
         ],
         "responses": {
@@ -162,20 +162,30 @@ def _summary(operation: Operation, rest: RestRoute) -> str:
     return operation.description.partition("\n")[0]
 
 
-def _path_parameters(rest: RestRoute) -> Iterator[Json]:
+def _path_parameters(operation: Operation, rest: RestRoute) -> Iterator[Json]:
     for name in _PARAMETER.findall(rest.path):
-        meaning = description_for(name, None) or ""
-        yield {"name": name, "in": "path", "required": True, "description": meaning, "schema": {"type": "string"}}
+        description = description_for(to_camel_case(operation.name), name) or ""
+        schema = {"type": "string"}
+        yield {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
 
 
 def _query_parameters(
-    rest: RestRoute, arguments: Mapping[str, GraphQLArgument], examples: EndpointExamples, components: Json
+    operation: Operation,
+    rest: RestRoute,
+    arguments: Mapping[str, GraphQLArgument],
+    examples: EndpointExamples,
+    components: Json,
 ) -> Iterator[Json]:
     if examples.query is not None:
         for name, example in examples.query.items():
-            meaning = description_for(name, LEGACY_QUERY_DESCRIPTIONS.get(name)) or ""
-            schema = {"type": "string"}
-            yield {"name": name, "in": "query", "description": meaning, "schema": schema, "example": example}
+            owner, own_description = to_camel_case(operation.name), LEGACY_QUERY_DESCRIPTIONS.get(name)
+            yield {
+                "name": name,
+                "in": "query",
+                "description": description_for(owner, name, own_description) or "",
+                "schema": {"type": "string"},
+                "example": example,
+            }
     elif rest.method == "GET":
         for name, argument in arguments.items():
             if f"{{{name}}}" not in rest.path:
@@ -261,7 +271,7 @@ def _output_schema(type_: Any, components: Json, edges: tuple[str, ...] = ()) ->
         made["properties"] = {
             wire_name(one): {
                 **_output_field_schema(one.type, components),
-                "description": description_for(wire_name(one), one.description) or "",
+                "description": description_for(definition.name, wire_name(one), one.description) or "",
             }
             for one in fields
         }

@@ -306,6 +306,9 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
 """What the values of enums mean, by type and value."""
 
 
-def description_for(name: str, own_description: str | None) -> str | None:
-    """The description of a field or argument: its own, or the glossary's for its name."""
-    return own_description or FIELD_DESCRIPTIONS.get(name)
+def description_for(owner: str, name: str, own_description: str | None = None) -> str | None:
+    """Return the description of a field of a type, or of an argument of a field.
+
+    The one from the declaration comes first, then the one in FIELD_DESCRIPTIONS of `owner.name`, then of `name`.
+    """
+    return own_description or FIELD_DESCRIPTIONS.get(f"{owner}.{name}") or FIELD_DESCRIPTIONS.get(name)

@@ -92,9 +92,9 @@ def _add_descriptions(schema: Schema) -> None:
         if type_.name.startswith("__") or not isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
             continue
         for name, field in type_.fields.items():
-            field.description = description_for(name, field.description)
+            field.description = description_for(type_.name, name, field.description)
             for argument_name, argument in getattr(field, "args", {}).items():
-                argument.description = description_for(argument_name, argument.description)
+                argument.description = description_for(name, argument_name, argument.description)
 
 
 def _build_root_type(kind: OperationKind, operations: Sequence[Operation]) -> type:
