@@ -31,7 +31,7 @@ class Eligibility:
     rest=RestRoute("POST", "/eligibility/smets-ihd-cad"),
 )
 async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> Eligibility:
-    """Whether a meter point has a consumer access device or a prepayment meter interface device in use."""
+    """Check whether a meter point has a consumer access device or a prepayment interface device (PPMID) in use."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
     found = await call.network.devices_at(number)
     return Eligibility(any(one.device_type in CONSUMER_DEVICES and one.status.lower() == COMMISSIONED for one in found))
@@ -44,7 +44,7 @@ async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> Eligibility
     rest=RestRoute("POST", "/eligibility/checksmetsihd/postcode"),
 )
 async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> Eligibility:
-    """Whether the in-home display with this EUI stands at a postcode."""
+    """Check whether the in-home display with this EUI is at a postcode."""
     display = await _find_display(call, eui)
     if call.rows.user_id is not None and not (display and await is_own_meter_point(call, display.mpxn)):
         raise NotFound(f"no display with EUI {eui}")  # a stranger's display and none are alike
@@ -59,7 +59,7 @@ async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> Eligibi
     rest=RestRoute("POST", "/eligibility/checksmetsihd"),
 )
 async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -> Eligibility:
-    """Whether the in-home display with this EUI belongs to a meter point."""
+    """Check whether the in-home display with this EUI belongs to a meter point."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
     display = await _find_display(call, eui)
     return Eligibility(display is not None and display.mpxn == number)
@@ -72,7 +72,7 @@ async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -
     rest=RestRoute("POST", "/eligibility/checksmetsmpxn"),
 )
 async def meter_point_eligible(call: Call, *, mpxn: strawberry.ID) -> Eligibility:
-    """Whether a meter point can be served through the data communications company's network."""
+    """Check whether the data communications company's (DCC) network serves a meter point."""
     point = await call.network.meter_point(await require_access(call, parse_meter_point(mpxn, "mpxn")))
     return Eligibility(point is not None and point.eligible)
 

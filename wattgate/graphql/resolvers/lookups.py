@@ -13,7 +13,7 @@ from wattgate.principal import Permission
 
 @operation(OperationKind.QUERY, returns=user_types.User, needs=Permission.USER_READ)
 async def find_user(call: Call, *, by: types.UserKey) -> users.UserRecord:
-    """The user with this id or username."""
+    """Return the user with this ID or username."""
     if by.user_id is not UNSET:
         found: users.UserRecord = await users.user.resolver(call, user_id=by.user_id)
         return found
@@ -23,7 +23,7 @@ async def find_user(call: Call, *, by: types.UserKey) -> users.UserRecord:
 
 @operation(OperationKind.QUERY, returns=resource_types.Device, needs=Permission.DEVICE_READ)
 async def find_device(call: Call, *, by: types.DeviceKey) -> models.Device:
-    """The device with this id or hardware id, or the one that sources a resource."""
+    """Return the device with this ID or hardware ID, or the device that supplies a resource with readings."""
     found: models.Device
     if by.device_id is not UNSET:
         found = await devices.device.resolver(call, device_id=by.device_id)

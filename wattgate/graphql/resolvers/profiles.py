@@ -41,7 +41,7 @@ class AccountSessionData:
     rest=RestRoute("GET", "/accountprofile"),
 )
 async def account_profiles(call: Call) -> AccountProfileNames:
-    """The names of the calling account's profiles, in the order of the alphabet."""
+    """List the names of the calling account's profiles in alphabetical order."""
     account = await require_account(call)
     found = await call.rows.all(models.AccountProfile, col(models.AccountProfile.account_id) == account.account_id)
     return AccountProfileNames(account.account_id, sorted(profile.profile_name for profile in found))
@@ -54,7 +54,7 @@ async def account_profiles(call: Call) -> AccountProfileNames:
     rest=RestRoute("GET", "/accountprofile/{profileName}"),
 )
 async def account_profile(call: Call, *, profile_name: str) -> models.AccountProfile:
-    """The calling account's profile of this name."""
+    """Return one profile of the calling account."""
     account = await require_account(call)
     found = await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name))
     if found is None:
@@ -69,7 +69,7 @@ async def account_profile(call: Call, *, profile_name: str) -> models.AccountPro
     rest=RestRoute("POST", "/accountprofile"),
 )
 async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> models.AccountProfile:
-    """Keep a free object under a name for the calling account; it takes the place of what stood there."""
+    """Store a JSON object under a name for the calling account. It replaces an existing profile of this name."""
     account = await require_account(call)
     free = _check_object(data, "data")
     if found := await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name)):
@@ -93,7 +93,7 @@ async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> m
     rest=RestRoute("GET", "/accountsession"),
 )
 async def account_session(call: Call) -> AccountSessionData:
-    """The session of the calling account: an empty object until something is put there."""
+    """Return the calling account's session. It is an empty object until an app stores something."""
     account = await require_account(call)
     found = await call.rows.first(models.AccountSession, col(models.AccountSession.account_id) == account.account_id)
     return AccountSessionData(account.account_id, found.data if found else {})
@@ -106,7 +106,7 @@ async def account_session(call: Call) -> AccountSessionData:
     rest=RestRoute("PUT", "/accountsession"),
 )
 async def update_account_session(call: Call, *, values: Json) -> AccountSessionData:
-    """Put the given members into the calling account's session; the others stay."""
+    """Set members of the calling account's session. Other members keep their values."""
     account = await require_account(call)
     new = _check_object(values, "values")
     of_account = col(models.AccountSession.account_id) == account.account_id

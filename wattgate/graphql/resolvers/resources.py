@@ -39,7 +39,7 @@ class ResourceCount:
     rest=RestRoute("POST", "/resourcetype", scheme=AuthScheme.TOKEN, acknowledged_fields=("resourceTypeId",)),
 )
 async def add_resource_type(call: Call, *, input: types.NewResourceType) -> models.ResourceType:
-    """Add a kind of resource to the application."""
+    """Add a resource type to the application."""
     values = to_column_values(input, models.ResourceType)
     if input.retention_days is not None:
         check_retention_days(input.retention_days, "input", "retentionDays")
@@ -58,7 +58,7 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
     sizes=[ListSize(20)],
 )
 async def resources(call: Call) -> list[models.Resource]:
-    """The active resources of the application, or the user's own."""
+    """List the active resources that the caller may see."""
     return await call.rows.all(
         models.Resource, col(models.Resource.active).is_(True), order_by=[models.Resource.number]
     )
@@ -78,7 +78,7 @@ async def resources(call: Call) -> list[models.Resource]:
     ),
 )
 async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource:
-    """The resource with this id."""
+    """Return the resource with this ID."""
     return await call.rows.get(models.Resource, resource_id)
 
 
@@ -89,7 +89,7 @@ async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource
     rest=RestRoute("GET", "/resource/count"),
 )
 async def resource_counts(call: Call) -> list[ResourceCount]:
-    """How many active resources the application, or the user, has of each resource type, and which."""
+    """Return the number and IDs of the active resources that the caller may see, by resource type."""
     ids = defaultdict[str, list[str]](list)
     for one in await resources.resolver(call):
         ids[one.resource_type_id].append(one.resource_id)
@@ -104,7 +104,7 @@ async def resource_counts(call: Call) -> list[ResourceCount]:
     sizes=[ListSize(5)],
 )
 async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
-    """The user's active resources of a type."""
+    """List the acting user's active resources of a resource type."""
     return await _resources_of_type(call, resource_type_id, col(models.Resource.owner_id) == require_user_id(call))
 
 
@@ -116,7 +116,7 @@ async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID
     sizes=[ListSize(GROWING_LIST_SIZE)],
 )
 async def resource_type_application_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
-    """The active resources of a type that the caller may see: the application's, whoever owns them."""
+    """List the active resources of a resource type that the caller may see, of all owners."""
     return await _resources_of_type(call, resource_type_id)
 
 
@@ -127,9 +127,9 @@ async def resource_type_application_resources(call: Call, *, resource_type_id: s
     rest=RestRoute("POST", "/resource", acknowledged_fields=("resourceId",)),
 )
 async def add_resource(call: Call, *, input: types.NewResource) -> models.Resource:
-    """Add a resource of some type for the user.
+    """Add a resource for the acting user.
 
-    A meter point is named by the application; an account may name only one that it has a resource of already.
+    An application may set any meter point. An account may set only a meter point of one of its user's resources.
     """
     owner_id = require_user_id(call)
     if input.mpxn and call.principal.role is Role.ACCOUNT and not await _has_resource_at(call, input.mpxn):

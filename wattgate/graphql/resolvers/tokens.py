@@ -57,10 +57,9 @@ async def authenticate(
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
 ) -> LoginResult:
-    """Log in with an account's username and password, and get a token.
+    """Log in with the username and password of an account and return a token.
 
-    The application is named here or in the header applicationId; the directory is the application's own unless
-    another is named.
+    The application comes from `applicationId` or from the header `applicationId`.
     """
     rows = rows_for_login(call, application_id)
     account = await log_in(rows, username, password, directory_id)
@@ -76,7 +75,10 @@ async def authenticate(
 
 @operation(OperationKind.QUERY, returns=types.TokenStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/auth"))
 async def token_status(call: Call) -> TokenStatusResult:
-    """Whether the credentials of this very call are good. Bad ones are refused before they get here."""
+    """Return the account and the expiry time of the credentials of this request.
+
+    Invalid credentials return an error.
+    """
     account = await require_account(call)
     expires = call.principal.expires_at
     exp = None if expires is None else to_ms(expires) // 1000
@@ -90,7 +92,7 @@ async def token_status(call: Call) -> TokenStatusResult:
     rest=RestRoute("GET", "/auth/newToken"),
 )
 async def new_token(call: Call) -> IssuedToken:
-    """Make a further token for the account; the one in use stays good until it expires."""
+    """Issue an additional token for the calling account. The present token stays valid until it expires."""
     return await issue_token(call.rows, await require_account(call))
 
 
@@ -98,7 +100,7 @@ async def new_token(call: Call) -> IssuedToken:
     OperationKind.MUTATION, returns=types.Done, needs=Permission.TOKEN, rest=RestRoute("DELETE", "/auth/deleteToken")
 )
 async def delete_token(call: Call) -> Acknowledgement:
-    """Log out: the token with which this call is made is good no longer."""
+    """Log out: revoke the token of this request."""
     if call.principal.token_id is None:
         raise BadInput("this call was not made with a token")
     await _invalidate_own_token(call, call.principal.token_id)
@@ -107,7 +109,7 @@ async def delete_token(call: Call) -> Acknowledgement:
 
 @operation(OperationKind.QUERY, returns=list[types.Token], needs=Permission.TOKEN, rest=RestRoute("GET", "/auth/token"))
 async def tokens(call: Call) -> list[models.Token]:
-    """The user's tokens that have not expired, oldest first."""
+    """List the acting user's valid tokens, oldest first."""
     return await call.rows.all(
         models.Token, col(models.Token.expires_at) > call.rows.now, order_by=[models.Token.created_at]
     )
@@ -120,9 +122,9 @@ async def tokens(call: Call) -> list[models.Token]:
     rest=RestRoute("DELETE", "/auth/token/{tokenId}"),
 )
 async def revoke_token(call: Call, *, token_id: strawberry.ID) -> list[Acknowledgement]:
-    """Delete one of the user's tokens; whoever holds it is logged out.
+    """Revoke one of the acting user's tokens and log its holder out.
 
-    An OAuth client loses every token that goes back to the same log-in.
+    For a token of an OAuth client, all tokens from the same login are revoked.
     """
     await require_account(call)
     await _invalidate_own_token(call, token_id)

@@ -56,7 +56,7 @@ async def build_user_record(rows: Rows, user: models.User, *, framework: str | N
 
 @operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user"))
 async def user_by_username(call: Call, *, username: str, directory_id: strawberry.ID | None = None) -> UserRecord:
-    """The user with an account of this name, in the application's own directory unless another is named."""
+    """Return the user who has an account with this username."""
     account = await find_account(call.rows, username, directory_id)
     if account is None:
         raise NotFound(f"no user with username {normalize_username(username)}")
@@ -65,7 +65,7 @@ async def user_by_username(call: Call, *, username: str, directory_id: strawberr
 
 @operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user/{userId}"))
 async def user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
-    """The user with this id."""
+    """Return the user with this ID."""
     return await build_user_record(call.rows, await call.rows.get(models.User, user_id))
 
 
@@ -77,7 +77,7 @@ async def user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def add_user(call: Call, *, input: types.NewUser) -> UserRecord:
-    """Add a user with an account; both are active at once."""
+    """Add a user with an account. Both are active immediately."""
     added = await call.rows.add(models.User())
     await create_account(
         call.rows,
@@ -95,7 +95,7 @@ async def add_user(call: Call, *, input: types.NewUser) -> UserRecord:
     OperationKind.MUTATION, returns=types.User, needs=Permission.USER_DELETE, rest=RestRoute("DELETE", "/user/{userId}")
 )
 async def delete_user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
-    """Close all of a user's accounts and end their tokens. Homes, meters and readings stay."""
+    """Close all accounts of a user and revoke their tokens. Homes, meters and readings are kept."""
     closed = await call.rows.edit(models.User, user_id)
     closed.active, closed.status = False, "inactive"
     await call.rows.flush()
@@ -115,10 +115,7 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
 async def rename_user(
     call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None
 ) -> Acknowledgement:
-    """Change the name by which a user logs in to the application's own directory.
-
-    `status` may repeat the user's status; it is not changed here.
-    """
+    """Change the username of a user in the application's own directory."""
     found = await call.rows.get(models.User, user_id)
     if status not in (None, found.status):
         problem = Problem(("status",), f"is {found.status}; it changes by verification and deletion")
