@@ -35,9 +35,7 @@ MAX_EVENTS_PER_CALL = 1_000
 Since = Annotated[datetime, strawberry.argument(description="First instant of the events to send again, inclusive.")]
 OptionalSince = Annotated[
     datetime | None,
-    strawberry.argument(
-        description="First instant of the events to send again, inclusive. Default: all failed events."
-    ),
+    strawberry.argument(description="First instant of the events to send again, inclusive. Default: no limit."),
 ]
 Until = Annotated[
     datetime | None, strawberry.argument(description="End of the events to send again, exclusive. Default: now.")

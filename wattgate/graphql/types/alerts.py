@@ -29,7 +29,7 @@ class Priority(Enum):
     LOW = "Low"
 
 
-@strawberry.type(description="Alert type, to which alerts and templates belong.")
+@strawberry.type(description="Type of alert, to which alerts and templates belong.")
 class AlertType:
     alert_type_id: strawberry.ID
     application_id: strawberry.ID

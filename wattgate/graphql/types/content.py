@@ -30,7 +30,7 @@ class Faq:
     )
     minimum_version: str
     country: str
-    status: str
+    status: str = strawberry.field(description="Status of the set, chosen by the application, such as OK.")
     data: list[QuestionAndReply] = strawberry.field(description="Questions with their answers.")
 
 
@@ -49,7 +49,9 @@ class NewFaq:
     minimum_version: str
     country: str
     data: list[NewQuestionAndReply] = strawberry.field(description="Questions with their answers.")
-    status: str = "OK"
+    status: str = strawberry.field(
+        default="OK", description="Status of the set, chosen by the application, such as OK."
+    )
 
 
 @strawberry.type(description="Translation of a content object into one culture.")
@@ -83,7 +85,7 @@ class LanguageContentChange:
     active: bool | None = strawberry.UNSET
 
 
-@strawberry.type(description="Content object that apps show, such as a text or a set of images.")
+@strawberry.type(description="Content that apps show, such as a text or a set of images.")
 class Content:
     content_id: strawberry.ID
     application_id: strawberry.ID

@@ -22,7 +22,7 @@ class TypeProtocol:
     sensors: list[TypeSensor]
 
 
-@strawberry.type(description="Device type, to which devices belong.")
+@strawberry.type(description="Type of device, to which devices belong.")
 class DeviceType:
     device_type_id: strawberry.ID
     description: str
@@ -170,7 +170,7 @@ class Eligibility:
     valid: bool = strawberry.field(description="Whether the check passed.")
 
 
-@strawberry.type(description="Catch-up: a retrieval of a resource's latest readings from the meter network.")
+@strawberry.type(description="Retrieval of a resource's latest readings from the meter network.")
 class CatchUp:
     catch_up_id: strawberry.ID
     resource_id: strawberry.ID

@@ -22,9 +22,7 @@ class DfsEventState(Enum):
     CANCELLED = "cancelled"
 
 
-@strawberry.type(
-    description="Demand flexibility event: a time range in which households are paid to use less electricity."
-)
+@strawberry.type(description="Time range in which households are paid to use less electricity.")
 class DfsEvent:
     dfs_event_id: strawberry.ID
     application_id: strawberry.ID

@@ -11,7 +11,7 @@ from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
 
-@strawberry.type(description="Prompt type, to which prompts belong.")
+@strawberry.type(description="Type of prompt, to which prompts belong.")
 class PromptType:
     prompt_type_id: strawberry.ID
     application_id: strawberry.ID
@@ -29,7 +29,7 @@ class NewPromptType:
     active: bool = True
 
 
-@strawberry.type(description="Prompt: a request or hint that an app shows to users.")
+@strawberry.type(description="Request or hint that an app shows to users.")
 class Prompt:
     prompt_id: strawberry.ID
     application_id: strawberry.ID
@@ -80,7 +80,7 @@ class NewPromptUser:
     data: Json | None = None
 
 
-@strawberry.type(description="User action type, to which user actions belong.")
+@strawberry.type(description="Type of user action, to which user actions belong.")
 class UserActionType:
     user_action_type_id: strawberry.ID
     application_id: strawberry.ID
@@ -98,7 +98,7 @@ class NewUserActionType:
     active: bool = True
 
 
-@strawberry.type(description="User action: something that a user did in an app.")
+@strawberry.type(description="Something that a user did in an app.")
 class UserAction:
     user_action_id: strawberry.ID
     application_id: strawberry.ID

@@ -38,8 +38,8 @@ class BucketColumns:
     count: list[int] = strawberry.field(description="Number of readings in each bucket.")
     quality: list[BucketQuality] = strawberry.field(description="Quality of each bucket.")
     completeness: list[float | None] = strawberry.field(
-        description="Share (0 to 1) of each bucket's samples that are stored. Null if the number of samples is not "
-        "known."
+        description="Share (0 to 1) of each bucket's samples that are stored. Null if sampling is irregular, or "
+        "if no sample belongs to the bucket."
     )
     estimated: list[int] = strawberry.field(
         description="Number of readings in each bucket whose quality is not ACTUAL."

@@ -37,7 +37,7 @@ SERIES_SIZES = (
 """Lengths of the lists of a series, estimated from its range and period for the cost of a document."""
 
 
-@strawberry.type(description="Storage field: one measured quantity of a resource type.")
+@strawberry.type(description="One measured quantity of a resource type.")
 class StorageField:
     field_name: str
     unit: str
@@ -45,7 +45,7 @@ class StorageField:
     negative: bool
 
 
-@strawberry.type(description="Storage definition: how the readings of a resource type are sampled and stored.")
+@strawberry.type(description="How the readings of a resource type are sampled and stored.")
 class StorageDefinition:
     type: str = strawberry.field(description="Type of storage: always timeseries.")
     sampling: str
@@ -56,7 +56,7 @@ class StorageDefinition:
     fields: list[StorageField] = list_field(2)
 
 
-@strawberry.type(description="Resource type: a measured quantity and how its readings are stored.")
+@strawberry.type(description="Type of resource: the measured quantity and how its readings are stored.")
 class ResourceType:
     resource_type_id: strawberry.ID
     name: str
@@ -73,7 +73,7 @@ class ResourceType:
     active: bool
 
 
-@strawberry.input(description="Storage field: one measured quantity of a resource type.")
+@strawberry.input(description="One measured quantity of a resource type.")
 class NewStorageField:
     field_name: str
     unit: str
@@ -208,9 +208,7 @@ class CostSeries:
     buckets: list[CostBucket] = strawberry.field(description="All buckets that overlap the range, with the empty ones.")
 
 
-@strawberry.type(
-    description="Resource: a metered data series of one owner, such as the electricity consumption of a home."
-)
+@strawberry.type(description="Metered data series of one owner, such as the electricity consumption of a home.")
 class Resource:
     resource_id: strawberry.ID
     resource_type_id: strawberry.ID

@@ -16,7 +16,7 @@ class PreviewData(Enum):
     MADE = "made"
 
 
-@strawberry.type(description="Finding in a template: an error, a warning or a hint.")
+@strawberry.type(description="Error, warning or hint about a template.")
 class TemplateFinding:
     severity: Severity = strawberry.field(
         description="Severity of the finding. A template with an ERROR cannot be published."
@@ -57,7 +57,7 @@ class CultureCoverage:
     )
 
 
-@strawberry.type(description="Preview: a template as it would be sent, with a report. It is not saved.")
+@strawberry.type(description="Template as it would be sent, with a report. It is not saved.")
 class TemplatePreview:
     subject: str | None = strawberry.field(description="Rendered subject. Null if it cannot be rendered.")
     preheader: str | None = strawberry.field(

@@ -29,7 +29,7 @@ class UserApplication:
     application_id: strawberry.ID
 
 
-@strawberry.type(description="User: a person who owns homes and meters and logs in with accounts.")
+@strawberry.type(description="Person who owns homes and meters and logs in with accounts.")
 class User:
     user_id: strawberry.ID
     applications: list[UserApplication] = strawberry.field(description="Accounts of the user, oldest first.")
@@ -67,7 +67,7 @@ class AccountProfiles:
     profile_names: list[str]
 
 
-@strawberry.type(description="Profile: a free-form JSON object that an account stores under a name.")
+@strawberry.type(description="Free-form JSON object that an account stores under a name.")
 class AccountProfile:
     profile_name: str
     account_id: strawberry.ID
@@ -77,7 +77,7 @@ class AccountProfile:
     updated_at: datetime
 
 
-@strawberry.type(description="Session: one free-form JSON object that all apps of an account share.")
+@strawberry.type(description="Free-form JSON object that all apps of an account share. Each account has one.")
 class AccountSession:
     account_id: strawberry.ID
     data: Json = strawberry.field(description="Stored JSON object.")

@@ -20,7 +20,7 @@ class WantedResource:
     required: bool
 
 
-@strawberry.type(description="Virtual entity type, to which virtual entities belong.")
+@strawberry.type(description="Type of virtual entity: which resource types its homes must or may have.")
 class VirtualEntityType:
     ve_type_id: strawberry.ID
     name: str
@@ -53,7 +53,7 @@ class VirtualEntityTypeChange:
     description: str | None = strawberry.UNSET
 
 
-@strawberry.type(description="Virtual entity: a home of its owner with the resources that belong to it.")
+@strawberry.type(description="Home of an owner, with the resources that belong to it.")
 class VirtualEntity:
     ve_id: strawberry.ID
     ve_type_id: strawberry.ID

@@ -8,10 +8,7 @@ MAX_PATTERNS = 50
 """Maximum number of event patterns of an endpoint."""
 
 
-@strawberry.type(
-    description="Webhook endpoint: a URL to which the gateway sends events. Its secret is shown only when it is "
-    "created."
-)
+@strawberry.type(description="URL to which the gateway sends events. Its secret is shown only when it is created.")
 class WebhookEndpoint:
     endpoint_id: strawberry.ID
     application_id: strawberry.ID

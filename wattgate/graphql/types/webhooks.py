@@ -12,7 +12,7 @@ from wattgate.graphql.types.webhook_endpoints import WebhookEndpoint
 from wattgate.principal import Permission
 
 
-@strawberry.type(description="Webhook: the delivery of one event to one URL.")
+@strawberry.type(description="Delivery of one event to one URL.")
 class Webhook:
     webhook_id: strawberry.ID
     number_of_attempts: int
