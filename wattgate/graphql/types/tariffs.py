@@ -144,8 +144,8 @@ class CostExplanation:
     )
     unpriced: Decimal = strawberry.field(description="Energy without a known tariff or price. No line contains it.")
     lines: list[CostLine] = strawberry.field(
-        description="Energy by tariff and band, then standing charges by tariff. Lines with the amount zero are "
-        "omitted."
+        description="Energy by tariff and band, then standing charges by tariff. Unused bands and tariffs without a "
+        "standing charge have no line."
     )
     subtotal: Decimal = strawberry.field(description="Sum of the lines, in whole pence without VAT.")
     vat: list[CostVat] = strawberry.field(description="VAT by VAT rate.")
