@@ -114,8 +114,7 @@ def build_openapi_document(operations: Iterable[Operation], schema: Schema, base
             "title": "wattgate",
             "version": __version__,
             "description": "Metered energy readings, and the users, homes, devices and content that belong to them. "
-            "Each "
-            "operation is also a GraphQL field. The response header `x-graphql-operation` has its name.",
+            "Each operation is also a GraphQL field. The response header `x-graphql-operation` has its name.",
         },
         "servers": [{"url": base_path}],
         "paths": dict(sorted(paths.items())),

@@ -30,7 +30,6 @@ class Entity:
     name: str
     plural: str
     noun: str
-    plural_noun: str
     path: str
     model: type[Tenanted]
     graphql_type: type
@@ -45,12 +44,15 @@ class Entity:
     acknowledged_fields: tuple[str, ...] = ()
     write_status: int = 200
     list_size: int = DEFAULT_LIST_SIZE
+    plural_noun: str = ""
+    """Plural of `noun`, if it is not `plural` with spaces."""
 
 
 def build_operations(entity: Entity) -> Iterator[Operation]:
     """The two to four operations of an entity, as the same values that written resolvers make."""
     one = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
     key = {entity.model.key: Argument(strawberry.ID)}
+    plural_noun = entity.plural_noun or entity.plural.replace("_", " ")
     beneficiary = "for the acting user" if entity.model.owner else "to the application"
 
     if entity.has_list:
@@ -60,9 +62,7 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             _build_list_resolver(entity),
             returns=list[entity.graphql_type],  # type: ignore[name-defined]
             needs=entity.read_permission,
-            description=with_caller_note(
-                f"List the {entity.plural_noun} that the caller may see.", entity.read_permission
-            ),
+            description=with_caller_note(f"List the {plural_noun} that the caller may see.", entity.read_permission),
             arguments={name: Argument(str | None, None) for name in entity.filters},
             rest=(RestRoute("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
             sizes=(ListSize(entity.list_size),),

@@ -317,8 +317,7 @@ ENUM_VALUE_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "longer.",
         "FreshnessState.DELAYED": "Readings are late: less than 4 intervals or 2 minutes old, whichever is longer.",
         "FreshnessState.STALE": "The value is too old to be current: less than 8 intervals or 15 minutes old, "
-        "whichever is "
-        "longer.",
+        "whichever is longer.",
         "FreshnessState.OFFLINE": "The newest reading is older than that, or there is no reading.",
         "FreshnessCause.METER": "The device in the home responds, but the readings of its meter do not arrive.",
         "FreshnessCause.GATEWAY": "The display or bridge in the home is silent.",

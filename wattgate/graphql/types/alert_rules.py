@@ -98,9 +98,8 @@ class NewAlertRule:
     kind: RuleKind = strawberry.field(description="Condition of the rule.")
     window_minutes: int = strawberry.field(
         description="Length of the time window: 1 to 44,640 minutes (31 days), or to 1,440 minutes (one day) for a "
-        "THRESHOLD on a field without an interval. For NO_DATA, the allowed time without a reading. For PACE, the "
-        "part of "
-        "the period that must be over before the rule fires.",
+        "THRESHOLD on a field without an interval. For NO_DATA, the allowed time without a reading. For PACE, the part "
+        "of the period that must be over before the rule fires.",
     )
     alert_type_id: strawberry.ID
     channels: list[Channel]

@@ -19,8 +19,7 @@ class Bucket:
     quality: BucketQuality = strawberry.field(description="Quality of the bucket.")
     completeness: float | None = strawberry.field(
         description="Share (0 to 1) of the bucket's samples that are stored. Future samples count as not stored. Null "
-        "if "
-        "sampling is irregular, or if no sample belongs to the bucket."
+        "if sampling is irregular, or if no sample belongs to the bucket."
     )
     estimated: int = strawberry.field(description="Number of readings whose quality is not ACTUAL.")
     revision: int = strawberry.field(description="How often readings of the bucket were replaced by other values.")
@@ -38,8 +37,8 @@ class BucketColumns:
     count: list[int] = strawberry.field(description="Number of readings in each bucket.")
     quality: list[BucketQuality] = strawberry.field(description="Quality of each bucket.")
     completeness: list[float | None] = strawberry.field(
-        description="Share (0 to 1) of each bucket's samples that are stored. Null if sampling is irregular, or "
-        "if no sample belongs to the bucket."
+        description="Share (0 to 1) of each bucket's samples that are stored. Null if sampling is irregular, or if no "
+        "sample belongs to the bucket."
     )
     estimated: list[int] = strawberry.field(
         description="Number of readings in each bucket whose quality is not ACTUAL."
@@ -117,3 +116,12 @@ class LiveReading:
     at: datetime
     value: float
     quality: ReadingQuality
+
+
+@strawberry.type(description="Newest reading of a resource.")
+class CurrentReading:
+    resource_id: strawberry.ID
+    field: str
+    unit: str
+    at: datetime
+    value: float

@@ -26,7 +26,7 @@ from wattgate.graphql.core.fields import edge, list_field
 from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
-from wattgate.graphql.types.readings import Bucket, BucketColumns, SeriesPart
+from wattgate.graphql.types.readings import Bucket, BucketColumns, CurrentReading, SeriesPart
 from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
 from wattgate.principal import Permission
 
@@ -110,15 +110,6 @@ class NewResourceType:
     )
 
 
-@strawberry.type(description="Newest reading of a resource.")
-class CurrentReading:
-    resource_id: strawberry.ID
-    field: str
-    unit: str
-    at: datetime
-    value: float
-
-
 @strawberry.type(description="Readings of one storage field of a resource, in buckets of one period.")
 class ReadingSeries:
     resource: "Resource"
@@ -146,8 +137,7 @@ class ReadingSeries:
     count: int = strawberry.field(description="Number of readings.")
     completeness: float | None = strawberry.field(
         description="Share (0 to 1) of all samples that are stored. Future samples count as not stored. Null if "
-        "sampling is "
-        "irregular."
+        "sampling is irregular."
     )
     quality: BucketQuality = strawberry.field(description="Quality of the whole series.")
     revision: int = strawberry.field(description="How often readings were replaced by other values.")
@@ -156,16 +146,14 @@ class ReadingSeries:
     )
     as_of: datetime = strawberry.field(
         description="Value for `revisedSince` of the next request. It is one minute before the response, so that no "
-        "revision "
-        "is missed."
+        "revision is missed."
     )
     comparison: "Comparison | None" = edge(
         comparison_queries.comparisons,
         needs=Permission.READINGS_READ,
         weight=20,
         description="Comparison of the series up to its newest sample with the same elapsed time of a baseline. Null "
-        "if "
-        "there is no reading. A range without end that starts a month or a day counts as that month or day so far.",
+        "if there is no reading. A range without end that starts a month or a day counts as that month or day so far.",
     )
     complete_to: datetime | None = edge(
         reading_queries.complete_to,
@@ -182,9 +170,8 @@ class Comparison:
     current: SeriesPart = strawberry.field(description="The series from its start up to its newest sample.")
     previous: SeriesPart = strawberry.field(
         description="The baseline over the same elapsed wall-clock time. For PREVIOUS_PERIOD, whole months are "
-        "compared "
-        "with the months before, whole days with the days before, and other ranges with the time directly before. One "
-        "year before is twelve months, or 52 weeks for whole weeks."
+        "compared with the months before, whole days with the days before, and other ranges with the time directly "
+        "before. One year before is twelve months, or 52 weeks for whole weeks."
     )
     change: float | None = strawberry.field(
         description="Current value minus previous value, in the unit of the series. Null if one of them is null."
@@ -226,8 +213,7 @@ class Resource:
     )
     cost_of: strawberry.ID | None = strawberry.field(
         description="ID of the resource whose cost this resource has, computed from its readings and tariff. Null for "
-        "a "
-        "measured resource."
+        "a measured resource."
     )
     active: bool
     created_at: datetime
@@ -237,8 +223,7 @@ class Resource:
         queries.current_readings,
         needs=Permission.READINGS_READ,
         description="Newest reading: the power if it is at most 15 minutes old, otherwise the newest value of the "
-        "first "
-        "field. Null if there is none.",
+        "first field. Null if there is none.",
     )
     freshness: Freshness = edge(
         freshness_queries.resource_freshness,
@@ -294,9 +279,8 @@ class Resource:
         needs=Permission.READINGS_READ,
         weight=per_day(15, 10, max_length=cost_queries.MAX_RANGE),
         sizes=[ListSize(bucket_count(MAX_BUCKETS), ("CostSeries.buckets",), items_per_unit=5)],
-        description="Cost of the energy in a time range of at most 2,000 days, in whole buckets of the time zone. "
-        "Null if no "
-        "tariff is known.",
+        description="Cost of the energy in a time range of at most 2,000 days, in whole buckets of the time zone. Null "
+        "if no tariff is known.",
     )
     device: "Device | None" = edge(
         device_queries.devices_of_resources,
@@ -371,8 +355,8 @@ class MeterRead:
 
 
 @strawberry.type(
-    description="Stored readings of one storage field, as columns of equal length. Items at the same position form "
-    "one reading."
+    description="Stored readings of one storage field, as columns of equal length. Items at the same position form one "
+    "reading."
 )
 class RawReadings:
     resource: Resource

@@ -51,8 +51,7 @@ async def _load_prices(
 
 @strawberry.type(
     description="Price of a resource's energy from `validFrom` until the next tariff. Tariffs never change: a "
-    "corrected "
-    "tariff replaces an earlier one, also for past energy."
+    "corrected tariff replaces an earlier one, also for past energy."
 )
 class Tariff:
     tariff_id: strawberry.ID
@@ -60,9 +59,8 @@ class Tariff:
     name: str
     kind: TariffKind = strawberry.field(description="Kind of tariff, which decides what the rate depends on.")
     rate: Decimal | None = strawberry.field(
-        description="Rate in pence per unit of energy, without VAT: the flat rate, or the rate outside all bands. "
-        "Null if "
-        "there is none."
+        description="Rate in pence per unit of energy, without VAT: the flat rate, or the rate outside all bands. Null "
+        "if there is none."
     )
     bands: list[TariffBand] = strawberry.field(description="Bands of a time-of-use tariff. Empty for other kinds.")
     blocks: list[TariffBlock] = strawberry.field(
@@ -132,8 +130,7 @@ class CostVat:
     description="Bill for the energy in a time range; its lines add up to the penny. Each line is rounded once to the "
     "whole penny, halves away from zero. VAT is rounded once for each VAT rate, on the sum of the rounded lines with "
     "this rate. The tariff and band at the start of a sample set its price. A standing charge belongs to the range "
-    "that "
-    "contains the midnight at which its day starts."
+    "that contains the midnight at which its day starts."
 )
 class CostExplanation:
     start: datetime = strawberry.field(description="Start of the range, inclusive.")
@@ -198,8 +195,7 @@ class NewTariffBlock:
 
 @strawberry.input(
     description="Tariff to set. It replaces the resource's tariff with the same `validFrom`; past energy is then "
-    "priced "
-    "again."
+    "priced again."
 )
 class NewTariff:
     resource_id: strawberry.ID = strawberry.field(description="ID of the resource whose energy the tariff prices.")

@@ -83,8 +83,8 @@ class TemplatePreview:
 
 @strawberry.input(
     description="Template to preview, and its data. The sources come from the template `templateId`, or from the "
-    "template "
-    "that a user of `cultureCode` receives for `alertTypeId` and `channelType`. Sources in this input replace them."
+    "template that a user of `cultureCode` receives for `alertTypeId` and `channelType`. Sources in this input replace "
+    "them."
 )
 class TemplateToPreview:
     template_id: strawberry.ID | None = None
