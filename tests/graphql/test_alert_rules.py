@@ -220,7 +220,7 @@ async def test_more_readings_than_can_be_judged_are_passed_over_and_logged(
     await meter.record(NOW + 20 * MINUTE, *["5"] * 11)
     await meter.worker.evaluate_pending()
     assert await meter.told(rule) == []
-    assert f"alert rule {rule.rule_id}; it passes them over" in caplog.text
+    assert f"Alert rule {rule.rule_id} has more than 10 new readings; they are skipped" in caplog.text
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE + 10 * HOUR, "5")
     await meter.worker.evaluate_pending()

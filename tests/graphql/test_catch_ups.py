@@ -285,7 +285,7 @@ async def test_a_revoked_consent_ends_the_retrieval(bench: Bench) -> None:
     system = bench.tenant.system
     (done,) = await bench.runner.run(catch_ups.catch_ups, system, {"resource_id": point.resource_id})
     assert done.state is CatchUpState.FAILED
-    assert done.reason == f"the consent for meter point {point.mpxn} was revoked"
+    assert done.reason == f"The consent for meter point {point.mpxn} was revoked. Renew it to access this data."
     bench.clock.now += HALF_HOUR
     with pytest.raises(Exception, match="was revoked"):
         await bench.start(point.resource_id)

@@ -368,6 +368,6 @@ async def test_too_many_readings_are_refused_and_not_cut(served: House, monkeypa
     answer = await served.graphql(
         COST, served.one.headers["account"], id=resource_id, range=span(DAY, DAY + timedelta(days=1))
     )
-    assert answer["errors"][0]["message"] == "that are more than 47 readings: ask a shorter range"
+    assert answer["errors"][0]["message"] == "The range has more than 47 readings. Request a shorter range."
     assert answer["data"]["resource"]["cost"] is None
     assert (await cost_of(served, resource_id, DAY, DAY + timedelta(hours=23)))["total"] == "564"

@@ -185,5 +185,6 @@ async def test_a_range_of_too_many_buckets_says_what_to_ask_instead(served: Hous
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "BAD_INPUT"
     assert error["message"] == (
-        "a series has at most 20,000 buckets, and this range has about 3,156,482 of PT1M: ask P1D, or at most 13 days"
+        "A series has at most 20,000 buckets, but this range has about 3,156,482 of PT1M. "
+        "Request P1D, or at most 13 days."
     )

@@ -230,7 +230,8 @@ async def test_more_objects_than_two_thousand_are_refused_naming_columns_and_wha
 
     assert len((await timed.ask(OBJECTS, **await ask(2000)))["readings"]["buckets"]) == 2000
     assert await refused(timed, OBJECTS, **await ask(2001)) == (
-        "buckets are told as objects up to 2,000, and these are 2,001: ask columns, or PT1H, or at most 41 days"
+        "A series returns at most 2,000 buckets as objects, but this one has 2,001. "
+        "Request columns, or PT1H, or at most 41 days."
     )
     found = await timed.ask(COLUMNS, **await ask(2001))
     assert found["readings"]["columns"]["value"] == [None] * 2001
@@ -246,7 +247,8 @@ async def test_more_buckets_than_twenty_thousand_are_refused_and_what_is_named_i
         return {"id": resource_id, "range": {"start": start.isoformat(), "end": end.isoformat()}, "period": period}
 
     assert await refused(timed, COLUMNS, **ask(20_001 * HALF_HOUR, "PT30M")) == (
-        "a series has at most 20,000 buckets, and this range has about 20,003 of PT30M: ask PT1H, or at most 416 days"
+        "A series has at most 20,000 buckets, but this range has about 20,003 of PT30M. "
+        "Request PT1H, or at most 416 days."
     )
     assert len((await timed.ask(COLUMNS, **ask(timedelta(days=416), "PT30M")))["readings"]["columns"]["value"]) == 19968
     hours = await timed.ask(COLUMNS, **ask(20_001 * HALF_HOUR, "PT1H"))

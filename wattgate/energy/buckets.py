@@ -97,7 +97,7 @@ def suggest_range(start: datetime, stop: datetime, period: Period, limit: int) -
     fitting = next((one for one in Period if max_bucket_count(start, stop, one) <= limit), None)
     span = max_range(period, limit)
     most = f"at most {span.days:,} days" if span.days else f"at most {span // timedelta(hours=1)} hours"
-    return f"ask {fitting.value}, or {most}" if fitting else f"ask {most}"
+    return f"{fitting.value}, or {most}" if fitting else most
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,6 @@ from wattgate.db.queries.templates import (
     choose_from,
     list_templates,
     published,
-    to_source,
 )
 from wattgate.delivery.templates.cultures import is_culture
 from wattgate.delivery.templates.rendering import TemplateSource
@@ -22,6 +21,7 @@ from wattgate.delivery.templates.report import Preview, RenderingReport, render_
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.services.template_sources import template_source
 from wattgate.graphql.types import template_previews as types
 from wattgate.principal import Permission
 
@@ -117,7 +117,7 @@ def _merge_source(input: types.TemplateToPreview, version: models.TemplateVersio
     if version is None and input.html is None:
         problem = Problem(("input", "html"), "is missing, and no template is found to take it from", is_missing=True)
         raise BadInput("there is nothing to preview", problems=[problem])
-    saved = TemplateSource("") if version is None else to_source(version)
+    saved = TemplateSource("") if version is None else template_source(version)
     given = {part: getattr(input, part) for part in ("subject", "preheader", "html")}
     replaced = {part: source for part, source in given.items() if source is not None}
     if input.text is not strawberry.UNSET:

@@ -16,6 +16,7 @@ from wattgate.enums import to_camel_case
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
 from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.template_sources import template_source
 from wattgate.graphql.types import alerts as types
 from wattgate.principal import AuthScheme, Permission
 
@@ -132,7 +133,7 @@ async def publish_template(call: Call, *, template_id: strawberry.ID, version: i
     wanted = await _edit_version(call, template, version)
     errors = [
         Problem(("version",), str(one))
-        for one in build_report(queries.to_source(wanted)).findings
+        for one in build_report(template_source(wanted)).findings
         if one.severity is Severity.ERROR
     ]
     if errors:
