@@ -11,7 +11,7 @@ from wattgate.db.rows import model_columns
 from wattgate.enums import to_camel_case
 from wattgate.graphql.core.cost_weights import DEFAULT_LIST_SIZE, ListSize
 from wattgate.graphql.core.inputs import apply_input, check_references, to_column_values
-from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, RestRoute
+from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, RestRoute, with_caller_note
 from wattgate.graphql.core.owner import require_user_id
 from wattgate.principal import AuthScheme, Permission
 
@@ -44,12 +44,16 @@ class Entity:
     acknowledged_fields: tuple[str, ...] = ()
     write_status: int = 200
     list_size: int = DEFAULT_LIST_SIZE
+    plural_noun: str = ""
+    """Plural of `noun`, if it is not `plural` with spaces."""
 
 
 def build_operations(entity: Entity) -> Iterator[Operation]:
     """The two to four operations of an entity, as the same values that written resolvers make."""
     one = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
     key = {entity.model.key: Argument(strawberry.ID)}
+    plural_noun = entity.plural_noun or entity.plural.replace("_", " ")
+    beneficiary = "for the acting user" if entity.model.owner else "to the application"
 
     if entity.has_list:
         yield Operation(
@@ -58,7 +62,7 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             _build_list_resolver(entity),
             returns=list[entity.graphql_type],  # type: ignore[name-defined]
             needs=entity.read_permission,
-            description=f"The {entity.plural.removeprefix('all_').replace('_', ' ')} of the application.",
+            description=with_caller_note(f"List the {plural_noun} that the caller may see.", entity.read_permission),
             arguments={name: Argument(str | None, None) for name in entity.filters},
             rest=(RestRoute("GET", entity.path, scheme=dict(entity.schemes).get("GET")),),
             sizes=(ListSize(entity.list_size),),
@@ -69,7 +73,7 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
         _build_get_resolver(entity),
         returns=entity.graphql_type,
         needs=entity.read_permission,
-        description=f"{entity.noun.capitalize()}, by its id.",
+        description=with_caller_note(f"Return {entity.noun} by its ID.", entity.read_permission),
         arguments=key,
         rest=(RestRoute("GET", one, scheme=dict(entity.schemes).get("GET one")),),
     )
@@ -80,7 +84,7 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             _build_add_resolver(entity),
             returns=entity.graphql_type,
             needs=entity.write_permission,
-            description=f"Add {entity.noun} to the application.",
+            description=with_caller_note(f"Add {entity.noun} {beneficiary}.", entity.write_permission),
             arguments={"input": Argument(entity.add_input)},
             rest=(_write_route("POST", entity.path, entity),),
         )
@@ -91,7 +95,9 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             _build_update_resolver(entity),
             returns=entity.graphql_type,
             needs=entity.write_permission,
-            description=f"Change {entity.noun}; what is left out stays as it is.",
+            description=with_caller_note(
+                f"Change {entity.noun}. Omitted fields keep their values.", entity.write_permission
+            ),
             arguments={**key, "input": Argument(entity.update_input)},
             rest=(_write_route("PUT", one, entity),),
         )

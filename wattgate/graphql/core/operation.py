@@ -11,7 +11,7 @@ from wattgate.db.meter_network import MeterNetwork
 from wattgate.db.rows import Rows
 from wattgate.delivery.outbound_policy import DEFAULT_OUTBOUND_POLICY, OutboundPolicy
 from wattgate.graphql.core.cost_weights import MUTATION_WEIGHT, STATEMENT_WEIGHT, Amount, ListSize
-from wattgate.principal import AuthScheme, Permission, Principal
+from wattgate.principal import GRANTS, OAUTH_SCOPES, AuthScheme, Permission, Principal, Role
 from wattgate.realtime.events import Event
 
 
@@ -137,7 +137,7 @@ def operation(
             resolver=resolver,
             returns=returns,
             needs=needs,
-            description=inspect.cleandoc(resolver.__doc__ or ""),
+            description=with_caller_note(inspect.cleandoc(resolver.__doc__ or ""), needs),
             arguments=_arguments_of(resolver),
             rest=rest if isinstance(rest, tuple) else (rest,),
             resumes=resumes,
@@ -146,6 +146,21 @@ def operation(
         )
 
     return declare
+
+
+def with_caller_note(description: str, needs: Permission) -> str:
+    """Return a description with a note on the callers that may run the operation, if not all accounts may."""
+    if needs is Permission.ANYONE:
+        note = "No credentials are required."
+    elif needs is Permission.TOKEN:
+        note = "Requires the credentials or a token of an account."
+    elif needs not in GRANTS[Role.ACCOUNT]:
+        note = "For administrators and applications only."
+    elif not any(needs in permissions for permissions in OAUTH_SCOPES.values()):
+        note = "OAuth access tokens are rejected."
+    else:
+        return description
+    return f"{description}\n\n{note}"
 
 
 def _arguments_of(resolver: Callable[..., Any]) -> Mapping[str, Argument]:

@@ -12,7 +12,7 @@ from wattgate.db.models import Tenanted
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.connection import Connection
 from wattgate.graphql.core.cost_weights import ListSize, linear_in_argument
-from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind
+from wattgate.graphql.core.operation import Argument, Call, Operation, OperationKind, with_caller_note
 from wattgate.principal import Permission
 
 DEFAULT_PAGE_SIZE = 50
@@ -61,7 +61,7 @@ def paginate(name: str, model: type[Tenanted], graphql_type: Any, *, needs: Perm
         resolver=resolve,
         returns=Connection[graphql_type],
         needs=needs,
-        description=f"A page of {noun}, oldest first: at most {MAX_PAGE_SIZE} at once.",
+        description=with_caller_note(f"Return a page of the {noun} that the caller may see, oldest first.", needs),
         arguments={"first": Argument(int, DEFAULT_PAGE_SIZE), "after": Argument(str | None, None)},
         sizes=(ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE), (f"{told}Connection.edges",)),),
     )

@@ -23,9 +23,13 @@ MAX_REPORTED_ERRORS = 50
 """How many errors of an operation are told."""
 
 ROOT_DESCRIPTIONS = {
-    "Query": "Everything that can be asked.",
-    "Mutation": "Everything that can be changed.",
-    "Subscription": "Everything that can be watched live.",
+    "Query": "Read operations. An account sees the records of its user and the shared records of the application. "
+    "Administrators and applications see all records of the application. The acting user is the user of the calling "
+    "account, or the user whom an application names in the header `userId`.",
+    "Mutation": "Write operations. Each one is a transaction of its own. The acting user is the user of the calling "
+    "account, or the user whom an application names in the header `userId`.",
+    "Subscription": "Live operations over WebSockets or server-sent events. The acting user is the user of the calling "
+    "account, or the user whom an application names in the header `userId`.",
 }
 
 
@@ -92,9 +96,9 @@ def _add_descriptions(schema: Schema) -> None:
         if type_.name.startswith("__") or not isinstance(type_, GraphQLObjectType | GraphQLInputObjectType):
             continue
         for name, field in type_.fields.items():
-            field.description = description_for(name, field.description)
+            field.description = description_for(type_.name, name, field.description)
             for argument_name, argument in getattr(field, "args", {}).items():
-                argument.description = description_for(argument_name, argument.description)
+                argument.description = description_for(name, argument_name, argument.description)
 
 
 def _build_root_type(kind: OperationKind, operations: Sequence[Operation]) -> type:

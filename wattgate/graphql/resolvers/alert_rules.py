@@ -57,7 +57,10 @@ _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
     rest=RestRoute("POST", RULES_PATH, status=201),
 )
 async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.AlertRule:
-    """Add a rule on readings. Readings of instants before that are not judged; they fill its first windows."""
+    """Add an alert rule for the acting user. A user has at most 100 rules.
+
+    The rule evaluates readings from now on. Earlier readings count only as part of its first time windows.
+    """
     user_id = require_user_id(call)
     resource, field, values = await _validate_new_rule(call, user_id, input)
     rule = await call.rows.add(
@@ -82,7 +85,10 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
     rest=RestRoute("PUT", RULE_PATH),
 )
 async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.AlertRuleChange) -> models.AlertRule:
-    """Change a rule. It begins anew: what holds at the moment is told again with the next reading."""
+    """Change an alert rule. Omitted fields keep their values.
+
+    The rule starts again: if its condition is met, it fires at the next reading.
+    """
     rule = await call.rows.edit(models.AlertRule, rule_id)
     changes = to_column_values(input, models.AlertRule)
     if isinstance(input.channels, list):
@@ -107,7 +113,7 @@ async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.
     rest=RestRoute("DELETE", RULE_PATH),
 )
 async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.AlertRule:
-    """Remove a rule. The alerts that it has sent stay."""
+    """Remove an alert rule. The alerts that it has sent are kept."""
     rule = await call.rows.get(models.AlertRule, rule_id)
     await call.rows.delete(models.AlertRule, col(models.AlertRule.rule_id) == rule_id)
     await _update_watched(call, rule.resource_id)

@@ -53,9 +53,9 @@ class StartedCatchUpResult:
     rest=RestRoute("GET", "/resource/{resourceId}/catchup"),
 )
 async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpResult:
-    """Start the retrieval of a resource's latest readings from the meter network, and answer at once.
+    """Start a catch-up: retrieve a resource's latest readings from the meter network. The call returns immediately.
 
-    At most one starts in each half hour by the clock; a further call answers that one.
+    At most one catch-up starts in each half hour of the clock. A further call returns the existing one.
     """
     resource = await call.rows.edit(models.Resource, resource_id)  # locks the row: simultaneous calls wait here
     await require_consent(call.rows, [resource])
@@ -78,14 +78,14 @@ async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpR
 
 @operation(OperationKind.QUERY, returns=list[types.CatchUp], needs=Permission.CATCH_UP)
 async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.CatchUp]:
-    """The retrievals of a resource's readings from the meter network, newest first."""
+    """List the catch-ups of a resource, newest first."""
     (catch_ups,) = await queries.catch_ups(call.rows, [await call.rows.get(models.Resource, resource_id)])
     return catch_ups
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP, resumes=True)
 async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """Every change of state of a retrieval of these resources' readings."""
+    """Publish each change of state of the catch-ups of these resources."""
     resources = await call.rows.require_many(models.Resource, resource_ids)
     watched = tuple(topics.catch_ups(resource.resource_id) for resource in resources)
     return SubscriptionSource(watched, backfill=backfill.catch_ups(resource_ids))

@@ -30,7 +30,7 @@ MAX_LISTED_MAILS = 100
 
 @operation(OperationKind.MUTATION, returns=types.MailSuppression, needs=Permission.NOTIFICATION_SEND)
 async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppression:
-    """Send mail to an address again that had refused it, or whose owner had unsubscribed."""
+    """Remove an e-mail address from the suppression list, so that it receives mail again."""
     try:
         key = suppression_key(address)
     except NotMailable as error:

@@ -17,7 +17,7 @@ URGENCY = {"High": "high", "Low": "normal"}
 
 @operation(OperationKind.QUERY, returns=list[types.MobileAppToken], needs=Permission.ACCOUNT_WRITE)
 async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[MobileAppToken]:
-    """The push tokens of the apps in which an account is logged in, oldest first."""
+    """List the push tokens of an account, oldest first."""
     account = await call.rows.get(Account, account_id)
     return await call.rows.all(
         MobileAppToken, col(MobileAppToken.account_id) == account.account_id, order_by=[MobileAppToken.created_at]
@@ -26,7 +26,7 @@ async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[Mo
 
 @operation(OperationKind.QUERY, returns=types.WebPush, needs=Permission.ACCOUNT_READ)
 async def web_push(call: Call) -> types.WebPush:
-    """How web apps subscribe to pushes."""
+    """Return the settings that a web app needs to subscribe to push messages."""
     return types.WebPush(public_key=call.outbound_policy.web_push_public_key)
 
 

@@ -28,9 +28,9 @@ EMPTY_PARTITION_AGE = timedelta(days=31)
 async def set_retention(
     call: Call, *, resource_type_id: strawberry.ID, retention_days: int | None = strawberry.UNSET
 ) -> models.ResourceType:
-    """Say after how many days the readings of a type's resources are deleted; null keeps them for good.
+    """Set the age at which readings of a resource type are deleted. Null keeps readings forever.
 
-    Readings that are older already go within the hour; readings that are older on arrival are refused.
+    Older readings are deleted within the hour, and new readings that are older are rejected.
     """
     if retention_days is strawberry.UNSET:
         problem = Problem(("retentionDays",), "is missing", is_missing=True)
