@@ -122,7 +122,7 @@ async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.Ale
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_due_rules(call: Call) -> list[str]:
-    """The applications that have rules which time alone says are to be looked at."""
+    """Return the applications with rules whose next evaluation is due."""
     return await call.rows.application_ids_with(
         models.AlertRule, col(models.AlertRule.enabled).is_(True), col(models.AlertRule.due_at) <= call.rows.now
     )
@@ -130,7 +130,7 @@ async def applications_with_due_rules(call: Call) -> list[str]:
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def due_rules(call: Call, *, limit: int) -> list[str]:
-    """The ids of at most so many rules that time alone says are to be looked at."""
+    """Return the ids of at most `limit` rules whose next evaluation is due, the longest due first."""
     rules = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
@@ -143,7 +143,10 @@ async def due_rules(call: Call, *, limit: int) -> list[str]:
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def rules_for_recorded_fields(call: Call, *, recorded_fields: Collection[tuple[str, str]]) -> list[str]:
-    """The ids of the rules for which readings of these resources and fields matter: silence only where there is one."""
+    """Return the ids of the rules to evaluate after readings of these resource ids and fields.
+
+    Readings matter to a NO_DATA rule only while it is active, because they end the silence.
+    """
     rules = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
@@ -157,9 +160,9 @@ async def rules_for_recorded_fields(call: Call, *, recorded_fields: Collection[t
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def evaluate_rule(call: Call, *, rule_id: str) -> int:
-    """Judge what has come since a rule was looked at before, and send its alerts; how many these are.
+    """Evaluate the readings since the last evaluation of a rule, and send its alerts. Return their number.
 
-    How the rule stands and its alerts are one transaction, in which nobody else has the rule: each is sent once.
+    The transaction locks the rule and stores its state with the alerts, so that each alert is sent once.
     """
     rule = await call.rows.edit(models.AlertRule, rule_id)
     if not rule.enabled:

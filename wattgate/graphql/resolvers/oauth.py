@@ -140,7 +140,7 @@ async def grant_oauth_tokens(
 async def create_oauth_client(
     call: Call, *, name: str, redirect_uris: list[str], scope: str = "read", public: bool = False
 ) -> OAuthClientRegistration:
-    """Register software that asks users of the application for access."""
+    """Register an OAuth client that may ask users of the application for access."""
     for uri in redirect_uris:
         parts = urlsplit(uri)
         own_scheme = "." in parts.scheme  # of a phone app: a reversed domain name (RFC 8252, section 7.1)

@@ -35,7 +35,7 @@ async def web_push(call: Call) -> types.WebPush:
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """What is pushed to one app; Refused where its token was removed in the meantime."""
+    """Return the push to one app, or PermanentFailure if its token was removed in the meantime."""
     delivery = await call.rows.get(Delivery, delivery_id)
     token = await call.rows.first(MobileAppToken, col(MobileAppToken.mobile_app_token_id) == delivery.address)
     if token is None:
@@ -48,7 +48,7 @@ async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | Per
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_push_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
-    """Keep what became of a push; a token that is good no more is removed. False where somebody else has it."""
+    """Record the outcome of a push. Delete an expired token. Return False if another worker has the delivery."""
     delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False
