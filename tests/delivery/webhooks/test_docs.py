@@ -66,7 +66,10 @@ def test_javascript_sample_accepts_only_valid_signatures(tmp_path: Path) -> None
     assert wheel.origin is not None
     script = tmp_path / "verify.mjs"
     requests = json.dumps([(secret, headers, body.decode()) for secret, headers, body, _ in cases()])
-    call = f"const results = {requests}.map(([s, h, b]) => verify(s, h, Buffer.from(b)));\nconsole.log(JSON.stringify(results));"
+    call = (
+        f"const results = {requests}.map(([s, h, b]) => verify(s, h, Buffer.from(b)));\n"
+        "console.log(JSON.stringify(results));"
+    )
     script.write_text(f"{code_sample('javascript')}\n{call}")
     node = Path(wheel.origin).parent / "bin" / "node"
     result = subprocess.run([node, script], capture_output=True, check=True, timeout=60)
