@@ -18,7 +18,7 @@ from wattgate.graphql.core.context import GraphQLContext
 from wattgate.graphql.execution.compiled.engine import ExecutionEngine, Plan
 from wattgate.graphql.execution.documents import Document, DocumentCache, InvalidRequest
 from wattgate.graphql.execution.executor import Executor
-from wattgate.graphql.transport.selection import build_immediate, build_selection, execute_with_graphql_core
+from wattgate.graphql.transport.selection import build_execute_sync, build_selection, execute_with_graphql_core
 from wattgate.principal import Principal, Role
 from wattgate.realtime.subscriptions.subscription import RequiresAsync, Selection
 
@@ -72,7 +72,7 @@ def _selection(document: Document, plan: Plan, request: Request, world: World) -
     variables = ENGINE.coerce_variables(document, request.variables)
     ((key, root),) = plan.roots.items()
     context = GraphQLContext(world, Principal(Role.SYSTEM))  # type: ignore[arg-type]
-    immediate = build_immediate(plan, key, variables)
+    immediate = build_execute_sync(plan, key, variables)
     planned = None if immediate else lambda payload: root(context, variables, payload)
     return build_selection(key, immediate, planned, lambda: _executor(document, request, context))
 

@@ -33,10 +33,10 @@ class GraphQLContext:
                 self.operation_results[key] = await self.runner.run(operation, self.principal, arguments)
             except Exception as error:  # noqa: BLE001 (it is not hidden: whoever asks gets it)
                 self.operation_results[key] = error
-        known = self.operation_results[key]
-        if isinstance(known, Exception):
-            raise known
-        return known
+        result = self.operation_results[key]
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     async def load(self, edge: EdgeField, parent: Any, arguments: Mapping[str, Any]) -> Any:
         """What the edge leads to from one parent; parents asked for in the same turn share one statement.

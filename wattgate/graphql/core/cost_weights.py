@@ -95,10 +95,10 @@ def linear_in_argument(
 ) -> ArgumentMeasure:
     """A weight, and one for each of a number that an argument is, 1 to the most."""
 
-    def of(now: datetime, value: Any) -> int:
+    def compute(now: datetime, value: Any) -> int:
         return weight + weight_per_one * (min(max(value, 1), max_value) if isinstance(value, int) else default)
 
-    return ArgumentMeasure((argument,), of)
+    return ArgumentMeasure((argument,), compute)
 
 
 def list_length(argument: str) -> ArgumentMeasure:
@@ -117,18 +117,18 @@ def per_item(
 ) -> ArgumentMeasure:
     """A weight, and one for each item, or each so many, of a list among the arguments, or of the lists in a member."""
 
-    def of(now: datetime, values: Any) -> int:
-        lists = [_member(one, member) for one in _list_items(values)] if member else [values]
-        return weight + min(sum(len(_list_items(one)) for one in lists), max_items) * item_weight // items_per_unit
+    def compute(now: datetime, values: Any) -> int:
+        lists = [_member(item, member) for item in _list_items(values)] if member else [values]
+        return weight + min(sum(len(_list_items(items)) for items in lists), max_items) * item_weight // items_per_unit
 
-    return ArgumentMeasure((argument,), of)
+    return ArgumentMeasure((argument,), compute)
 
 
 def bucket_count(max_buckets: int) -> ArgumentMeasure:
     """How many buckets a range may have; a series that has more than so many is not told."""
     return ArgumentMeasure(
         ("range", "period"),
-        lambda now, span, period: min(_count_buckets(now, span, period), max_buckets),
+        lambda now, time_range, period: min(_count_buckets(now, time_range, period), max_buckets),
         _has_open_end,
     )
 
@@ -136,59 +136,61 @@ def bucket_count(max_buckets: int) -> ArgumentMeasure:
 def per_bucket(weight: int, max_buckets: int) -> ArgumentMeasure:
     """What readings cost that are read into buckets, up to so many of them."""
 
-    def of(now: datetime, span: Any, period: Any, field: Any) -> int:
-        of_one = _POWER_BUCKET_MICROSECONDS if field == POWER_FIELD else _BUCKET_MICROSECONDS
-        count = min(_count_buckets(now, span, period), max_buckets)
-        return weight + (count * of_one[period] // UNIT_MICROSECONDS if isinstance(period, Period) else 0)
+    def compute(now: datetime, time_range: Any, period: Any, field: Any) -> int:
+        bucket_microseconds = _POWER_BUCKET_MICROSECONDS if field == POWER_FIELD else _BUCKET_MICROSECONDS
+        count = min(_count_buckets(now, time_range, period), max_buckets)
+        return weight + (count * bucket_microseconds[period] // UNIT_MICROSECONDS if isinstance(period, Period) else 0)
 
-    return ArgumentMeasure(("range", "period", "field"), of, _has_open_end)
+    return ArgumentMeasure(("range", "period", "field"), compute, _has_open_end)
 
 
 def per_day(weight: int, day_weight: int, *, max_length: timedelta) -> ArgumentMeasure:
     """What costs so much for each day of a range, up to a length of it."""
 
-    def of(now: datetime, span: Any) -> int:
-        return weight + day_weight * (min(_length(now, span), max_length) // timedelta(days=1) + 1)
+    def compute(now: datetime, time_range: Any) -> int:
+        return weight + day_weight * (min(_length(now, time_range), max_length) // timedelta(days=1) + 1)
 
-    return ArgumentMeasure(("range",), of, _has_open_end)
+    return ArgumentMeasure(("range",), compute, _has_open_end)
 
 
 def sample_count(interval: timedelta, max_samples: int) -> ArgumentMeasure:
     """How many samples a range may have that are so far apart, up to so many of them."""
     return ArgumentMeasure(
-        ("range",), lambda now, span: min(_length(now, span) // interval + 1, max_samples), _has_open_end
+        ("range",), lambda now, time_range: min(_length(now, time_range) // interval + 1, max_samples), _has_open_end
     )
 
 
 def stored_reading_count(max_rows: int, *, weight: int = 0, rows_per_unit: int = 1) -> ArgumentMeasure:
     """A weight, and a unit for so many stored readings from `start` to `end`, as if they came every ten seconds."""
 
-    def of(now: datetime, start: Any, end: Any) -> int:
-        known = max_rows if start is None else _length(now, {"start": start, "end": end}) // timedelta(seconds=10) + 1
-        return weight + min(known, max_rows) // rows_per_unit
+    def compute(now: datetime, start: Any, end: Any) -> int:
+        row_count = (
+            max_rows if start is None else _length(now, {"start": start, "end": end}) // timedelta(seconds=10) + 1
+        )
+        return weight + min(row_count, max_rows) // rows_per_unit
 
-    return ArgumentMeasure(("start", "end"), of, lambda start, end: end is None)
-
-
-def _has_open_end(span: Any, *others: Any) -> bool:
-    return _member(span, "end") is None
+    return ArgumentMeasure(("start", "end"), compute, lambda start, end: end is None)
 
 
-def _bounds(now: datetime, span: Any) -> tuple[datetime, datetime]:
+def _has_open_end(time_range: Any, *others: Any) -> bool:
+    return _member(time_range, "end") is None
+
+
+def _bounds(now: datetime, time_range: Any) -> tuple[datetime, datetime]:
     """Where a range begins and ends; now, where it is none."""
-    start, end = _member(span, "start"), _member(span, "end") or now
+    start, end = _member(time_range, "start"), _member(time_range, "end") or now
     if not isinstance(start, datetime) or not isinstance(end, datetime):
         return now, now
     return start, max(start, end)
 
 
-def _length(now: datetime, span: Any) -> timedelta:
-    start, end = _bounds(now, span)
+def _length(now: datetime, time_range: Any) -> timedelta:
+    start, end = _bounds(now, time_range)
     return end - start
 
 
-def _count_buckets(now: datetime, span: Any, period: Any) -> int:
-    start, end = _bounds(now, span)
+def _count_buckets(now: datetime, time_range: Any, period: Any) -> int:
+    start, end = _bounds(now, time_range)
     return _cached_max_buckets(start, end, period) if isinstance(period, Period) and start < end else 1
 
 

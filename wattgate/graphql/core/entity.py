@@ -48,8 +48,8 @@ class Entity:
 
 def build_operations(entity: Entity) -> Iterator[Operation]:
     """The two to four operations of an entity, as the same values that written resolvers make."""
-    one = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
-    key = {entity.model.key: Argument(strawberry.ID)}
+    record_path = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
+    key_argument = {entity.model.key: Argument(strawberry.ID)}
 
     if entity.has_list:
         yield Operation(
@@ -70,8 +70,8 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
         returns=entity.graphql_type,
         needs=entity.read_permission,
         description=f"{entity.noun.capitalize()}, by its id.",
-        arguments=key,
-        rest=(RestRoute("GET", one, scheme=dict(entity.schemes).get("GET one")),),
+        arguments=key_argument,
+        rest=(RestRoute("GET", record_path, scheme=dict(entity.schemes).get("GET one")),),
     )
     if entity.add_input:
         yield Operation(
@@ -92,8 +92,8 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             returns=entity.graphql_type,
             needs=entity.write_permission,
             description=f"Change {entity.noun}; what is left out stays as it is.",
-            arguments={**key, "input": Argument(entity.update_input)},
-            rest=(_write_route("PUT", one, entity),),
+            arguments={**key_argument, "input": Argument(entity.update_input)},
+            rest=(_write_route("PUT", record_path, entity),),
         )
 
 

@@ -33,10 +33,10 @@ def build_root_field(operation: Operation) -> StrawberryField:
         yield
 
     if operation.kind is OperationKind.SUBSCRIPTION:
-        takes = {**operation.arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
-        told = operation.returns | None if operation.resumes else operation.returns
-        _set_signature(subscribe, takes, returns=AsyncIterator[told])  # type: ignore[valid-type]
-        made: Any = strawberry.subscription(
+        parameters = {**operation.arguments, **(_RESUME_ARGUMENTS if operation.resumes else {})}
+        result_type = operation.returns | None if operation.resumes else operation.returns
+        _set_signature(subscribe, parameters, returns=AsyncIterator[result_type])  # type: ignore[valid-type]
+        field: Any = strawberry.subscription(
             resolver=subscribe,
             name=to_camel_case(operation.name),
             description=operation.description,
@@ -44,14 +44,14 @@ def build_root_field(operation: Operation) -> StrawberryField:
         )
     else:
         _set_signature(resolve, operation.arguments, returns=operation.returns)
-        made = strawberry.field(
+        field = strawberry.field(
             resolver=resolve,
             name=to_camel_case(operation.name),
             description=operation.description,
             metadata={_OPERATION_METADATA: operation},
         )
-    made.python_name = operation.name
-    return cast(StrawberryField, made)
+    field.python_name = operation.name
+    return cast(StrawberryField, field)
 
 
 def edge(
@@ -64,12 +64,12 @@ def edge(
         return await info.context.load(declared, root, arguments)
 
     hints = get_type_hints(load, include_extras=True)
-    takes = {
+    parameters = {
         name: Argument(hints[name], parameter.default)
         for name, parameter in inspect.signature(load).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    _set_signature(resolve, takes, root=True)
+    _set_signature(resolve, parameters, root=True)
     return strawberry.field(resolver=resolve, description=description, metadata={_EDGE_METADATA: declared})
 
 
@@ -102,8 +102,8 @@ def _metadata(field: StrawberryField) -> Mapping[Any, Any]:
 def find_edge(graphql_type: Any, name: str) -> EdgeField:
     """The edge of a type by its Python name."""
     for field in graphql_type.__strawberry_definition__.fields:
-        if field.python_name == name and (found := edge_of(field)):
-            return found
+        if field.python_name == name and (edge_field := edge_of(field)):
+            return edge_field
     raise LookupError(f"{graphql_type.__name__} has no edge {name}")
 
 

@@ -45,8 +45,12 @@ async def check_references(call: Call, model: type[Tenanted], values: Mapping[st
     """BadInput for each given id that names no record which the caller may see."""
     problems = []
     for name, value in values.items():
-        referred = _referenced_model(model, name)
-        if referred is not None and value is not None and not await call.rows.get_many(referred, [value]):
+        referenced_model = _referenced_model(model, name)
+        if (
+            referenced_model is not None
+            and value is not None
+            and not await call.rows.get_many(referenced_model, [value])
+        ):
             problems.append(Problem(("input", to_camel_case(name)), f"{value} does not exist"))
     if problems:
         raise BadInput("the record refers to what does not exist", problems=problems)

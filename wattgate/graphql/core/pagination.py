@@ -49,12 +49,12 @@ def paginate(name: str, model: type[Tenanted], graphql_type: Any, *, needs: Perm
         if not 1 <= first <= MAX_PAGE_SIZE:
             problem = Problem(("first",), f"is not between 1 and {MAX_PAGE_SIZE}")
             raise BadInput(f"a page has between 1 and {MAX_PAGE_SIZE} items", problems=[problem])
-        found = await call.rows.page(model, first + 1, after=None if after is None else _decode_cursor(after))
+        rows = await call.rows.page(model, first + 1, after=None if after is None else _decode_cursor(after))
         return _build_page(
-            found[:first], has_next_page=len(found) > first, has_previous_page=after is not None, key=model.key
+            rows[:first], has_next_page=len(rows) > first, has_previous_page=after is not None, key=model.key
         )
 
-    told = graphql_type.__strawberry_definition__.name
+    type_name = graphql_type.__strawberry_definition__.name
     return Operation(
         name=f"{name}_connection",
         kind=OperationKind.QUERY,
@@ -63,7 +63,9 @@ def paginate(name: str, model: type[Tenanted], graphql_type: Any, *, needs: Perm
         needs=needs,
         description=f"A page of {noun}, oldest first: at most {MAX_PAGE_SIZE} at once.",
         arguments={"first": Argument(int, DEFAULT_PAGE_SIZE), "after": Argument(str | None, None)},
-        sizes=(ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE), (f"{told}Connection.edges",)),),
+        sizes=(
+            ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE), (f"{type_name}Connection.edges",)),
+        ),
     )
 
 
@@ -79,8 +81,8 @@ def _encode_cursor(key: _CursorKey) -> str:
 
 def _decode_cursor(cursor: str) -> _CursorKey:
     try:
-        made, key = msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=_CursorKey)
+        created_at, key = msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=_CursorKey)
     except (binascii.Error, ValueError, msgspec.DecodeError):
         problem = Problem(("after",), "is not a cursor of this list")
         raise BadInput("give a cursor as it was answered", problems=[problem]) from None
-    return made, key
+    return created_at, key

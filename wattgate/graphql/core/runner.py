@@ -80,23 +80,23 @@ class Runner:
         scope = check_permission(principal, edge.needs)
         with self.tracer.step_span(edge.load.__name__):
             async with self._database.reader() as session:
-                found: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
-        if len(found) != len(parents):
-            raise RuntimeError(f"{edge.load.__qualname__} gave {len(found)} results for {len(parents)} parents")
-        return found
+                results: list[Any] = await edge.load(self._rows(session, principal, scope), parents, **arguments)
+        if len(results) != len(parents):
+            raise RuntimeError(f"{edge.load.__qualname__} gave {len(results)} results for {len(parents)} parents")
+        return results
 
-    async def read(self, principal: Principal, needs: Permission, work: Callable[[Rows], Awaitable[Any]]) -> Any:
+    async def read(self, principal: Principal, needs: Permission, query: Callable[[Rows], Awaitable[Any]]) -> Any:
         """What a function answers of the rows that the permission lets the principal see."""
         scope = check_permission(principal, needs)
         async with self._database.reader() as session:
-            return await work(self._rows(session, principal, scope))
+            return await query(self._rows(session, principal, scope))
 
     def _rows(self, session: DatabaseSession, principal: Principal, scope: AccessScope) -> Rows:
-        own = scope is AccessScope.OWN
-        if own and principal.user_id is None:
+        own_rows_only = scope is AccessScope.OWN
+        if own_rows_only and principal.user_id is None:
             raise Forbidden("this needs a user; applications name one in the header userId")
         application_id = principal.application_id or NO_APPLICATION
-        return Rows(session, application_id, principal.user_id if own else None, now=self._clock())
+        return Rows(session, application_id, principal.user_id if own_rows_only else None, now=self._clock())
 
 
 def check_permission(principal: Principal, permission: Permission) -> AccessScope:

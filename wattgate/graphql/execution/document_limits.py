@@ -95,13 +95,14 @@ def limit_error(document: DocumentNode, limits: DocumentLimits) -> GraphQLError 
     """Why a document is not taken; None where it is. Circular and unknown fragments are for validation to tell."""
     for definition, size in measure_document(document).sizes:
         for name, noun in _LIMIT_NOUNS.items():
-            count, most = getattr(size, name), getattr(limits, name)
-            if count > most and not (name == "root_fields" and isinstance(definition, FragmentDefinitionNode)):
-                told = f"{count:,}" if count < _MAX_EXACT_COUNT else "more than a million"
+            count, maximum = getattr(size, name), getattr(limits, name)
+            if count > maximum and not (name == "root_fields" and isinstance(definition, FragmentDefinitionNode)):
+                shown_count = f"{count:,}" if count < _MAX_EXACT_COUNT else "more than a million"
                 return GraphQLError(
-                    f"{_definition_label(definition)} has {told} {noun}, and at most {most:,} are taken", definition
+                    f"{_definition_label(definition)} has {shown_count} {noun}, and at most {maximum:,} are taken",
+                    definition,
                 )
-    fragments = sum(isinstance(one, FragmentDefinitionNode) for one in document.definitions)
+    fragments = sum(isinstance(node, FragmentDefinitionNode) for node in document.definitions)
     if fragments > limits.fragments:
         return GraphQLError(f"the document has {fragments:,} fragments, and at most {limits.fragments:,} are taken")
     return None
@@ -109,17 +110,28 @@ def limit_error(document: DocumentNode, limits: DocumentLimits) -> GraphQLError 
 
 def measure_document(document: DocumentNode) -> DocumentSize:
     """The sizes of all operations and fragments of a document. A spread that closes a circle adds nothing."""
-    definitions = [one for one in document.definitions if isinstance(one, ExecutableDefinitionNode)]
-    levels = {id(one): _collect_levels(one.selection_set) for one in definitions}
-    fragments = {one.name.value: one for one in definitions if isinstance(one, FragmentDefinitionNode)}
-    spreads = {
-        name: [spread for level in levels[id(one)] for spread in level.spreads] for name, one in fragments.items()
+    definitions = [
+        definition for definition in document.definitions if isinstance(definition, ExecutableDefinitionNode)
+    ]
+    levels = {id(definition): _collect_levels(definition.selection_set) for definition in definitions}
+    fragments = {
+        definition.name.value: definition
+        for definition in definitions
+        if isinstance(definition, FragmentDefinitionNode)
     }
-    known: dict[str, DefinitionSize] = {}
+    spreads = {
+        name: [spread for level in levels[id(fragment)] for spread in level.spreads]
+        for name, fragment in fragments.items()
+    }
+    fragment_sizes: dict[str, DefinitionSize] = {}
     for name in _dependency_order(spreads):
-        known[name] = _definition_size(fragments[name], levels[id(fragments[name])], known)
-    sizes = [(one, _definition_size(one, levels[id(one)], known)) for one in definitions]
-    return DocumentSize(sizes, sum(level.visited for some in levels.values() for level in some))
+        fragment_sizes[name] = _definition_size(fragments[name], levels[id(fragments[name])], fragment_sizes)
+    sizes = [
+        (definition, _definition_size(definition, levels[id(definition)], fragment_sizes)) for definition in definitions
+    ]
+    return DocumentSize(
+        sizes, sum(level.visited for definition_levels in levels.values() for level in definition_levels)
+    )
 
 
 @dataclass(slots=True)
@@ -158,44 +170,49 @@ def _collect_levels(root: SelectionSetNode) -> list[_Level]:
 
 
 def _definition_size(
-    definition: ExecutableDefinitionNode, levels: list[_Level], known: Mapping[str, DefinitionSize]
+    definition: ExecutableDefinitionNode, levels: list[_Level], fragment_sizes: Mapping[str, DefinitionSize]
 ) -> DefinitionSize:
     """The size of a definition, by its levels and the sizes of the fragments that it spreads."""
     sizes = [DefinitionSize()] * len(levels)
-    for number in reversed(range(len(levels))):
-        level = levels[number]
-        here = level.names.total()
-        below = [sizes[one] for one in level.child_levels]
-        spread = [known[name] for name in level.spreads if name in known]
-        sizes[number] = DefinitionSize(
-            depth=max([min(here, 1), *(1 + one.depth for one in below), *(one.depth for one in spread)]),
-            fields=here + sum(one.fields for one in (*below, *spread)),
-            aliases=level.aliases + sum(one.aliases for one in (*below, *spread)),
-            directives=level.directives + sum(one.directives for one in (*below, *spread)),
-            root_fields=here + sum(one.root_fields for one in spread),
-            repeats=max([0, *level.names.values(), *(one.repeats for one in below)]),
+    for level_index in reversed(range(len(levels))):
+        level = levels[level_index]
+        field_count = level.names.total()
+        children = [sizes[index] for index in level.child_levels]
+        spread_sizes = [fragment_sizes[name] for name in level.spreads if name in fragment_sizes]
+        sizes[level_index] = DefinitionSize(
+            depth=max(
+                [min(field_count, 1), *(1 + size.depth for size in children), *(size.depth for size in spread_sizes)]
+            ),
+            fields=field_count + sum(size.fields for size in (*children, *spread_sizes)),
+            aliases=level.aliases + sum(size.aliases for size in (*children, *spread_sizes)),
+            directives=level.directives + sum(size.directives for size in (*children, *spread_sizes)),
+            root_fields=field_count + sum(size.root_fields for size in spread_sizes),
+            repeats=max([0, *level.names.values(), *(size.repeats for size in children)]),
         )
-    declared = [one.directives for one in definition.variable_definitions or ()]
-    own = sum(len(directives or ()) for directives in (definition.directives, *declared))
-    return sizes[0]._replace(directives=sizes[0].directives + own)
+    variable_directives = [variable.directives for variable in definition.variable_definitions or ()]
+    own_directives = sum(len(directives or ()) for directives in (definition.directives, *variable_directives))
+    return sizes[0]._replace(directives=sizes[0].directives + own_directives)
 
 
 def _dependency_order(spreads: Mapping[str, Iterable[str]]) -> list[str]:
     """The names of fragments, each after those that it spreads, but for spreads that close a circle."""
     order: list[str] = []
-    begun: set[str] = set()
+    visited: set[str] = set()
     for root in spreads:
-        path = [(root, iter(spreads[root]))] if root not in begun else []
-        begun.add(root)
+        path = [(root, iter(spreads[root]))] if root not in visited else []
+        visited.add(root)
         while path:
-            name, rest = path[-1]
-            following = next((one for one in rest if one in spreads and one not in begun), None)
-            if following is None:
+            name, remaining = path[-1]
+            next_name = next(
+                (spread_name for spread_name in remaining if spread_name in spreads and spread_name not in visited),
+                None,
+            )
+            if next_name is None:
                 order.append(name)
                 path.pop()
             else:
-                begun.add(following)
-                path.append((following, iter(spreads[following])))
+                visited.add(next_name)
+                path.append((next_name, iter(spreads[next_name])))
     return order
 
 

@@ -79,23 +79,23 @@ class DocumentCache:
     def get(self, text: str, name: str | None = None) -> Document:
         """The operation of a text, by its name where it has several. Invalid where there is none, or it is wrong."""
         if len(text) <= SHORT_DOCUMENT_CHARACTERS:
-            found = self._get_short(text, name)
+            result = self._get_short(text, name)
         elif len(text) <= self._limits.characters:
-            found = self._get_long(text, name)
+            result = self._get_long(text, name)
         else:
-            found = self._parse_and_validate(text, name)
-        if isinstance(found, Document):
-            return found
-        raise InvalidRequest(found)
+            result = self._parse_and_validate(text, name)
+        if isinstance(result, Document):
+            return result
+        raise InvalidRequest(result)
 
     def _parse_and_validate(self, text: str, name: str | None) -> Document | list[GraphQLError]:
         try:
             node = parse_document(text, self._limits)
         except GraphQLError as error:
             return [error]
-        too_much = limit_error(node, self._limits)
-        if too_much is not None:
-            return [too_much]
+        size_error = limit_error(node, self._limits)
+        if size_error is not None:
+            return [size_error]
         graphql = self._schema._schema
         rules = (
             (*specified_rules, NoSchemaIntrospectionCustomRule) if self._schema.hides_introspection else specified_rules
@@ -108,13 +108,13 @@ class DocumentCache:
         operation = get_operation_ast(node, name)
         if operation is None:
             return [_missing_operation_error(name)]
-        found = _ConditionVariables()
-        visit(node, found)
+        conditions = _ConditionVariables()
+        visit(node, conditions)
         return Document(
             node,
             operation,
             name,
-            tuple(sorted(found.names)),
+            tuple(sorted(conditions.names)),
             estimate_cost(graphql, node, operation, self._clock),
             plain_variables(graphql, operation),
         )
@@ -133,5 +133,7 @@ class _ConditionVariables(Visitor):
         super().__init__()
         self.names: set[str] = set()
 
-    def enter_directive(self, node: DirectiveNode, *place: Any) -> None:
-        self.names.update(one.value.name.value for one in node.arguments or () if isinstance(one.value, VariableNode))
+    def enter_directive(self, node: DirectiveNode, *position: Any) -> None:
+        self.names.update(
+            argument.value.name.value for argument in node.arguments or () if isinstance(argument.value, VariableNode)
+        )

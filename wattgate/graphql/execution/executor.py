@@ -10,7 +10,9 @@ from wattgate.db.wire_column import WireColumn
 class Executor(StrawberryGraphQLCoreExecutionContext):
     """Takes columns as they are: completing a month of half hours item by item costs more than reading it."""
 
-    def complete_list_value(self, return_type: Any, details: Any, info: Any, path: Any, result: Any, at: Any) -> Any:
+    def complete_list_value(
+        self, return_type: Any, details: Any, info: Any, path: Any, result: Any, incremental_context: Any
+    ) -> Any:
         if isinstance(result, WireColumn):
             return result
-        return super().complete_list_value(return_type, details, info, path, result, at)
+        return super().complete_list_value(return_type, details, info, path, result, incremental_context)

@@ -14,7 +14,7 @@ MAX_NAME_LENGTH = 100
 def operation_span(tracer: Tracer, operation: OperationDefinitionNode) -> AbstractContextManager[Any]:
     """The span of an operation: its kind, and how the client calls it, which no name of a span may depend on."""
     kind = operation.operation.value
-    told = {"graphql.operation.type": kind}
+    attributes = {"graphql.operation.type": kind}
     if operation.name is not None:
-        told["graphql.operation.name"] = operation.name.value[:MAX_NAME_LENGTH]
-    return tracer.request_span(kind, told)
+        attributes["graphql.operation.name"] = operation.name.value[:MAX_NAME_LENGTH]
+    return tracer.request_span(kind, attributes)

@@ -88,12 +88,12 @@ class PersistedDocuments:
 
 def _persisted_query_digest(extensions: Mapping[str, Any] | None) -> str | None:
     """The digest that a request names its document by. BadInput where it does so in a way that nobody knows."""
-    given = (extensions or {}).get(PERSISTED_QUERY)
-    if given is None:
+    extension = (extensions or {}).get(PERSISTED_QUERY)
+    if extension is None:
         return None
-    if not isinstance(given, dict) or given.get("version") != APQ_VERSION:
+    if not isinstance(extension, dict) or extension.get("version") != APQ_VERSION:
         raise BadInput(f"{PERSISTED_QUERY} has the version {APQ_VERSION} and a sha256Hash")
-    digest = given.get("sha256Hash")
+    digest = extension.get("sha256Hash")
     if not isinstance(digest, str) or not is_digest(digest.lower()):
         raise BadInput("sha256Hash is 64 hexadecimal digits")
     return digest.lower()

@@ -132,15 +132,15 @@ class GraphQLPipeline:
         if request.extensions and request.extensions.get(DRY_RUN) is True:
             return PipelineResult(None, (), document.cost(variables), await self._budgets.charge(principal, 0))
         cost, balance = await self.charge(principal, document, variables)
-        call = GraphQLContext(self._runner, principal)
+        context = GraphQLContext(self._runner, principal)
         with operation_span(self._runner.tracer, document.operation):
             try:
                 async with asyncio.timeout(self._time_limit_seconds):
-                    executed = await self.engine.execute(call, document, variables, request.variables)
+                    outcome = await self.engine.execute(context, document, variables, request.variables)
             except TimeoutError:
-                late = TimedOut(f"the operation took more than {self._time_limit_seconds:g} seconds")
-                return PipelineResult(None, [_to_graphql_error(late)], cost, balance)
-        return PipelineResult(executed.data, executed.errors, cost, balance)
+                timed_out = TimedOut(f"the operation took more than {self._time_limit_seconds:g} seconds")
+                return PipelineResult(None, [_to_graphql_error(timed_out)], cost, balance)
+        return PipelineResult(outcome.data, outcome.errors, cost, balance)
 
     async def charge(
         self, principal: Principal, document: Document, variables: VariableValues

@@ -42,8 +42,8 @@ def normalize_error(error: GraphQLError) -> None:
     if isinstance(original, GatewayError):
         log_access_error(original)
         return  # graphql-core has copied its extensions already
-    refuses = isinstance(original, ValueError) and error.path is None  # a scalar does, before anything runs
-    if original is None or isinstance(original, GraphQLError) or refuses:
+    is_scalar_error = isinstance(original, ValueError) and error.path is None  # a scalar does, before anything runs
+    if original is None or isinstance(original, GraphQLError) or is_scalar_error:
         error.extensions = {**(error.extensions or {}), **BadInput(error.message).extensions}
         return
     log.error("a resolver failed at %s", error.path, exc_info=original)
@@ -53,14 +53,14 @@ def normalize_error(error: GraphQLError) -> None:
 
 def normalize_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
     """Errors with the error contract on them: the first MAX_TOLD, and how many more there are."""
-    told = list(errors[:MAX_REPORTED_ERRORS])
-    for error in told:
+    reported = list(errors[:MAX_REPORTED_ERRORS])
+    for error in reported:
         normalize_error(error)
     if len(errors) > MAX_REPORTED_ERRORS:
-        more = GraphQLError(f"{len(errors) - MAX_REPORTED_ERRORS:,} more errors are not told")
-        normalize_error(more)
-        told.append(more)
-    return told
+        remainder = GraphQLError(f"{len(errors) - MAX_REPORTED_ERRORS:,} more errors are not told")
+        normalize_error(remainder)
+        reported.append(remainder)
+    return reported
 
 
 @cache

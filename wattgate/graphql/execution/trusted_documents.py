@@ -59,10 +59,10 @@ class TrustedDocumentStore:
 
     async def get_text(self, application_id: str, document_id: str) -> str | None:
         """The text that an application has registered under an id; None where there is none."""
-        stored = normalize_document_id(document_id)
-        if stored is None:
+        stored_id = normalize_document_id(document_id)
+        if stored_id is None:
             return None
-        key = application_id, stored
+        key = application_id, stored_id
         text = self._cache.get(key)
         if text is None:
             text = await self._load_text(*key)
@@ -74,10 +74,10 @@ class TrustedDocumentStore:
         """Whether an application has registered this text."""
         return await self.get_text(application_id, digest_of(text)) == text
 
-    async def _load_text(self, application_id: str, stored: str) -> str | None:
-        async def look(rows: Rows) -> TrustedDocument | None:
-            return await rows.first(TrustedDocument, col(TrustedDocument.document_id) == stored)
+    async def _load_text(self, application_id: str, stored_id: str) -> str | None:
+        async def find_document(rows: Rows) -> TrustedDocument | None:
+            return await rows.first(TrustedDocument, col(TrustedDocument.document_id) == stored_id)
 
         system = Principal(Role.SYSTEM, application_id=application_id)
-        found = await self._runner.read(system, Permission.SYSTEM, look)
-        return None if found is None else str(found.text)
+        document = await self._runner.read(system, Permission.SYSTEM, find_document)
+        return None if document is None else str(document.text)

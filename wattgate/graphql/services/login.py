@@ -45,11 +45,11 @@ def normalize_username(text: str) -> str:
 
 def rows_for_login(call: Call, application_id: str | None) -> Rows:
     """The rows of the application that a caller without credentials names. BadInput where none is named."""
-    wanted = application_id or call.principal.application_id
-    if wanted is None:
+    requested_id = application_id or call.principal.application_id
+    if requested_id is None:
         problem = Problem(("applicationId",), "is missing", is_missing=True)
         raise BadInput("name the application in applicationId", problems=[problem])
-    return call.rows.for_application(wanted)
+    return call.rows.for_application(requested_id)
 
 
 async def find_account(rows: Rows, username: str, directory_id: str | None = None) -> models.Account | None:
@@ -70,24 +70,24 @@ async def verify_password(rows: Rows, account: models.Account | None, password: 
     if account is None:
         return await passwords.password_matches(None, password)
     enforce_login_backoff(account.failures, account.failed_at, rows.now)
-    this = rows.key_column(models.Account) == account.account_id
+    is_account = rows.key_column(models.Account) == account.account_id
     if not await passwords.password_matches(account.password_hash, password):
-        await rows.update(models.Account, this, **failed_login_values(rows.now))
+        await rows.update(models.Account, is_account, **failed_login_values(rows.now))
         return False
-    again = await rows.get(models.Account, account.account_id)  # others may have guessed in the meantime
-    enforce_login_backoff(again.failures, again.failed_at, rows.now)
-    if again.failures:
-        await rows.update(models.Account, this, **successful_login_values())
+    current = await rows.get(models.Account, account.account_id)  # others may have guessed in the meantime
+    enforce_login_backoff(current.failures, current.failed_at, rows.now)
+    if current.failures:
+        await rows.update(models.Account, is_account, **successful_login_values())
     return True
 
 
 async def log_in(rows: Rows, username: str, password: str, directory_id: str | None) -> models.Account:
     """The active account of this name and password. Unauthenticated, without saying what is wrong."""
     account = await find_account(rows, username, directory_id)
-    able = account if account and account.active else None
-    if not await verify_password(rows, able, password) or able is None:
+    active_account = account if account and account.active else None
+    if not await verify_password(rows, active_account, password) or active_account is None:
         raise Unauthenticated("the username or the password is wrong", commits_changes=True)
-    return able
+    return active_account
 
 
 async def require_account(call: Call) -> models.Account:
@@ -143,9 +143,9 @@ async def invalidate_token(call: Call, rows: Rows, token: models.Token) -> None:
 
 async def invalidate_token_family(call: Call, rows: Rows, family: str) -> None:
     """End every OAuth token that goes back to one authorization code."""
-    of_family = col(models.Token.family) == family
-    tokens = await rows.all(models.Token, of_family)
-    await rows.delete(models.Token, of_family)
+    in_family = col(models.Token.family) == family
+    tokens = await rows.all(models.Token, in_family)
+    await rows.delete(models.Token, in_family)
     await rows.delete(models.RefreshToken, col(models.RefreshToken.family) == family)
     for account_id in {token.account_id for token in tokens}:
         _emit_revoked(call, CredentialsRevoked(account_id, tuple(token.token_id for token in tokens)))
@@ -213,7 +213,7 @@ async def hash_new_password(password: str, path: ProblemPath | None = ("password
 def parse_email(text: str) -> str:
     """An e-mail address, trimmed. BadInput where it cannot be one."""
     address = text.strip()
-    before, at, after = address.rpartition("@")
-    if not (before and at and after) or any(character.isspace() for character in address):
+    local_part, separator, domain = address.rpartition("@")
+    if not (local_part and separator and domain) or any(character.isspace() for character in address):
         raise BadInput("an e-mail address has a name, an @ and a domain", problems=[Problem(("email",), "is not one")])
     return address

@@ -40,7 +40,7 @@ async def enqueue(
 ) -> Delivery:
     """Have a notification or webhook delivered, at once where `due_at` says nothing else; see `models.Delivery`."""
     now = call.rows.now
-    made = Delivery(
+    delivery = Delivery(
         kind=kind,
         target_id=target_id,
         user_id=user_id,
@@ -49,10 +49,10 @@ async def enqueue(
         due_at=due_at or now,
         created_at=now,
     )
-    await call.rows.add(made)
-    if made.due_at <= now:
+    await call.rows.add(delivery)
+    if delivery.due_at <= now:
         call.emit(Event(topics.deliveries(), kind.value, DeliveryQueued(kind)))
-    return made
+    return delivery
 
 
 def build_outgoing(
@@ -77,18 +77,20 @@ async def record_delivery_outcome(
 
     None where the delivery is no longer this worker's: its lease has ended, and somebody else has taken it over.
     """
-    mine = lease_conditions(delivery_id, worker, attempt)
-    known = await call.rows.first(Delivery, *mine)
-    if known is None or not await call.rows.update(Delivery, *mine, **_columns_after(known, outcome, call.rows.now)):
+    has_lease = lease_conditions(delivery_id, worker, attempt)
+    delivery = await call.rows.first(Delivery, *has_lease)
+    if delivery is None or not await call.rows.update(
+        Delivery, *has_lease, **_columns_after(delivery, outcome, call.rows.now)
+    ):
         return None
     return await call.rows.get(Delivery, delivery_id)
 
 
 async def postpone(call: Call, delivery_id: str, worker: str, attempt: int, due_at: datetime) -> bool:
     """Put a delivery back that could not be attempted at all; False where it is no longer this worker's."""
-    waits = {"state": DeliveryState.WAITING, "worker": None, "leased_until": None, "attempts": attempt - 1}
+    columns = {"state": DeliveryState.WAITING, "worker": None, "leased_until": None, "attempts": attempt - 1}
     return bool(
-        await call.rows.update(Delivery, *lease_conditions(delivery_id, worker, attempt), **waits, due_at=due_at)
+        await call.rows.update(Delivery, *lease_conditions(delivery_id, worker, attempt), **columns, due_at=due_at)
     )
 
 
@@ -104,15 +106,15 @@ def lease_conditions(delivery_id: str, worker: str, attempt: int) -> tuple[Condi
 
 def _columns_after(delivery: Delivery, outcome: Outcome, now: datetime) -> dict[str, Any]:
     """What changes on a delivery by the outcome of an attempt."""
-    free = {"worker": None, "leased_until": None}
+    released = {"worker": None, "leased_until": None}
     if isinstance(outcome, Sent):
         ended = {"state": DeliveryState.SENT, "reference": outcome.reference, "reason": None, "ended_at": now}
-        return {**free, **ended}
+        return {**released, **ended}
     if isinstance(outcome, TemporaryFailure):
         pause = SCHEDULES[delivery.kind].pause_after(delivery.attempts, random.random(), outcome.retry_after_seconds)
         if pause is not None:
-            return {**free, "state": DeliveryState.WAITING, "reason": outcome.reason, "due_at": now + pause}
-    return {**free, "state": DeliveryState.FAILED, "reason": outcome.reason, "ended_at": now}
+            return {**released, "state": DeliveryState.WAITING, "reason": outcome.reason, "due_at": now + pause}
+    return {**released, "state": DeliveryState.FAILED, "reason": outcome.reason, "ended_at": now}
 
 
 def failure_code(outcome: Outcome) -> str:

@@ -18,9 +18,9 @@ def negotiate_media_type(accept: str) -> str | None:
     """
     ranges = _parse_media_ranges(accept or "*/*")
     if not any(name in ranges for name in OFFERED_MEDIA_TYPES):
-        return JSON if max(ranges.get(one, 0.0) for one in ("*/*", "application/*")) > 0 else None
-    found = max(OFFERED_MEDIA_TYPES, key=lambda name: ranges.get(name, 0.0))
-    return found if ranges.get(found, 0.0) > 0 else None
+        return JSON if max(ranges.get(name, 0.0) for name in ("*/*", "application/*")) > 0 else None
+    best = max(OFFERED_MEDIA_TYPES, key=lambda name: ranges.get(name, 0.0))
+    return best if ranges.get(best, 0.0) > 0 else None
 
 
 @lru_cache(256)
@@ -41,14 +41,14 @@ def accepts_html(accept: str) -> bool:
 
 def _parse_media_ranges(accept: str) -> dict[str, float]:
     """The media ranges of the header with their weights; those of another charset than UTF-8 are left out."""
-    found: dict[str, float] = {}
-    for one in accept.lower().split(","):
-        name, *parameters = (part.strip() for part in one.split(";"))
-        given = dict(part.partition("=")[::2] for part in parameters)
-        if given.get("charset", "utf-8").strip('"') not in ("utf-8", "utf8"):
+    weights: dict[str, float] = {}
+    for media_range in accept.lower().split(","):
+        name, *parameters = (part.strip() for part in media_range.split(";"))
+        values = dict(part.partition("=")[::2] for part in parameters)
+        if values.get("charset", "utf-8").strip('"') not in ("utf-8", "utf8"):
             continue
-        found[name] = _parse_weight(given.get("q", "1"))
-    return found
+        weights[name] = _parse_weight(values.get("q", "1"))
+    return weights
 
 
 def _parse_weight(text: str) -> float:

@@ -59,10 +59,10 @@ class BulkRecorder:
     refused by line and reason, and the others are stored. A reading that is given again later replaces the first.
     """
 
-    def __init__(self, run: RunOperation, refuse: ReportRefusal) -> None:
+    def __init__(self, run: RunOperation, report_refusal: ReportRefusal) -> None:
         self.report = BulkReport()
         self._run = run
-        self._report_refusal = refuse
+        self._report_refusal = report_refusal
         self._buffer = _ReadingBuffer()
         self._storing: asyncio.Task[None] | None = None
 
@@ -70,10 +70,10 @@ class BulkRecorder:
         """Take the reading of a line: its instant in ms since 1970, its value, and the code of its quality."""
         self._buffer.add(line, series, at, value, quality)
         self.report.lines += 1
-        waiting = len(self._buffer.lines)
-        if waiting >= BATCH_SIZE:
+        buffered = len(self._buffer.lines)
+        if buffered >= BATCH_SIZE:
             await self._flush()
-        elif waiting % YIELD_EVERY_LINES == 0:
+        elif buffered % YIELD_EVERY_LINES == 0:
             await asyncio.sleep(0)
 
     async def add_arrays(self, lines: IntArray, batch: BulkReadingBatch) -> None:
@@ -95,8 +95,8 @@ class BulkRecorder:
 
     async def _flush(self) -> None:
         if self._buffer.lines:
-            gathered, self._buffer = self._buffer, _ReadingBuffer()
-            await self._start_storing(gathered.lines, gathered.arrays())
+            buffer, self._buffer = self._buffer, _ReadingBuffer()
+            await self._start_storing(buffer.lines, buffer.arrays())
 
     async def _start_storing(self, lines: list[int], batch: BulkReadingBatch) -> None:
         """Begin to store a batch, once the one before is stored."""
@@ -110,9 +110,9 @@ class BulkRecorder:
             await storing
 
     async def _store_batch(self, lines: list[int], batch: BulkReadingBatch) -> None:
-        done = await self._run(record_reading_arrays, {"batch": batch})
-        self.report.recorded += done.recorded
-        for index, reason in sorted(done.refused):
+        result = await self._run(record_reading_arrays, {"batch": batch})
+        self.report.recorded += result.recorded
+        for index, reason in sorted(result.refused):
             self._count_refusal(lines[index], reason)
 
     def _count_refusal(self, line: int, reason: str) -> None:
@@ -139,8 +139,12 @@ class _ReadingBuffer:
         self._quality.append(quality)
 
     def arrays(self) -> BulkReadingBatch:
-        place, at, quality = (np.array(column, np.int64) for column in (self._series_index, self._at, self._quality))
-        return BulkReadingBatch(list(self._series_numbers), place, at, np.array(self._value, np.float64), quality)
+        series_index, at, quality = (
+            np.array(column, np.int64) for column in (self._series_index, self._at, self._quality)
+        )
+        return BulkReadingBatch(
+            list(self._series_numbers), series_index, at, np.array(self._value, np.float64), quality
+        )
 
 
 def decode_line(decoder: msgspec.json.Decoder[T], text: bytes | str) -> T:
@@ -174,5 +178,5 @@ def parse_quality(name: str) -> int:
     try:
         return QUALITY_CODES[ReadingQuality[name.upper()]]
     except KeyError:
-        known = ", ".join(one.name for one in ReadingQuality)
-        raise InvalidLine(f"{name!r} is not a quality; {known} are") from None
+        names = ", ".join(quality.name for quality in ReadingQuality)
+        raise InvalidLine(f"{name!r} is not a quality; {names} are") from None

@@ -71,8 +71,8 @@ class GraphQLEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        answer = await self._handle(scope, headers, receive)
-        await answer(scope, receive, send)
+        response = await self._handle(scope, headers, receive)
+        await response(scope, receive, send)
 
     async def _handle(self, scope: Scope, headers: Mapping[str, str], receive: Receive) -> GraphQLResponse:
         method, accepted = scope["method"], headers.get("accept", "")
@@ -98,17 +98,17 @@ class GraphQLEndpoint:
             reply = await self._pipeline.execute(principal, request, document)
         except GetNotAllowed:
             return _errors_response([GraphQLError("only queries are asked by GET")], 405, media, [(b"allow", b"POST")])
-        except BudgetExhausted as over:
-            return _rate_limited_response(over, media)
+        except BudgetExhausted as exhausted:
+            return _rate_limited_response(exhausted, media)
         except InvalidRequest as invalid:
             return _errors_response(invalid.errors, 400 if media == GRAPHQL_RESPONSE else 200, media)
         except GatewayError as error:
             return error_response(error, media)
-        told = _budget_headers(reply.balance)
+        budget_headers = _budget_headers(reply.balance)
         return (
-            _cacheable_response(reply, media, headers, told)
+            _cacheable_response(reply, media, headers, budget_headers)
             if method == "GET"
-            else GraphQLResponse(200, reply.encode_with_cost(), media, told)
+            else GraphQLResponse(200, reply.encode_with_cost(), media, budget_headers)
         )
 
 
@@ -121,9 +121,9 @@ async def _read_body(receive: Receive) -> bytes:
     return body
 
 
-def _check_content_type(given: str) -> None:
+def _check_content_type(content_type: str) -> None:
     """A form is refused: a page of anybody's could send it without the browser asking first whether it may."""
-    media, _, parameters = given.partition(";")
+    media, _, parameters = content_type.partition(";")
     name, _, charset = parameters.strip().lower().partition("=")
     if media.strip().lower() != JSON or (name == "charset" and charset.strip('"') not in ("utf-8", "utf8")):
         raise UnsupportedMediaType("a GraphQL request is of the type application/json, in UTF-8")
@@ -141,12 +141,12 @@ def parse_body(body: bytes) -> OperationRequest:
 
 def parse_query_string(query_string: bytes) -> OperationRequest:
     """The request that stands in an address, whose `variables` and `extensions` are JSON. BadInput where it is none."""
-    given: dict[str, object] = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
+    members: dict[str, object] = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
     try:
         for name in ("variables", "extensions"):
-            if given.get(name):
-                given[name] = msgspec.json.decode(str(given[name]))
-        return msgspec.convert({name: value for name, value in given.items() if value != ""}, OperationRequest)
+            if members.get(name):
+                members[name] = msgspec.json.decode(str(members[name]))
+        return msgspec.convert({name: value for name, value in members.items() if value != ""}, OperationRequest)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadInput(f"the address holds no GraphQL request: {error}") from None
 
@@ -154,9 +154,9 @@ def parse_query_string(query_string: bytes) -> OperationRequest:
 def error_response(error: GatewayError, media: str = JSON) -> GraphQLResponse:
     """The answer that tells an error in place of a result. Refusals are logged."""
     log_access_error(error)
-    told = {"message": error.message, "extensions": error.extensions}
+    body = {"message": error.message, "extensions": error.extensions}
     headers = [] if error.retry_after is None else [(b"retry-after", str(error.retry_after).encode())]
-    return GraphQLResponse(error.status, encode_json({"errors": [told]}), media, headers)
+    return GraphQLResponse(error.status, encode_json({"errors": [body]}), media, headers)
 
 
 def _errors_response(
@@ -169,23 +169,23 @@ def _errors_response(
 
 
 def _cacheable_response(
-    reply: PipelineResult, media: str, headers: Mapping[str, str], told: Headers
+    reply: PipelineResult, media: str, headers: Mapping[str, str], budget_headers: Headers
 ) -> GraphQLResponse:
     """The answer to a GET, which a client may keep for as long as asking again gives the same.
 
     The tag is a weak one: it says nothing of the cost, which is told beside the result and is never the same.
     """
     tag = f'W/"{hashlib.sha256(reply.encode_result()).hexdigest()[:32]}"'
-    kept = [(b"etag", tag.encode()), (b"cache-control", b"private, no-cache"), *told]
+    response_headers = [(b"etag", tag.encode()), (b"cache-control", b"private, no-cache"), *budget_headers]
     if tag in headers.get("if-none-match", ""):
-        return GraphQLResponse(304, b"", media, kept)
-    return GraphQLResponse(200, reply.encode_with_cost(), media, kept)
+        return GraphQLResponse(304, b"", media, response_headers)
+    return GraphQLResponse(200, reply.encode_with_cost(), media, response_headers)
 
 
-def _rate_limited_response(over: BudgetExhausted, media: str) -> GraphQLResponse:
+def _rate_limited_response(exhausted: BudgetExhausted, media: str) -> GraphQLResponse:
     """The answer to a caller whose budget is spent."""
-    answer = error_response(over.error, media)
-    return replace(answer, headers=[*answer.headers, *_budget_headers(over.balance)])
+    response = error_response(exhausted.error, media)
+    return replace(response, headers=[*response.headers, *_budget_headers(exhausted.balance)])
 
 
 def _budget_headers(balance: Balance | None) -> Headers:

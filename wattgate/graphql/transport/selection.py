@@ -39,7 +39,7 @@ def find_root_field(executor: Executor) -> RootField:
     raise GraphQLError("the subscription selects nothing")
 
 
-def build_immediate(plan: Plan | None, key: str, variables: VariableValues) -> Callable[[Any], bytes] | None:
+def build_execute_sync(plan: Plan | None, key: str, variables: VariableValues) -> Callable[[Any], bytes] | None:
     """The function that executes a selection which needs nothing but the payload; None where it needs more."""
     if plan is None or plan.fields[key].has_nested_edges:
         return None
@@ -56,28 +56,28 @@ def build_immediate(plan: Plan | None, key: str, variables: VariableValues) -> C
 
 def build_selection(
     key: str,
-    immediate: Callable[[Any], bytes] | None,
-    planned: Callable[[Any], Awaitable[Any]] | None,
-    executor: Callable[[], Executor],
+    execute_sync: Callable[[Any], bytes] | None,
+    execute_plan: Callable[[Any], Awaitable[Any]] | None,
+    build_executor: Callable[[], Executor],
 ) -> Selection:
     """The selection of a root field, by its key in the answer.
 
     `immediate` executes it at once where that can be, `planned` gives what the plan makes of a payload that has edges
     to follow, and `executor` serves all others.
     """
-    ready: list[Executor] = []
+    executors: list[Executor] = []
 
-    async def in_time(payload: Any) -> bytes:
-        if planned is not None:
+    async def execute_async(payload: Any) -> bytes:
+        if execute_plan is not None:
             try:
-                return _encode_data({key: await planned(payload)})
+                return _encode_data({key: await execute_plan(payload)})
             except Exception:  # noqa: BLE001 (whatever is wrong, graphql-core says what)
                 pass
-        if not ready:
-            ready.append(executor())
-        return await execute_with_graphql_core(ready[0], payload)
+        if not executors:
+            executors.append(build_executor())
+        return await execute_with_graphql_core(executors[0], payload)
 
-    return Selection(immediate, in_time, empty_result=_encode_data({key: None}))
+    return Selection(execute_sync, execute_async, empty_result=_encode_data({key: None}))
 
 
 async def execute_with_graphql_core(executor: Executor, payload: Any) -> bytes:
@@ -86,10 +86,10 @@ async def execute_with_graphql_core(executor: Executor, payload: Any) -> bytes:
     if inspect.isawaitable(result):
         result = await result
     assert isinstance(result, ExecutionResult)  # nothing is deferred in a subscription
-    told: dict[str, Any] = {"data": result.data}
+    response: dict[str, Any] = {"data": result.data}
     if result.errors:
-        told["errors"] = [error.formatted for error in normalize_errors(result.errors)]
-    return encode_json(told)[:-1]
+        response["errors"] = [error.formatted for error in normalize_errors(result.errors)]
+    return encode_json(response)[:-1]
 
 
 def _encode_data(data: dict[str, Any]) -> bytes:

@@ -23,7 +23,7 @@ from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.operation_spans import operation_span
 from wattgate.graphql.execution.pipeline import BudgetExhausted, GraphQLPipeline
 from wattgate.graphql.execution.schema import Schema, normalize_errors
-from wattgate.graphql.transport.selection import build_immediate, build_selection, find_root_field
+from wattgate.graphql.transport.selection import build_execute_sync, build_selection, find_root_field
 from wattgate.principal import AccessScope, Authenticate, Principal
 from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
@@ -50,11 +50,11 @@ class PreparedSubscription(NamedTuple):
     key: str
     plan: Plan | None
     variables: VariableValues
-    immediate: Callable[[Any], bytes] | None
+    execute_sync: Callable[[Any], bytes] | None
 
     def payload_function(self, call: Callable[[], GraphQLContext]) -> Callable[[Any], Awaitable[Any]] | None:
         """The function of the plan for payloads with edges to follow; None where there is none to follow."""
-        if self.plan is None or self.immediate is not None:
+        if self.plan is None or self.execute_sync is not None:
             return None
         root = self.plan.roots[self.key]
         return lambda payload: root(call(), self.variables, payload)
@@ -115,7 +115,9 @@ class SubscriptionService:
         self._schema = schema
         self._runner = runner
         self._subscriptions = {
-            to_camel_case(one.name): one for one in operations if one.kind is OperationKind.SUBSCRIPTION
+            to_camel_case(operation.name): operation
+            for operation in operations
+            if operation.kind is OperationKind.SUBSCRIPTION
         }
         self._authenticate = authenticate
         self._find_revoked = find_revoked
@@ -150,8 +152,8 @@ class SubscriptionService:
             reply = await self.pipeline.execute(principal, request, document)
         except InvalidRequest as invalid:
             raise _rejection(invalid.errors) from None
-        except BudgetExhausted as over:
-            raise over.error from None
+        except BudgetExhausted as exhausted:
+            raise exhausted.error from None
         return OperationResult(reply.encode_with_cost())
 
     async def _begin_subscription(
@@ -159,23 +161,23 @@ class SubscriptionService:
     ) -> Subscription:
         """What a subscription follows, if the caller may follow it."""
         variables, since = dict(request.variables or {}), None
-        moving = _since_variable(document)
-        if moving is not None and moving in variables:
-            since, variables[moving] = variables[moving], ""
+        since_variable = _since_variable(document)
+        if since_variable is not None and since_variable in variables:
+            since, variables[since_variable] = variables[since_variable], ""
         if since is not None and not isinstance(since, str):
             raise InvalidRequest([GraphQLError("since is a position, which is a text")])
         key = SubscriptionKey.create(request, document, variables)
         prepared = self.prepare_cached(key)
         operation = prepared.operation
         await self.pipeline.charge(principal, document, prepared.variables)
-        watch = await self._runner.run(operation, principal, dict(prepared.arguments))
-        plain = prepared.immediate is not None and watch.view is None
+        source = await self._runner.run(operation, principal, dict(prepared.arguments))
+        payload_only = prepared.execute_sync is not None and source.view is None
         return Subscription(
-            key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), plain)),
-            source=watch,
+            key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), payload_only)),
+            source=source,
             selection=build_selection(
                 prepared.key,
-                prepared.immediate,
+                prepared.execute_sync,
                 prepared.payload_function(lambda: GraphQLContext(self._runner, principal)),
                 lambda: self.build_executor(key, principal),
             ),
@@ -207,7 +209,7 @@ class SubscriptionService:
             root.key,
             plan,
             variables,
-            build_immediate(plan, root.key, variables),
+            build_execute_sync(plan, root.key, variables),
         )
 
     def build_executor(self, key: SubscriptionKey, principal: Principal | None = None) -> Executor:
@@ -235,9 +237,9 @@ def _since_variable(document: Document) -> str | None:
     ]
     if len(names) != 1:
         return None
-    found = _VariableCounter(names[0])
-    visit(document.node, found)
-    return names[0] if found.count == 2 else None  # where it is declared, and where it is used
+    counter = _VariableCounter(names[0])
+    visit(document.node, counter)
+    return names[0] if counter.count == 2 else None  # where it is declared, and where it is used
 
 
 class _VariableCounter(Visitor):
@@ -248,7 +250,7 @@ class _VariableCounter(Visitor):
         self._name = name
         self.count = 0
 
-    def enter_variable(self, node: VariableNode, *place: Any) -> None:
+    def enter_variable(self, node: VariableNode, *position: Any) -> None:
         self.count += node.name.value == self._name
 
 
@@ -257,13 +259,17 @@ def _encode_canonical(variables: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode(variables, order="sorted")
 
 
-def _sharing_key(principal: Principal, scope: AccessScope, plain: bool) -> Hashable:
+def _sharing_key(principal: Principal, scope: AccessScope, payload_only: bool) -> Hashable:
     """What two callers have in common who may be told the same bytes.
 
     A plain selection of an event's payload shows nothing but that; others are executed with the caller's permissions.
     """
     rows = (principal.application_id, principal.user_id if scope is AccessScope.OWN else None)
-    return rows if plain else (*rows, principal.role, principal.user_id, principal.account_id, principal.oauth_scopes)
+    return (
+        rows
+        if payload_only
+        else (*rows, principal.role, principal.user_id, principal.account_id, principal.oauth_scopes)
+    )
 
 
 def _rejection(errors: Sequence[GraphQLError]) -> OperationRejected:

@@ -22,8 +22,8 @@ class WebSocketEndpoint:
     headers (`token`, `authorization`, `applicationId`). A page of a foreign origin is refused at the handshake.
     """
 
-    def __init__(self, live: RealtimeRuntime, allowed_origins: Collection[str]) -> None:
-        self._live = live
+    def __init__(self, runtime: RealtimeRuntime, allowed_origins: Collection[str]) -> None:
+        self._runtime = runtime
         self._allowed_origins = frozenset(allowed_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,10 +40,10 @@ class WebSocketEndpoint:
         await socket.accept(SUBPROTOCOL)
         wire = scope.get("extensions", {}).get(ASGI_EXTENSION)
         if isinstance(wire, DirectWire):
-            wire.attach(Session(self._live, wire, headers))
+            wire.attach(Session(self._runtime, wire, headers))
         else:
             portable = PortableWire(receive, send)
-            await portable.run(Session(self._live, portable, headers))
+            await portable.run(Session(self._runtime, portable, headers))
 
     def _is_origin_allowed(self, socket: WebSocket) -> bool:
         """Whether the page that opens the socket may. What is no browser names no origin."""

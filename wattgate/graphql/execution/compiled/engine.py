@@ -85,20 +85,20 @@ class ExecutionEngine:
     def coerce_variables(self, document: Document, raw_variables: Mapping[str, Any] | None) -> VariableValues:
         """The values of an operation's variables. Invalid where one is not what its type says."""
         if document.plain_variables is not None:
-            known = coerce_plain_variables(document.plain_variables, raw_variables or {})
-            if known is not None:
-                return known
+            plain_values = coerce_plain_variables(document.plain_variables, raw_variables or {})
+            if plain_values is not None:
+                return plain_values
         declared = document.operation.variable_definitions or ()
-        found = get_variable_values(
+        result = get_variable_values(
             self._graphql,
             declared,
             dict(raw_variables or {}),
             MAX_REPORTED_ERRORS,
             hide_suggestions=self.schema.hides_introspection,
         )
-        if isinstance(found, list):
-            raise InvalidRequest(found)
-        return found
+        if isinstance(result, list):
+            raise InvalidRequest(result)
+        return result
 
     def plan_for(self, document: Document, variables: VariableValues) -> Plan | None:
         """The plan of an operation for these variables; None where graphql-core serves it."""
@@ -130,55 +130,60 @@ class ExecutionEngine:
         if plan is None or self._clock() < plan.disabled_until:
             async with self._fallback_semaphore:
                 return _normalize_outcome(await self._execute_with_graphql_core(context, document, raw_variables))
-        done: dict[str, Any] = {}
+        completed: dict[str, Any] = {}
         try:
-            executed = ExecutionOutcome(await self._run_plan(plan, context, document, variables, done))
+            outcome = ExecutionOutcome(await self._run_plan(plan, context, document, variables, completed))
         except Exception as error:  # noqa: BLE001 (it is not hidden: whatever is wrong, graphql-core says what)
-            expected = _rejection_outcome(plan, context, error)
-            if expected is not None:
-                return expected
+            rejection = _rejection_outcome(plan, context, error)
+            if rejection is not None:
+                return rejection
             self._record_failure(plan)
             async with self._fallback_semaphore:
                 return _normalize_outcome(
-                    await self._resume_with_graphql_core(plan, context, document, raw_variables, done)
+                    await self._resume_with_graphql_core(plan, context, document, raw_variables, completed)
                 )
         plan.failures = 0
-        return executed
+        return outcome
 
     async def _run_plan(
-        self, plan: Plan, call: GraphQLContext, document: Document, variables: VariableValues, done: dict[str, Any]
+        self,
+        plan: Plan,
+        context: GraphQLContext,
+        document: Document,
+        variables: VariableValues,
+        completed: dict[str, Any],
     ) -> dict[str, Any]:
         """The data; what is complete stands in `done` too, in case of an error. Mutations wait for each other.
 
         A query's other fields are brought to their end where one fails: whoever goes on needs what they tell, and
         nothing has to run twice.
         """
-        failed: list[Exception] = []
+        errors: list[Exception] = []
 
         async def complete(key: str, root: RootFunction) -> None:
             try:
-                done[key] = await root(call, variables)
+                completed[key] = await root(context, variables)
             except Exception as error:  # noqa: BLE001 (it is raised below)
-                failed.append(error)
+                errors.append(error)
 
         if document.kind is OperationType.MUTATION or len(plan.roots) == 1:
             for key, root in plan.roots.items():
                 await complete(key, root)
-                if failed:
+                if errors:
                     break
         else:
             await gather_or_cancel(*[complete(key, root) for key, root in plan.roots.items()])
-        if failed:
-            raise failed[0]
-        return {key: done[key] for key in plan.roots}
+        if errors:
+            raise errors[0]
+        return {key: completed[key] for key in plan.roots}
 
     async def _resume_with_graphql_core(
         self,
         plan: Plan,
-        call: GraphQLContext,
+        context: GraphQLContext,
         document: Document,
-        given: Mapping[str, Any] | None,
-        done: Mapping[str, Any],
+        raw_variables: Mapping[str, Any] | None,
+        completed: Mapping[str, Any],
     ) -> ExecutionOutcome:
         """What graphql-core makes of the root fields that are not complete, one by one.
 
@@ -187,25 +192,27 @@ class ExecutionEngine:
         """
         data: dict[str, Any] = {}
         errors: list[GraphQLError] = []
-        for key, slot in plan.fields.items():
-            if key in done:
-                data[key] = done[key]
+        for key, selected in plan.fields.items():
+            if key in completed:
+                data[key] = completed[key]
                 continue
-            executed = await self._execute_with_graphql_core(call, _single_field_document(document, slot), given)
-            errors.extend(executed.errors)
-            if executed.data is None:
+            outcome = await self._execute_with_graphql_core(
+                context, _single_field_document(document, selected), raw_variables
+            )
+            errors.extend(outcome.errors)
+            if outcome.data is None:
                 return ExecutionOutcome(None, errors)
-            data.update(executed.data)
+            data.update(outcome.data)
         return ExecutionOutcome(data, errors)
 
     async def _execute_with_graphql_core(
-        self, call: GraphQLContext, document: Document, given: Mapping[str, Any] | None
+        self, context: GraphQLContext, document: Document, raw_variables: Mapping[str, Any] | None
     ) -> ExecutionOutcome:
         executor = Executor.build(
             self._graphql,
             document.node,
-            context_value=call,
-            raw_variable_values=dict(given or {}),
+            context_value=context,
+            raw_variable_values=dict(raw_variables or {}),
             operation_name=document.name,
             is_awaitable=_is_awaitable,
             hide_suggestions=self.schema.hides_introspection,
@@ -229,7 +236,7 @@ class ExecutionEngine:
             binder = FieldArgumentBinder(
                 self.schema.schema_converter.scalar_registry, self.schema.config, document.operation
             )
-            written = generate_functions(root, self._checks, binder)
+            functions = generate_functions(root, self._checks, binder)
         except Exception as error:  # noqa: BLE001 (what cannot be compiled is served all the same)
             log.log(
                 logging.DEBUG if isinstance(error, NotCompilable | GraphQLError) else logging.WARNING,
@@ -237,35 +244,41 @@ class ExecutionEngine:
                 error,
             )
             return None
-        return Plan(written.roots, {slot.key: slot for slot in root.fields}, written.source)
+        return Plan(functions.roots, {selected.key: selected for selected in root.fields}, functions.source)
 
 
-def _normalize_outcome(executed: ExecutionOutcome) -> ExecutionOutcome:
-    return ExecutionOutcome(executed.data, normalize_errors(executed.errors))
+def _normalize_outcome(outcome: ExecutionOutcome) -> ExecutionOutcome:
+    return ExecutionOutcome(outcome.data, normalize_errors(outcome.errors))
 
 
 def _fragments(document: Document) -> dict[str, FragmentDetails]:
-    found = [one for one in document.node.definitions if isinstance(one, FragmentDefinitionNode)]
-    if any(one.variable_definitions for one in found):
+    definitions = [
+        definition for definition in document.node.definitions if isinstance(definition, FragmentDefinitionNode)
+    ]
+    if any(definition.variable_definitions for definition in definitions):
         raise NotCompilable("its fragments have variables")
-    return {one.name.value: FragmentDetails(one) for one in found}
+    return {definition.name.value: FragmentDetails(definition) for definition in definitions}
 
 
-def _single_field_document(document: Document, slot: SelectedField) -> Document:
+def _single_field_document(document: Document, selected: SelectedField) -> Document:
     """A document of one root field of another one."""
-    selected = SelectionSetNode(selections=tuple(one.node for one in slot.nodes))
-    operation = replace(document.operation, selection_set=selected)
-    definitions = tuple(operation if one is document.operation else one for one in document.node.definitions)
+    selection_set = SelectionSetNode(selections=tuple(details.node for details in selected.nodes))
+    operation = replace(document.operation, selection_set=selection_set)
+    definitions = tuple(
+        operation if definition is document.operation else definition for definition in document.node.definitions
+    )
     return Document(replace(document.node, definitions=definitions), operation, document.name, (), document.cost)
 
 
-def _rejection_outcome(plan: Plan, call: GraphQLContext, error: Exception) -> ExecutionOutcome | None:
+def _rejection_outcome(plan: Plan, context: GraphQLContext, error: Exception) -> ExecutionOutcome | None:
     """What is told where the only operation has refused: its error is known, and where it stands."""
     if len(plan.fields) != 1 or not isinstance(error, GatewayError):
         return None
-    ((key, slot),) = plan.fields.items()
-    if slot.field is None or call.operation_results.get(key) is not error:
+    ((key, selected),) = plan.fields.items()
+    if selected.field is None or context.operation_results.get(key) is not error:
         return None
-    told = GraphQLError(error.message, [one.node for one in slot.nodes], path=[key], original_error=error)
-    normalize_error(told)
-    return ExecutionOutcome(None if isinstance(slot.field.type, GraphQLNonNull) else {key: None}, [told])
+    reported = GraphQLError(
+        error.message, [details.node for details in selected.nodes], path=[key], original_error=error
+    )
+    normalize_error(reported)
+    return ExecutionOutcome(None if isinstance(selected.field.type, GraphQLNonNull) else {key: None}, [reported])

@@ -44,7 +44,7 @@ class SelectedField:
 
     @property
     def has_nested_edges(self) -> bool:
-        return any(one.has_edges for one in self.selections_by_type.values())
+        return any(selection.has_edges for selection in self.selections_by_type.values())
 
     @property
     def has_edges(self) -> bool:
@@ -80,12 +80,12 @@ class SelectionTreeBuilder:
         """What the operation selects of its root type. Refused where graphql-core has to serve it."""
         kind = self._schema.get_root_type(self._operation.operation)
         assert kind is not None  # the document is valid
-        found = collect_fields(self._schema, self._fragments, self._variables, kind, self._operation)
-        return self._build_selection(kind, found.grouped_field_set)
+        collected = collect_fields(self._schema, self._fragments, self._variables, kind, self._operation)
+        return self._build_selection(kind, collected.grouped_field_set)
 
     def _build_selection(self, kind: GraphQLObjectType, fields: GroupedFieldSet) -> ObjectSelection:
-        slots = tuple(self._build_field(kind, key, nodes) for key, nodes in fields.items())
-        return ObjectSelection(kind, slots, any(slot.has_edges for slot in slots))
+        selected = tuple(self._build_field(kind, key, nodes) for key, nodes in fields.items())
+        return ObjectSelection(kind, selected, any(field.has_edges for field in selected))
 
     def _build_field(self, kind: GraphQLObjectType, key: str, nodes: list[FieldDetails]) -> SelectedField:
         self._count += 1
@@ -114,8 +114,8 @@ class SelectionTreeBuilder:
             kinds = self._schema.get_possible_types(kind)
         else:
             return {}
-        return {one.name: self._build_selection(one, self._collect_subfields(one, nodes)) for one in kinds}
+        return {member.name: self._build_selection(member, self._collect_subfields(member, nodes)) for member in kinds}
 
     def _collect_subfields(self, kind: GraphQLObjectType, nodes: list[FieldDetails]) -> GroupedFieldSet:
-        found = collect_subfields(self._schema, self._fragments, self._variables, self._operation, kind, nodes)
-        return found.grouped_field_set
+        collected = collect_subfields(self._schema, self._fragments, self._variables, self._operation, kind, nodes)
+        return collected.grouped_field_set

@@ -45,10 +45,10 @@ def checked_coercion(coerce: CoerceLeaf) -> CoerceLeaf:
     def coerced(value: Any) -> Any:
         if is_null_or_error(value):
             raise FallbackRequired(f"{value!r} is no leaf")
-        found = coerce(value)
-        if found is None or found is Undefined:
+        result = coerce(value)
+        if result is None or result is Undefined:
             raise FallbackRequired(f"{value!r} cannot be told")
-        return found
+        return result
 
     return coerced
 
@@ -69,18 +69,18 @@ def as_list(value: Any) -> Sequence[Any]:
     raise FallbackRequired("not a plain list")
 
 
-def check_lengths(found: Any, parents: Sequence[Any]) -> list[Any]:
+def check_lengths(results: Any, parents: Sequence[Any]) -> list[Any]:
     """What an edge gave: one result for each parent. Errors among them are seen where they are to be told."""
-    if found.__class__ is not list or len(found) != len(parents):
+    if results.__class__ is not list or len(results) != len(parents):
         raise FallbackRequired("an edge did not give one result for each parent")
-    results: list[Any] = found
-    return results
+    checked: list[Any] = results
+    return checked
 
 
-async def gather_or_cancel(*work: Coroutine[Any, Any, Any]) -> list[Any]:
+async def gather_or_cancel(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
     """The results of what runs at once. Where one fails the others have ended before the error goes on."""
-    first, *others = work
-    tasks = [asyncio.ensure_future(one) for one in others]
+    first, *others = coroutines
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in others]
     try:
         return [await first, *[await task for task in tasks]]
     except BaseException:
@@ -120,15 +120,15 @@ class MemberTypeResolver:
 
     def type_name(self, value: Any) -> str:
         """The name of a value's type. Fault where that is not clear at once."""
-        known = self._names_by_class.get(value.__class__)
-        if known is not None:
-            return known
+        known_name = self._names_by_class.get(value.__class__)
+        if known_name is not None:
+            return known_name
         if is_null_or_error(value) or self._kind.resolve_type is None:
             raise FallbackRequired(f"{value!r} has no known type")
-        found = self._kind.resolve_type(value, self._resolve_info, self._kind)  # type: ignore[arg-type]
-        if found.__class__ is not str:
+        resolved = self._kind.resolve_type(value, self._resolve_info, self._kind)  # type: ignore[arg-type]
+        if resolved.__class__ is not str:
             raise FallbackRequired(f"{value!r} has no known type")
-        return str(found)
+        return str(resolved)
 
 
 def _has_own_resolve_type(kind: GraphQLAbstractType) -> bool:
@@ -139,9 +139,9 @@ def _has_own_resolve_type(kind: GraphQLAbstractType) -> bool:
 def _type_names_by_class(schema: GraphQLSchema, kind: GraphQLAbstractType) -> dict[type, str]:
     """The names of object types by the classes that declare them."""
     return {
-        declared.origin: one.name
-        for one in schema.get_possible_types(kind)
-        if (declared := one.extensions.get(STRAWBERRY_DEFINITION)) is not None and not declared.is_graphql_generic
+        declared.origin: member.name
+        for member in schema.get_possible_types(kind)
+        if (declared := member.extensions.get(STRAWBERRY_DEFINITION)) is not None and not declared.is_graphql_generic
     }
 
 
@@ -157,8 +157,8 @@ async def resolve_abstract(
     if not levels.keys() >= set(names):
         raise FallbackRequired("an object has a type that cannot stand here")
     groups: dict[str, list[Any]] = {}
-    for one, value in zip(names, values, strict=True):
-        groups.setdefault(one, []).append(value)
-    made = await gather_or_cancel(*[levels[one](c, v, some) for one, some in groups.items()])
-    following = {one: iter(results) for one, results in zip(groups, made, strict=True)}
-    return [next(following[one]) for one in names]
+    for type_name, value in zip(names, values, strict=True):
+        groups.setdefault(type_name, []).append(value)
+    results = await gather_or_cancel(*[levels[type_name](c, v, group) for type_name, group in groups.items()])
+    remaining = {type_name: iter(results) for type_name, results in zip(groups, results, strict=True)}
+    return [next(remaining[type_name]) for type_name in names]

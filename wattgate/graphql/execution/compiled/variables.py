@@ -29,17 +29,17 @@ class PlainVariable(NamedTuple):
 
 def plain_variables(schema: GraphQLSchema, operation: OperationDefinitionNode) -> tuple[PlainVariable, ...] | None:
     """The variables of an operation; None where graphql-core has to look at their values."""
-    found = []
-    for one in operation.variable_definitions or ():
-        signature = get_variable_signature(schema, one)
+    variables = []
+    for definition in operation.variable_definitions or ():
+        signature = get_variable_signature(schema, definition)
         if isinstance(signature, GraphQLError):
             return None
         kind: Any = get_nullable_type(signature.type)
-        exact = EXACT_SCALAR_CLASSES.get(kind)
-        if exact is None:
+        value_class = EXACT_SCALAR_CLASSES.get(kind)
+        if value_class is None:
             return None
-        found.append(PlainVariable(signature.name, signature, exact))
-    return tuple(found)
+        variables.append(PlainVariable(signature.name, signature, value_class))
+    return tuple(variables)
 
 
 def coerce_plain_variables(
