@@ -88,7 +88,7 @@ async def test_refusals_are_logged_with_who_was_refused_and_without_what_was_sho
     assert ended["level"] == "info"
     (opened,) = said("a connection is open")
     assert (opened["level"], opened["actor"]) == ("debug", account["actor"])
-    assert said("a page of the origin 'https://elsewhere.example' may not open sockets here")
+    assert said("WebSocket rejected: the origin 'https://elsewhere.example' is not allowed")
     assert said("POST /api/v0-1/auth was answered with 401 in ")
     assert {"time", "level", "logger", "message", "process"} <= set.intersection(*map(set, told))
 

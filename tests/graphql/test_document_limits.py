@@ -94,10 +94,10 @@ def test_comments_are_bounded_like_tokens() -> None:
 
 def test_a_refusal_says_what_is_too_much_of_which_definition() -> None:
     assert (
-        refused(f"query Many {inside(51, 'a{}: b')}") == "the operation Many has 51 aliases, and at most 50 are taken"
+        refused(f"query Many {inside(51, 'a{}: b')}") == "the operation Many has 51 aliases; the limit is 50"
     )
     unused = f"{{ a }} fragment Wide on T {inside(1000, 'a{}')}"
-    assert refused(unused) == "the fragment Wide has 1,001 fields, and at most 1,000 are taken"
+    assert refused(unused) == "the fragment Wide has 1,001 fields; the limit is 1,000"
     (error,) = [limit_error(parse_document(unused, LIMITS), LIMITS)]
     assert error is not None
     assert error.formatted["locations"] == [{"line": 1, "column": 7}]
@@ -181,7 +181,7 @@ def test_bombs_of_aliases_in_depth_and_of_directives_are_counted_too() -> None:
 def test_a_bomb_far_beyond_every_number_is_told_without_its_number() -> None:
     text = bomb(500, spread="...{0} " * 40)
     assert refused(text, DocumentLimits(characters=10**7, tokens=10**6)) == (
-        "the operation has more than a million fields, and at most 1,000 are taken"
+        "the operation has more than a million fields; the limit is 1,000"
     )
 
 

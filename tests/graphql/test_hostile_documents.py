@@ -26,7 +26,7 @@ def many(number: int, one: str) -> str:
 
 
 HOSTILE = {
-    "a bomb of 10 levels": (bomb(10), "512 fields at its root"),
+    "a bomb of 10 levels": (bomb(10), "512 root fields"),
     "a bomb of 30 levels": (bomb(30), "more than a million fields"),
     "a bomb of 99 levels": (bomb(99), "more than a million fields"),
     "a bomb of aliases": (bomb(12, spread="a: __typename ...{0} b: __typename ...{0}"), "fields"),
@@ -34,7 +34,7 @@ HOSTILE = {
     "1,000 aliases of __typename": (f"{{ {many(1_000, 'a{}: __typename')} }}", "tokens"),
     "600 aliases": (f"{{ resources {{ {many(600, 'a{}: name')} }} }}", "600 aliases"),
     "500 times one field": (f"{{ resources {{ {many(500, 'name')} }} }}", "500 fields of one name"),
-    "500 times __typename": (f"{{ {many(500, '__typename')} }}", "500 fields at its root"),
+    "500 times __typename": (f"{{ {many(500, '__typename')} }}", "500 root fields"),
     "a text of 2 MB": (f'{{ resource(resourceId: "{"x" * 2 * MEGABYTE}") {{ name }} }}', "characters"),
     "2 MB of spaces": ("{ __typename }" + " " * 2 * MEGABYTE, "characters"),
     "comments": ("#\n" * 16_000 + "{ __typename }", "comments"),

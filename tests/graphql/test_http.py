@@ -180,7 +180,7 @@ async def test_only_queries_are_asked_by_get(served: House, word: str) -> None:
     asked = {"query": f"{word} {{ __typename }}" if word == "mutation" else "subscription { alerts { alertId } }"}
     answer = await served.http.get("/graphql", params=asked)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-    assert answer.json()["errors"][0]["message"] == "only queries are asked by GET"
+    assert answer.json()["errors"][0]["message"] == "GET accepts only queries; send a mutation with POST"
 
 
 @pytest.mark.parametrize("parameters", [{}, {"query": ""}, {"query": HELLO, "variables": "["}, {"variables": "{}"}])
@@ -207,7 +207,7 @@ def test_not_all_of_very_many_errors_are_told() -> None:
     told = normalize_errors([GraphQLError(f"error {n}") for n in range(MAX_REPORTED_ERRORS + 5)])
     assert [error.message for error in told] == [
         *(f"error {n}" for n in range(MAX_REPORTED_ERRORS)),
-        "5 more errors are not told",
+        "5 more errors are not shown",
     ]
     assert {error.extensions["code"] for error in told if error.extensions} == {"BAD_INPUT"}
     assert len(normalize_errors([GraphQLError("error")] * MAX_REPORTED_ERRORS)) == MAX_REPORTED_ERRORS

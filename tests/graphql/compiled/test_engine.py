@@ -72,7 +72,7 @@ async def test_very_many_errors_are_told_in_part_whatever_fields_they_are_of() -
     text = " ".join(f"a{number}: limits {{ some }}" for number in range(MAX_REPORTED_ERRORS + 7))
     told = await run(Watched(SCHEMA), f"{{ {text} panel {{ kin {{ path }} }} }}", world(Limits__some=lambda: "x"))
     assert len(told.errors) == MAX_REPORTED_ERRORS + 1
-    assert told.errors[-1].message == "7 more errors are not told"
+    assert told.errors[-1].message == "7 more errors are not shown"
 
 
 async def test_a_mutation_that_ends_all_is_the_last() -> None:

@@ -1,4 +1,4 @@
-"""A uniform kind of record, declared once and expanded to its operations."""
+"""Declarations of uniform records, each expanded to its list, get, add and update operations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from wattgate.principal import AuthScheme, Permission
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """Records that are listed, found, added and changed without further rules.
+    """Records that can be listed, read, added and changed without further rules.
 
-    `called` is the noun with its article, for descriptions. `lists`, `add` and `update` (the input types) say which
-    operations there are. `filters` are columns by which a list can be narrowed down. `schemes` gives the REST scheme
-    of an operation that SPEC.md names one for, by HTTP method ("GET" is the list, "GET one" a single record).
-    `acknowledges` and `written` (the status) say how REST answers writes; see `Rest`. `size` is how long its list is
-    assumed to be. An entity that needs more than this has written resolvers instead.
+    `noun` includes its article and is used in descriptions. `has_list`, `add_input` and `update_input` select the
+    operations. `filters` are columns that can narrow the list. `schemes` gives the REST authentication scheme of each
+    operation for which SPEC.md names one, by HTTP method ("GET" is the list, "GET one" a single record).
+    `acknowledged_fields` and `write_status` define the REST response to writes; see `RestRoute`. `list_size` is the
+    assumed length of the list. An entity that needs more than this has hand-written resolvers instead.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Entity:
 
 
 def build_operations(entity: Entity) -> Iterator[Operation]:
-    """The two to four operations of an entity, as the same values that written resolvers make."""
+    """Yield the one to four operations of an entity, of the same type as those of hand-written resolvers."""
     record_path = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
     key_argument = {entity.model.key: Argument(strawberry.ID)}
 
@@ -91,7 +91,7 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             _build_update_resolver(entity),
             returns=entity.graphql_type,
             needs=entity.write_permission,
-            description=f"Change {entity.noun}; what is left out stays as it is.",
+            description=f"Change {entity.noun}; omitted fields keep their values.",
             arguments={**key_argument, "input": Argument(entity.update_input)},
             rest=(_write_route("PUT", record_path, entity),),
         )

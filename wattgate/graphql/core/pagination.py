@@ -1,4 +1,4 @@
-"""Operations for lists that grow: a page of records, oldest first, found again by a cursor."""
+"""Paginated list operations: pages of records, oldest first, addressed by an opaque cursor."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ DEFAULT_PAGE_SIZE = 50
 MAX_PAGE_SIZE = 100
 
 _CursorKey = tuple[datetime, str]
-"""When a record was made, and its identifier: the order of every list that grows."""
+"""The creation time and the id of a record: the sort order of every paginated list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Page:
 
 
 def paginate(name: str, model: type[Tenanted], graphql_type: Any, *, needs: Permission, noun: str) -> Operation:
-    """The operation `{name}_connection`, on GraphQL alone: the plain list beside it is what REST has."""
+    """Return the operation `{name}_connection`. It exists only in GraphQL; REST has the plain list."""
 
     async def resolve(call: Call, *, first: int, after: str | None) -> Page:
         if not 1 <= first <= MAX_PAGE_SIZE:
@@ -61,7 +61,7 @@ def paginate(name: str, model: type[Tenanted], graphql_type: Any, *, needs: Perm
         resolver=resolve,
         returns=Connection[graphql_type],
         needs=needs,
-        description=f"A page of {noun}, oldest first: at most {MAX_PAGE_SIZE} at once.",
+        description=f"A page of {noun}, oldest first. A page has at most {MAX_PAGE_SIZE} items.",
         arguments={"first": Argument(int, DEFAULT_PAGE_SIZE), "after": Argument(str | None, None)},
         sizes=(
             ListSize(linear_in_argument("first", DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE), (f"{type_name}Connection.edges",)),
@@ -84,5 +84,5 @@ def _decode_cursor(cursor: str) -> _CursorKey:
         created_at, key = msgspec.json.decode(base64.urlsafe_b64decode(cursor), type=_CursorKey)
     except (binascii.Error, ValueError, msgspec.DecodeError):
         problem = Problem(("after",), "is not a cursor of this list")
-        raise BadInput("give a cursor as it was answered", problems=[problem]) from None
+        raise BadInput("pass a cursor that this list returned", problems=[problem]) from None
     return created_at, key

@@ -1,4 +1,4 @@
-"""Custom scalars, each with where it is specified."""
+"""Custom scalars, each with the address of its specification."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -19,7 +19,7 @@ _OFFSET = re.compile(r"^([+-])([01]\d|2[0-3]):([0-5]\d)$")
 
 def _parse_datetime(text: Any) -> datetime:
     if not isinstance(text, str):
-        raise ValueError("a DateTime is a text")
+        raise ValueError("a DateTime must be a string")
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
@@ -33,8 +33,8 @@ def _parse_datetime(text: Any) -> datetime:
 
 def _parse_decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise ValueError("a Decimal is a number, or a text that holds one")
-    if isinstance(value, str) and ("_" in value or not value.isascii()):  # which Python would take
+        raise ValueError("a Decimal must be a number, or a string that contains one")
+    if isinstance(value, str) and ("_" in value or not value.isascii()):  # Python accepts both
         raise ValueError(f"{value!r} is not a decimal number")
     try:
         return Decimal(str(value))
@@ -56,14 +56,14 @@ def _parse_time_zone(name: Any) -> tzinfo:
 SCALARS: dict[object, ScalarDefinition] = {
     datetime: strawberry.scalar(
         name="DateTime",
-        description="An instant: ISO 8601 with an offset. Answers are in UTC with milliseconds and Z.",
+        description="An instant in ISO 8601 with a UTC offset. Responses use UTC, with milliseconds and Z.",
         specified_by_url="https://scalars.graphql.org/andimarek/date-time.html",
         serialize=format_iso,
         parse_value=_parse_datetime,
     ),
     Decimal: strawberry.scalar(
         name="Decimal",
-        description="An exact decimal number. Given as a number or as text, answered as text.",
+        description="An exact decimal number. Requests contain a number or a string; responses contain a string.",
         specified_by_url="https://www.rfc-editor.org/rfc/rfc8259#section-6",
         serialize=str,
         parse_value=_parse_decimal,
@@ -83,7 +83,7 @@ SCALARS: dict[object, ScalarDefinition] = {
         parse_value=lambda value: value,
     ),
 }
-"""What `strawberry.Schema` is told about the Python types that stand for scalars."""
+"""The scalar of each Python type, for the scalar map of the schema."""
 
 FAST_SERIALIZERS: Mapping[Any, Collection[type]] = {format_iso: {datetime, Timestamp}, str: {Decimal}}
-"""Which classes of values a scalar's function of those above makes a text of, whatever the value."""
+"""For a serializer of the scalars above: the classes whose values it serializes correctly without a check."""

@@ -1,4 +1,7 @@
-"""Arguments as a document gives them: known beforehand, or read from its variables. Nothing is refused here."""
+"""Argument values of a document for cost estimation: constants, or read from the variables.
+
+Nothing is validated here.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,7 +26,7 @@ from wattgate.graphql.cost.expressions import CoercedVariables
 
 
 class ConstantValue(NamedTuple):
-    """A value that no variable changes; None stands for what is not given."""
+    """A value that does not depend on variables. None stands for an omitted value without default."""
 
     value: Any
 
@@ -33,7 +36,7 @@ ArgumentValue = ConstantValue | VariableReader
 
 
 def argument_value(field: GraphQLField, node: FieldNode, name: str) -> ArgumentValue:
-    """The value of an argument, its default where it is left out."""
+    """Return the value of an argument, or its default if it is omitted."""
     argument = field.args.get(name)
     if argument is None:
         return ConstantValue(None)
@@ -44,7 +47,7 @@ def argument_value(field: GraphQLField, node: FieldNode, name: str) -> ArgumentV
 
 
 def to_reader(argument: ArgumentValue) -> VariableReader:
-    """What reads a value, known or not, from the values of variables."""
+    """Return a function that reads the value of an argument from the variables."""
     if not isinstance(argument, ConstantValue):
         return argument
     value = argument.value

@@ -1,9 +1,37 @@
-"""What an operation costs, told before it runs: of a document once, and then of the values of its variables.
+"""Cost estimation: the cost of an operation, computed before it runs and without its data.
 
-An operation costs its weight, and an edge its statements once at each place of the document and its weight for each
-parent. Each object costs a unit, and leaves nothing, but for columns; a list costs by its size, and so often what is
-selected of its items. Of an interface or union each member adds what is selected of it. Directives with variables
-count as if they took nothing away. See `weights` for the units, and for how sizes are declared.
+A document is analyzed once, into an `OperationCost`. Each request then evaluates it for the values of its variables.
+Units, weights and declarations of list sizes are in `graphql/core/cost_weights.py`.
+
+Rules:
+- An operation costs its base cost.
+- An edge costs STATEMENT_WEIGHT once at each position of the document, because one statement loads it for all parents,
+  and its own weight for each parent.
+- An object costs one unit. Leaves cost nothing, except in lists: VALUES_PER_UNIT values cost one unit.
+- A list costs its size: one unit for each `items_per_unit` items, and the cost of its item selection for each item.
+  In nested lists, each inner list has DEFAULT_LIST_SIZE items.
+- An interface or union costs the sum of the selections of all its members.
+- A field that a variable in @skip or @include may exclude counts as included. A constant directive excludes it.
+
+For example, `{ resources { name type { name } } }` with an assumed size of 20 resources costs 120: the operation 30,
+the statement of the edge `type` 30, and for each resource 3 (itself, the weight of the edge, and its type).
+
+Algorithm: `_Estimator` visits selections from the leaves up. The cost of a selection has three parts
+(`_SelectionCost`):
+
+    per_occurrence   once at its position in the document: statements of edges. Lists do not multiply it.
+    per_object       for each object that has the selection. A list multiplies it by its size.
+    by_sized_list    for lists below whose size a field further up declares (`ListSize.sized_fields`): the factor of
+                     that size. It moves up to that field, or to the root, where the default size applies.
+
+Sizes and weights may depend on arguments, and these on variables. So all numbers are `CostExpression`s: constants are
+folded, and the rest becomes steps that run for each request (see `expressions.py`).
+
+Invariants:
+- The cost depends only on the document, the variables and, if a time range has no end, the current time.
+- Invalid values do not raise here; the resolver rejects them later.
+- Merged fields count once. Equal selections of a type are analyzed once (`_selection_costs`), so that the work is
+  bounded by the fields that `document_limits.py` permits, not by the expanded fragments.
 """
 
 from collections import defaultdict
@@ -52,13 +80,13 @@ from wattgate.graphql.cost.argument_values import ConstantValue, VariableReader,
 from wattgate.graphql.cost.expressions import ONE, ZERO, CostExpression, Step, StepProgram, add_expressions
 
 MAX_COST = 20_000
-"""What an operation may cost: about 0.6 s of a processor. `docs/reference/limits.md` has what others cost."""
+"""Maximum cost of an operation: about 0.6 s of processor time. `docs/reference/limits.md` lists typical costs."""
 
 
 class OperationCost:
-    """What an operation costs, by the values of its variables; `fixed` is it where they change nothing.
+    """The cost of an operation as a function of its variables. `fixed` is the cost if it is constant, else None.
 
-    `visited` is how many selections were looked at to know it.
+    `visited` is the number of selections that were visited to compute it.
     """
 
     __slots__ = ("_clock", "_steps", "fixed", "visited")
@@ -83,17 +111,14 @@ class OperationCost:
 def estimate_cost(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, clock: Clock = utc_now
 ) -> OperationCost:
-    """What an operation of a valid document costs. Work is bounded by the fields that `limits` lets a document have.
-
-    Merged fields are one, and what is selected alike in several places is looked at once.
-    """
+    """Return the cost of an operation of a valid document."""
     return _Estimator(schema, document, clock).operation_cost(operation)
 
 
 def cost_of_call(
     operation: Operation, arguments: Mapping[str, Any], edges: Iterable[EdgeField] = (), clock: Clock = utc_now
 ) -> int:
-    """What a call of an operation costs with what it answers and these edges of it, as REST calls it."""
+    """Return the cost of a REST call: an operation, its result and these edges of the result."""
     now = clock()
 
     def value_of(amount: Amount) -> int:
@@ -112,13 +137,13 @@ def cost_of_call(
 
 
 _AS_OBJECTS, _AS_MULTIPLIER, _AS_LEAF_VALUES = "objects", "multiplier", "leaf values"
-"""How the size of a list beneath weighs: as objects, as often as what is selected of them, or as values."""
+"""The effect of a list size from above: cost of objects, multiplier of their selection, or cost of leaf values."""
 
 
 class _SelectionCost(NamedTuple):
-    """What a selection costs once at its place, and for each object there; `beneath` by lists whose size is told above.
+    """The three parts of a selection's cost; see the module docstring.
 
-    These are named by their coordinates and how their size weighs.
+    Keys of `by_sized_list` are (Type.field, effect of the size).
     """
 
     per_occurrence: CostExpression = ZERO
@@ -139,7 +164,7 @@ def _combine_costs(costs: Sequence[_SelectionCost]) -> _SelectionCost:
 
 
 class _Estimator:
-    """The estimate of one document: what is selected of a type by the same fields is looked at once."""
+    """The analysis of one document."""
 
     def __init__(self, schema: GraphQLSchema, document: DocumentNode, clock: Clock) -> None:
         self._schema = schema
@@ -170,7 +195,7 @@ class _Estimator:
         return OperationCost(self._steps.steps, None, self._clock if self._depends_on_time else None, self._visited)
 
     def _selection_cost(self, kind: GraphQLNamedType, sets: list[SelectionSetNode]) -> _SelectionCost:
-        """What selection sets of a type cost together."""
+        """Return the cost of selection sets of a type, merged."""
         if is_abstract_type(kind):
             return _combine_costs(
                 [self._selection_cost(member, sets) for member in self._schema.get_possible_types(kind)]
@@ -192,7 +217,7 @@ class _Estimator:
         return self._selection_costs[key]
 
     def _collect_fields(self, kind: GraphQLObjectType, sets: list[SelectionSetNode]) -> Mapping[str, list[FieldNode]]:
-        """The fields that are selected of a type, by their names in the answer."""
+        """Return the selected fields of a type, by response key."""
         fields = defaultdict[str, list[FieldNode]](list)
         pending, spread = list(sets), set[str]()
         while pending:
@@ -212,14 +237,14 @@ class _Estimator:
         return fields
 
     def _applies_to(self, kind: GraphQLObjectType, condition: Any) -> bool:
-        """Whether a fragment with such a condition is for objects of a type."""
+        """Return whether a fragment with this type condition applies to objects of a type."""
         if condition is None or condition.name.value == kind.name:
             return True
         condition_type = self._schema.get_type(condition.name.value)
         return is_abstract_type(condition_type) and self._schema.is_sub_type(condition_type, kind)
 
     def _field_cost(self, kind: GraphQLObjectType, nodes: list[FieldNode]) -> _SelectionCost:
-        """What a field costs for each object that has it."""
+        """Return the cost of a field for each object that has it."""
         node = nodes[0]
         name = node.name.value
         if name.startswith("__"):
@@ -257,7 +282,7 @@ class _Estimator:
         selection_cost: _SelectionCost,
         sizes: Sequence[ListSize],
     ) -> _SelectionCost:
-        """What the objects or values of a field cost, with what is selected of them."""
+        """Return the cost of the objects or values of a field, including their selection."""
         leaf = is_leaf_type(get_named_type(field.type))
         list_depth = _list_depth(field)
         if not list_depth:
@@ -299,7 +324,10 @@ class _Estimator:
         field: GraphQLField | None = None,
         node: FieldNode | None = None,
     ) -> _SelectionCost:
-        """A form with the sizes of lists beneath it, as a field tells them; without one, as they are assumed."""
+        """Resolve the list sizes in a cost that the field declares.
+
+        Without a field (at the root), assume the default size.
+        """
         per_object, by_sized_list = [cost.per_object], dict[tuple[str, str], CostExpression]()
         for (coordinate, role), factor in cost.by_sized_list.items():
             size = next(
@@ -321,10 +349,10 @@ class _Estimator:
         return coordinate in self._sized_names or coordinate.partition(".")[0] in self._sized_names
 
     def _amount_expression(self, amount: Amount, field: GraphQLField | None, node: FieldNode | None) -> CostExpression:
-        """What is declared, as a number or as what the arguments of a field say."""
+        """Return a declared amount, which is a number or computed from the arguments of a field."""
         if isinstance(amount, int):
             return CostExpression(amount)
-        assert field is not None  # only the fields themselves are measured by their arguments
+        assert field is not None  # default sizes are integers
         assert node is not None
         key = id(node), amount
         if key not in self._measure_expressions:
@@ -342,7 +370,7 @@ class _Estimator:
 
 
 def _build_measure_step(compute: Callable[..., int], readers: Sequence[VariableReader]) -> Step:
-    """A step that measures; most measure one or two arguments."""
+    """Return a step that computes a measure. Most measures read one or two arguments."""
     if len(readers) == 1:
         (only,) = readers
         return lambda numbers, coerced, now: compute(now, only(coerced))
@@ -354,7 +382,7 @@ def _build_measure_step(compute: Callable[..., int], readers: Sequence[VariableR
 
 @lru_cache(maxsize=16)
 def _sized_fields(schema: GraphQLSchema) -> frozenset[str]:
-    """The types and fields whose sizes are told above them."""
+    """Return the types and fields whose list sizes are declared by a field above them."""
     objects = [kind for kind in schema.type_map.values() if is_object_type(kind)]
     definitions = [field.extensions.get(STRAWBERRY_DEFINITION) for kind in objects for field in kind.fields.values()]
     return frozenset(
@@ -367,7 +395,7 @@ def _sized_fields(schema: GraphQLSchema) -> frozenset[str]:
 
 
 def _own_list_size(sizes: Sequence[ListSize]) -> ListSize:
-    """The size of a field's own list."""
+    """Return the declared size of a field's own list, or the default size."""
     return next((size for size in sizes if not size.sized_fields), ListSize(DEFAULT_LIST_SIZE))
 
 
@@ -376,7 +404,7 @@ def _size_covers(size: ListSize, coordinate: str) -> bool:
 
 
 def _list_depth(field: GraphQLField) -> int:
-    """How many lists are in each other."""
+    """Return the nesting depth of the lists in the type of a field."""
     kind, count = get_nullable_type(field.type), 0
     while is_list_type(kind):
         kind, count = get_nullable_type(kind.of_type), count + 1
@@ -384,7 +412,7 @@ def _list_depth(field: GraphQLField) -> int:
 
 
 def _is_always_excluded(node: SelectionNode) -> bool:
-    """Whether a directive leaves a selection out, whatever variables say."""
+    """Return whether a directive with a constant excludes a selection."""
     return any(
         isinstance(argument.value, BooleanValueNode) and argument.value.value is (directive.name.value == "skip")
         for directive in node.directives or ()

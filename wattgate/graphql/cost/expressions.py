@@ -1,4 +1,7 @@
-"""Sums that are known as far as that goes: constants now, and the rest in steps, once variables have values."""
+"""Cost expressions: sums that are computed as far as possible without variables, and the rest in steps.
+
+A step computes one number of a request from its variables, the current time and the numbers of earlier steps.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -6,14 +9,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 CoercedVariables = Mapping[str, Any]
-"""The values of variables by their names, as graphql-core coerces them."""
+"""The coerced values of variables by name."""
 
 Step = Callable[[list[int], CoercedVariables, datetime], int]
-"""One number, by the numbers of the steps before, the variables and the present instant."""
+"""Computes one number from the numbers of the steps before, the variables and the current time."""
 
 
 class CostExpression(NamedTuple):
-    """A constant, and multiples of the numbers of steps: pairs of a step's place and a factor."""
+    """A constant plus multiples of step numbers. `terms` contains pairs of a step's index and a factor."""
 
     constant: int = 0
     terms: tuple[tuple[int, int], ...] = ()
@@ -23,7 +26,7 @@ ZERO, ONE = CostExpression(), CostExpression(1)
 
 
 def add_expressions(*expressions: CostExpression) -> CostExpression:
-    """All of them together."""
+    """Return the sum of expressions."""
     terms = Counter[int]()
     for expression in expressions:
         for index, factor in expression.terms:
@@ -32,18 +35,18 @@ def add_expressions(*expressions: CostExpression) -> CostExpression:
 
 
 class StepProgram:
-    """Steps, each of which may use those before it. What is known needs none."""
+    """A list of steps, each of which may use those before it. Constants need no step."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
 
     def add_step(self, step: Step) -> CostExpression:
-        """The number of a new step."""
+        """Add a step and return its number as an expression."""
         self.steps.append(step)
         return CostExpression(0, ((len(self.steps) - 1, 1),))
 
     def multiply(self, left: CostExpression, right: CostExpression) -> CostExpression:
-        """The product of two sums."""
+        """Return the product of two expressions."""
         if not left.terms:
             return CostExpression(
                 left.constant * right.constant, tuple((index, left.constant * factor) for index, factor in right.terms)
@@ -54,7 +57,7 @@ class StepProgram:
         return self.add_step(lambda numbers, *_: numbers[left_index] * numbers[right_index])
 
     def divide(self, expression: CostExpression, divisor: int, *, round_up: bool) -> CostExpression:
-        """A sum divided by a number, rounded up or down."""
+        """Return an expression divided by a number, rounded up or down."""
         addend = divisor - 1 if round_up else 0
         if not expression.terms:
             return CostExpression((expression.constant + addend) // divisor)
@@ -64,11 +67,11 @@ class StepProgram:
         return self.add_step(lambda numbers, *_: (numbers[index] + addend) // divisor)
 
     def to_single_term(self, expression: CostExpression) -> CostExpression:
-        """The same sum in one term at most, so that whatever is made of it stays short too."""
+        """Return the expression with at most one term, so that expressions built from it stay short."""
         return expression if len(expression.terms) <= 1 else CostExpression(0, ((self.step_index(expression), 1),))
 
     def step_index(self, expression: CostExpression) -> int:
-        """The place of a step whose number is the sum."""
+        """Return the index of a step whose number is the expression. Add one if necessary."""
         constant, terms = expression
         if not constant and len(terms) == 1 and terms[0][1] == 1:
             return terms[0][0]

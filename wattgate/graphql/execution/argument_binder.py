@@ -1,4 +1,4 @@
-"""Arguments of an operation from JSON values that are not GraphQL variables: REST requests and lines of files."""
+"""Conversion of JSON values to operation arguments, for REST requests and lines of files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class ArgumentBinder:
 
     @property
     def arguments(self) -> Mapping[str, GraphQLArgument]:
-        """The operation's arguments in the schema."""
+        """The operation's arguments in the schema, by GraphQL name."""
         return self._field.args
 
     def bind(self, raw: RawArguments) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class ArgumentBinder:
             elif is_required_argument(argument):
                 problems.append(Problem((name,), "is missing", is_missing=True))
         if problems:
-            raise BadInput("the request is not complete and correct", problems=problems)
+            raise BadInput("the request has missing or invalid arguments", problems=problems)
         coerced = {
             name: coerce_input_value(values[name], argument.type)
             for name, argument in self._field.args.items()
@@ -75,7 +75,7 @@ class ArgumentBinder:
 
 
 def _validate_and_prune(value: Any, type_: GraphQLInputType, path: ProblemPath, problems: list[Problem]) -> Any:
-    """The value without what its type does not know; what GraphQL finds wrong with it goes to the problems."""
+    """Return the value without members that its type does not have. Append the problems that GraphQL finds in it."""
     missing: list[ProblemPath] = []
     pruned = _prune_unknown(value, type_, (), missing)
     problems.extend(Problem((*path, *member), "is missing", is_missing=True) for member in missing)
@@ -90,7 +90,7 @@ def _validate_and_prune(value: Any, type_: GraphQLInputType, path: ProblemPath, 
 
 
 def _prune_unknown(value: Any, input_type: GraphQLInputType, path: ProblemPath, missing: list[ProblemPath]) -> Any:
-    """The value without members that its input object types do not have; required ones it lacks are listed."""
+    """Return the value without members that its input object types do not have. Append the paths of missing members."""
     type_ = get_nullable_type(input_type)
     if isinstance(type_, GraphQLList) and isinstance(value, list):
         return [_prune_unknown(item, type_.of_type, (*path, index), missing) for index, item in enumerate(value)]

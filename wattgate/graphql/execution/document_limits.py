@@ -1,7 +1,7 @@
-"""How large the documents are that the gateway takes, and one pass that measures them before any other rule looks.
+"""Size limits of documents, and the pass that measures a document before validation.
 
-The pass is linear in the document. A fragment is measured once, wherever it is spread: a hundred of them that each
-spread the next one twice are counted exactly, and not one of them is expanded.
+The pass is linear in the size of the document. It measures each fragment once and never expands one: a hundred
+fragments that each spread the next one twice are counted exactly.
 """
 
 from collections import Counter
@@ -24,38 +24,44 @@ from graphql import parse as parse_text
 
 @dataclass(frozen=True, slots=True)
 class DocumentLimits:
-    """The bounds of a document; each has a test. What tools ask to know the schema has 15 levels and 232 fields."""
+    """The size limits of a document; each has a test. Limits of an operation count its fragments expanded.
+
+    The introspection query of common tools has 15 levels and 232 fields.
+    """
 
     characters: int = 32_768
-    """Of the text, which is read to its end; long texts and many values belong in variables."""
+    """Characters of the text. Long texts and many values belong in variables."""
 
     tokens: int = 2_000
-    """Of the text: parsing and validation cost by the token. It may have as many comments besides."""
+    """Tokens of the text, because the cost of parsing and validation grows with them.
+
+    Comments have the same limit of their own.
+    """
 
     depth: int = 20
-    """Levels of fields in an operation: each may be a statement, and wait for the one before."""
+    """Levels of fields in an operation. Each may be a statement that waits for the level before."""
 
     fields: int = 1_000
-    """Of an operation, its fragments expanded: an answer has at least so many values; the same field twice is two."""
+    """Fields of an operation; the same field twice counts as two. A response has at least as many values."""
 
     aliases: int = 50
-    """Of an operation, its fragments expanded: they make one field many, and `__typename` too."""
+    """Aliases in an operation, of `__typename` too, because they multiply a field."""
 
     directives: int = 50
-    """Of an operation, its fragments expanded: each is a check for every place where it stands."""
+    """Directives in an operation. Each is evaluated at every position where it occurs."""
 
     root_fields: int = 30
-    """Of an operation, its fragments expanded: each runs as an operation, in a session of its own."""
+    """Root fields of an operation. Each runs as an operation, in a session of its own."""
 
     repeats: int = 20
-    """Fields that are written with one name in one place: whether they can be merged is looked at pair by pair."""
+    """Fields with the same response name in one selection. Validation compares them in pairs."""
 
     fragments: int = 60
-    """Of the document; whether they can be merged is looked at pair by pair where they are spread in one place."""
+    """Fragments of a document. Validation compares those spread in one selection in pairs."""
 
 
 class DefinitionSize(NamedTuple):
-    """The size of an operation or fragment, with its fragments expanded. `repeats` is that of its own text."""
+    """The size of an operation or fragment, with its fragments expanded. `repeats` counts only its own text."""
 
     depth: int = 0
     fields: int = 0
@@ -66,7 +72,7 @@ class DefinitionSize(NamedTuple):
 
 
 class DocumentSize(NamedTuple):
-    """The sizes of a document's operations and fragments, and how many selections were looked at to know them."""
+    """The sizes of a document's operations and fragments. `visited` is the number of selections that were visited."""
 
     sizes: list[tuple[ExecutableDefinitionNode, DefinitionSize]]
     visited: int
@@ -77,39 +83,42 @@ _LIMIT_NOUNS = {
     "fields": "fields",
     "aliases": "aliases",
     "directives": "directives",
-    "root_fields": "fields at its root",
-    "repeats": "fields of one name in one place",
+    "root_fields": "root fields",
+    "repeats": "fields of the same name in one selection",
 }
 _MAX_EXACT_COUNT = 1_000_000
-"""From where on a count is not told to the digit: that of a bomb has hundreds of them."""
+"""Counts from here on are reported as "more than a million": that of an attack may have hundreds of digits."""
 
 
 def parse_document(text: str, limits: DocumentLimits) -> DocumentNode:
-    """The document of a text. GraphQLError where it is no GraphQL, or longer or deeper than is taken."""
+    """Parse a document. Raise GraphQLError if it is invalid or exceeds the limits of characters or tokens."""
     if len(text) > limits.characters:
-        raise GraphQLError(f"the document has {len(text):,} characters, and at most {limits.characters:,} are taken")
+        raise GraphQLError(f"the document has {len(text):,} characters; the limit is {limits.characters:,}")
     return parse_text(text, max_lexical_tokens=limits.tokens, max_comments=limits.tokens)
 
 
 def limit_error(document: DocumentNode, limits: DocumentLimits) -> GraphQLError | None:
-    """Why a document is not taken; None where it is. Circular and unknown fragments are for validation to tell."""
+    """Return the error of a document that exceeds a limit, or None.
+
+    Validation reports circular and unknown fragments.
+    """
     for definition, size in measure_document(document).sizes:
         for name, noun in _LIMIT_NOUNS.items():
             count, maximum = getattr(size, name), getattr(limits, name)
             if count > maximum and not (name == "root_fields" and isinstance(definition, FragmentDefinitionNode)):
                 shown_count = f"{count:,}" if count < _MAX_EXACT_COUNT else "more than a million"
                 return GraphQLError(
-                    f"{_definition_label(definition)} has {shown_count} {noun}, and at most {maximum:,} are taken",
+                    f"{_definition_label(definition)} has {shown_count} {noun}; the limit is {maximum:,}",
                     definition,
                 )
     fragments = sum(isinstance(node, FragmentDefinitionNode) for node in document.definitions)
     if fragments > limits.fragments:
-        return GraphQLError(f"the document has {fragments:,} fragments, and at most {limits.fragments:,} are taken")
+        return GraphQLError(f"the document has {fragments:,} fragments; the limit is {limits.fragments:,}")
     return None
 
 
 def measure_document(document: DocumentNode) -> DocumentSize:
-    """The sizes of all operations and fragments of a document. A spread that closes a circle adds nothing."""
+    """Measure all operations and fragments of a document. A spread that closes a circle adds nothing."""
     definitions = [
         definition for definition in document.definitions if isinstance(definition, ExecutableDefinitionNode)
     ]
@@ -136,7 +145,10 @@ def measure_document(document: DocumentNode) -> DocumentSize:
 
 @dataclass(slots=True)
 class _Level:
-    """The fields at one place, those of inline fragments too; `below` are the numbers of the levels beneath them."""
+    """The fields of one selection, including those of its inline fragments.
+
+    `child_levels` are the indexes of the levels below.
+    """
 
     names: Counter[str] = field(default_factory=Counter)
     child_levels: list[int] = field(default_factory=list)
@@ -147,7 +159,10 @@ class _Level:
 
 
 def _collect_levels(root: SelectionSetNode) -> list[_Level]:
-    """The levels of a definition, without its fragments. Each stands before those beneath it."""
+    """Collect the levels of a definition, without those of its fragment spreads.
+
+    Each level comes before its children.
+    """
     levels = [_Level()]
     pending = [(root, levels[0])]
     while pending:
@@ -172,7 +187,7 @@ def _collect_levels(root: SelectionSetNode) -> list[_Level]:
 def _definition_size(
     definition: ExecutableDefinitionNode, levels: list[_Level], fragment_sizes: Mapping[str, DefinitionSize]
 ) -> DefinitionSize:
-    """The size of a definition, by its levels and the sizes of the fragments that it spreads."""
+    """Compute the size of a definition from its levels and the sizes of the fragments that it spreads."""
     sizes = [DefinitionSize()] * len(levels)
     for level_index in reversed(range(len(levels))):
         level = levels[level_index]
@@ -195,7 +210,7 @@ def _definition_size(
 
 
 def _dependency_order(spreads: Mapping[str, Iterable[str]]) -> list[str]:
-    """The names of fragments, each after those that it spreads, but for spreads that close a circle."""
+    """Return the names of fragments, each after those that it spreads. Ignore spreads that close a circle."""
     order: list[str] = []
     visited: set[str] = set()
     for root in spreads:
@@ -217,6 +232,6 @@ def _dependency_order(spreads: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _definition_label(definition: ExecutableDefinitionNode) -> str:
-    """What a definition is called where it is told of."""
+    """Return the kind and name of a definition for an error message."""
     kind = "the fragment" if isinstance(definition, FragmentDefinitionNode) else "the operation"
     return f"{kind} {definition.name.value}" if definition.name else kind

@@ -1,4 +1,4 @@
-"""Documents that were read before: parsed and validated once, by their text and the name of their operation."""
+"""Cache of parsed and validated documents, by text and operation name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,21 +27,24 @@ from wattgate.graphql.execution.document_limits import DocumentLimits, limit_err
 from wattgate.graphql.execution.schema import Schema
 
 SHORT_DOCUMENT_CHARACTERS, MAX_SHORT_DOCUMENTS = 4_096, 1_000
-"""Up to how many characters a document is short, and how many of these are kept: the least recently used gives way."""
+"""Maximum characters of a short document, and the number of short documents in the cache.
+
+The least recently used is evicted.
+"""
 
 MAX_LONG_DOCUMENTS = 50
-"""How many longer documents are kept. One of 32 KB may hold a megabyte."""
+"""Number of longer documents in the cache. One of 32 KB may take a megabyte of memory."""
 
 MAX_VALIDATION_ERRORS = 20
-"""How many errors of a document are told."""
+"""Maximum number of validation errors that are reported for a document."""
 
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """A valid operation of a text, and what was made of it.
+    """A valid operation of a document, and the data derived from it.
 
-    `conditions` are the variables that its directives name, `cost` is what it costs, and `variables` are all of them
-    where their values may be taken as they are.
+    `condition_variables` are the variables in its directives. `plain_variables` are all its variables if their values
+    need no coercion, else None. `plans` are its compiled plans, by the values of the condition variables.
     """
 
     node: DocumentNode
@@ -59,7 +62,7 @@ class Document:
 
 
 class InvalidRequest(Exception):
-    """A request is wrong before anything is executed; the errors say how."""
+    """The request is invalid and was not executed; `errors` contains the reasons."""
 
     def __init__(self, errors: Sequence[GraphQLError]) -> None:
         super().__init__(errors[0].message)
@@ -67,7 +70,7 @@ class InvalidRequest(Exception):
 
 
 class DocumentCache:
-    """Reads texts within their limits. Those that are wrong are remembered too."""
+    """Parse and validate documents within their limits. Also cache the errors of invalid ones."""
 
     def __init__(self, schema: Schema, limits: DocumentLimits, clock: Clock = utc_now) -> None:
         self._schema = schema
@@ -77,7 +80,10 @@ class DocumentCache:
         self._get_long = lru_cache(MAX_LONG_DOCUMENTS)(self._parse_and_validate)
 
     def get(self, text: str, name: str | None = None) -> Document:
-        """The operation of a text, by its name where it has several. Invalid where there is none, or it is wrong."""
+        """Return an operation of a document, by its name if there are several.
+
+        Raise InvalidRequest if it is missing or invalid.
+        """
         if len(text) <= SHORT_DOCUMENT_CHARACTERS:
             result = self._get_short(text, name)
         elif len(text) <= self._limits.characters:
@@ -122,12 +128,12 @@ class DocumentCache:
 
 def _missing_operation_error(name: str | None) -> GraphQLError:
     if name is None:
-        return GraphQLError("a document of several operations needs an operationName")
+        return GraphQLError("a document with several operations needs an operationName")
     return GraphQLError(f"the document has no operation {name}")
 
 
 class _ConditionVariables(Visitor):
-    """Gathers the variables that directives name: what is selected depends on them."""
+    """Collect the variables in directives, because the selected fields depend on them."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a notification says: a template rendered when the alert is sent, and kept as it went out."""
+"""The content of a notification: a template that is rendered when the alert is sent, and stored as it was sent."""
 
 import asyncio
 
@@ -10,9 +10,10 @@ from wattgate.graphql.core.operation import Call
 
 
 async def render_content(call: Call, alert: Alert, notification: Notification) -> str | None:
-    """Put on a notification what it says; why its template does not serve, where one does not.
+    """Set the content of a notification. Return the error of its template, or None if there is none.
 
-    Without a template that serves, it says what kind of alert it is: an alert that is told shortly is better than none.
+    If there is no template, or it cannot be rendered, use the name and description of the alert type, because a short
+    alert is better than none.
     """
     choice = await queries.choose_template(call.rows, alert.alert_type_id, notification.channel, alert.culture_code)
     alert_type = await call.rows.get(AlertType, alert.alert_type_id)

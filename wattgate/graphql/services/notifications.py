@@ -1,4 +1,4 @@
-"""The way of an alert through a channel: its steps are logged, told to those who watch, and told to webhooks."""
+"""Notifications of alerts through a channel. Log each step and publish it to subscribers and webhooks."""
 
 from typing import Any
 
@@ -20,18 +20,18 @@ ADDED, PUT_INTO_INBOX, NO_TOKENS = "Added Notification Record", "Put Into Inbox"
 NO_ADDRESS = "User Has No E-mail Address"
 SENT, ATTEMPT_FAILED, GIVEN_UP = "Sent", "Attempt Failed", "Given Up"
 TEMPLATE_NOT_USED = "Template Not Used"
-"""The stages of a notification's log, in words of the legacy interface's kind."""
+"""The stages in the log of a notification, worded like those of the legacy interface."""
 
 OK, ERROR = "OK", "ERROR"
-"""What the status of a step, and of a notification, is."""
+"""The status values of a step and of a notification."""
 
 EMAIL, PUSH = "email", "push"
 INBOX = "inbox"
-"""The channel that needs no delivery: the alert is in the user's inbox once it is kept."""
+"""The channel without a delivery: a stored alert is in the inbox of the user."""
 
 
 async def notify(call: Call, alert: Alert, channel: str) -> Notification:
-    """Send an alert on its way through a channel."""
+    """Create the notification of an alert for a channel, render its content, and enqueue its deliveries."""
     notification = await call.rows.add(
         Notification(
             alert_id=alert.alert_id,
@@ -60,7 +60,7 @@ async def notify(call: Call, alert: Alert, channel: str) -> Notification:
 
 
 async def record_notification_step(call: Call, delivery: Delivery, outcome: Outcome) -> None:
-    """Take down what became of an attempt to deliver a notification, which `delivery` shows as it is after it."""
+    """Log the outcome of an attempt to deliver a notification. `delivery` is the delivery after that attempt."""
     notification = await call.rows.edit(Notification, delivery.target_id)
     notification.status_at = call.rows.now
     alert = await call.rows.get(Alert, notification.alert_id)
@@ -81,7 +81,7 @@ async def record_notification_step(call: Call, delivery: Delivery, outcome: Outc
 
 
 async def mark_failed(call: Call, alert: Alert, notification: Notification, code: str) -> None:
-    """An alert does not go out on a channel: `code` says why, such as user.tokens.not_found."""
+    """Mark a notification as failed and publish an error event. `code` is the reason, such as user.tokens.not_found."""
     notification.state, notification.status, notification.status_at = NotificationState.FAILED, ERROR, call.rows.now
     event_code = f"alert.notification.{notification.channel}.sent.error"
     error_code = f"error.alert.notification.{notification.channel}.{code}"
@@ -91,12 +91,12 @@ async def mark_failed(call: Call, alert: Alert, notification: Notification, code
 
 
 def alert_payload(alert: Alert) -> AlertSent:
-    """An alert as those who watch are told of it."""
+    """Return an alert as the payload for subscribers."""
     return AlertSent(**{name: getattr(alert, name) for name in AlertSent.__struct_fields__})
 
 
 async def _enqueue_pushes(call: Call, alert: Alert, notification: Notification, next_step: int) -> None:
-    """Have a push delivered to each app of the user; each is a delivery of its own."""
+    """Enqueue a push to each app of the user, each as a delivery of its own."""
     accounts = await _active_accounts(call, alert)
     belongs_to_user = col(MobileAppToken.account_id).in_([account.account_id for account in accounts])
     tokens = await call.rows.all(MobileAppToken, belongs_to_user, order_by=[MobileAppToken.created_at])
@@ -109,7 +109,7 @@ async def _enqueue_pushes(call: Call, alert: Alert, notification: Notification, 
 
 
 async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, next_step: int) -> None:
-    """Have a mail delivered to each address of the user; each is a delivery of its own."""
+    """Enqueue a mail to each address of the user, each as a delivery of its own."""
     addresses = extract_addresses(
         [account.email or account.username for account in await _active_accounts(call, alert)]
     )
@@ -121,7 +121,7 @@ async def _enqueue_mails(call: Call, alert: Alert, notification: Notification, n
 
 
 async def _active_accounts(call: Call, alert: Alert) -> list[Account]:
-    """The accounts by which the alert's user can be reached, oldest first."""
+    """Return the active accounts of the alert's user, oldest first."""
     return await call.rows.all(
         Account,
         col(Account.user_id) == alert.user_id,
@@ -142,7 +142,7 @@ async def _mark_sent(call: Call, alert: Alert, notification: Notification) -> No
 
 
 async def _may_still_arrive(call: Call, notification: Notification) -> bool:
-    """Whether another delivery of the notification has arrived, or still may."""
+    """Return whether another delivery of the notification has succeeded or is still pending."""
     of_notification = col(Delivery.target_id) == notification.notification_id
     return await call.rows.count(Delivery, of_notification, col(Delivery.state) != DeliveryState.FAILED) > 0
 
@@ -166,7 +166,7 @@ async def _add_log_entry(
 
 
 def _event_payload(alert: Alert, notification: Notification) -> dict[str, Any]:
-    """What events say of a notification, under the names of SPEC.md's payload."""
+    """Return the payload of webhook events about a notification, with the names of SPEC.md."""
     return {
         "notificationid": notification.notification_id,
         "ns_alert_id": alert.alert_id,

@@ -1,4 +1,4 @@
-"""What has to leave the house is put here, in the transaction of what causes it; a worker takes it from there."""
+"""The outbox: outgoing deliveries, stored in the transaction that causes them and sent by a worker."""
 
 import random
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import DeliveryQueued, Event
 
 RETRIES_EXHAUSTED = "gave.up"
-"""The code of what was tried for as long as its schedule says."""
+"""The error code of a delivery that failed in every attempt of its schedule."""
 
 
 async def enqueue(
@@ -38,7 +38,10 @@ async def enqueue(
     order_key: str | None = None,
     due_at: datetime | None = None,
 ) -> Delivery:
-    """Have a notification or webhook delivered, at once where `due_at` says nothing else; see `models.Delivery`."""
+    """Enqueue a delivery of a notification or webhook, due immediately unless `due_at` is given.
+
+    See `models.Delivery`.
+    """
     now = call.rows.now
     delivery = Delivery(
         kind=kind,
@@ -58,7 +61,7 @@ async def enqueue(
 def build_outgoing(
     delivery: Delivery, address: str, content: MessageContent, headers: Mapping[str, str] = MappingProxyType({})
 ) -> OutboundMessage:
-    """An attempt of a delivery to one address."""
+    """Return the message of a delivery attempt to one address."""
     return OutboundMessage(
         delivery_id=delivery.delivery_id,
         application_id=delivery.application_id,
@@ -73,9 +76,10 @@ def build_outgoing(
 async def record_delivery_outcome(
     call: Call, delivery_id: str, worker: str, attempt: int, outcome: Outcome
 ) -> Delivery | None:
-    """Keep what became of an attempt: sent, waiting for the next one by the schedule, or failed.
+    """Store the outcome of an attempt: sent, waiting for the next attempt of the schedule, or failed.
 
-    None where the delivery is no longer this worker's: its lease has ended, and somebody else has taken it over.
+    Return None if the worker no longer holds the lease of the delivery, because it expired and another worker claimed
+    it.
     """
     has_lease = lease_conditions(delivery_id, worker, attempt)
     delivery = await call.rows.first(Delivery, *has_lease)
@@ -87,7 +91,10 @@ async def record_delivery_outcome(
 
 
 async def postpone(call: Call, delivery_id: str, worker: str, attempt: int, due_at: datetime) -> bool:
-    """Put a delivery back that could not be attempted at all; False where it is no longer this worker's."""
+    """Put a delivery that could not be attempted back into the queue.
+
+    Return False if the worker no longer holds its lease.
+    """
     columns = {"state": DeliveryState.WAITING, "worker": None, "leased_until": None, "attempts": attempt - 1}
     return bool(
         await call.rows.update(Delivery, *lease_conditions(delivery_id, worker, attempt), **columns, due_at=due_at)
@@ -95,7 +102,7 @@ async def postpone(call: Call, delivery_id: str, worker: str, attempt: int, due_
 
 
 def lease_conditions(delivery_id: str, worker: str, attempt: int) -> tuple[Condition, ...]:
-    """That a delivery is still a worker's, since it took it for this attempt."""
+    """Return the conditions that a worker still holds the lease of a delivery that it claimed for this attempt."""
     return (
         col(Delivery.delivery_id) == delivery_id,
         col(Delivery.worker) == worker,
@@ -105,7 +112,7 @@ def lease_conditions(delivery_id: str, worker: str, attempt: int) -> tuple[Condi
 
 
 def _columns_after(delivery: Delivery, outcome: Outcome, now: datetime) -> dict[str, Any]:
-    """What changes on a delivery by the outcome of an attempt."""
+    """Return the column values of a delivery after an attempt with this outcome."""
     released = {"worker": None, "leased_until": None}
     if isinstance(outcome, Sent):
         ended = {"state": DeliveryState.SENT, "reference": outcome.reference, "reason": None, "ended_at": now}
@@ -118,5 +125,5 @@ def _columns_after(delivery: Delivery, outcome: Outcome, now: datetime) -> dict[
 
 
 def failure_code(outcome: Outcome) -> str:
-    """What software is told of an outcome that was a failure for good."""
+    """Return the machine-readable code of a permanent failure or of exhausted retries."""
     return outcome.code if isinstance(outcome, PermanentFailure) else RETRIES_EXHAUSTED

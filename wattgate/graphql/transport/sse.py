@@ -1,4 +1,4 @@
-"""The door for server-sent events: graphql-sse in both of its modes, on the path of the GraphQL endpoint."""
+"""The endpoint for server-sent events: both modes of graphql-sse, on the path of the GraphQL endpoint."""
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
@@ -19,11 +19,11 @@ TOKEN_HEADER = "x-graphql-event-stream-token"
 LAST_EVENT_ID = "last-event-id"
 
 EVENT_STREAM_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
-"""What keeps proxies from holding events back."""
+"""Headers that stop proxies from buffering events."""
 
 
 class EventStreamEndpoint:
-    """An ASGI application that serves event streams, and leaves every other request to the next one."""
+    """An ASGI application that serves event streams and passes all other requests to the next application."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class EventStreamEndpoint:
             await Response(body, 400, media_type="application/json")(scope, receive, send)
 
     async def _serve_distinct(self, request: HttpRequest, scope: Scope, receive: Receive, send: Send) -> None:
-        """One operation, on a stream of its own."""
+        """Serve one operation on a stream of its own ("distinct connections" mode)."""
         principal = await self._authenticate(request.headers)
         operation_request = (
             parse_query_string(scope["query_string"]) if request.method == "GET" else parse_body(await request.body())
         )
         prepared = await self._prepare_or_none(principal, operation_request) if request.method == "GET" else None
         if prepared is not None and prepared.is_mutation:
-            await PlainTextResponse("Send a mutation by POST", 405, {"Allow": "POST"})(scope, receive, send)
+            await PlainTextResponse("Send a mutation with POST", 405, {"Allow": "POST"})(scope, receive, send)
             return
         stream = EventStream(self._runtime, principal, single_connection=False)
         try:
@@ -80,7 +80,7 @@ class EventStreamEndpoint:
             return None
 
     async def _serve_single(self, token: str, request: HttpRequest, scope: Scope, receive: Receive, send: Send) -> None:
-        """A stream for many operations: reserved, opened, and steered by requests of their own."""
+        """Serve a stream for many operations ("single connection" mode): reserve, open, add or stop an operation."""
         response: Response
         principal = await self._authenticate(request.headers)
         match request.method:

@@ -1,4 +1,4 @@
-"""The arguments of a field: values that are known beforehand, or a function of the variables."""
+"""The arguments of a field: constant values, or a function of the variables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, tzinfo
@@ -34,11 +34,11 @@ NO_ARGUMENTS: Arguments = MappingProxyType({})
 NO_VARIABLES = VariableValues({}, {})
 
 IMMUTABLE_TYPES = (str, int, float, bool, NoneType, Enum, date, datetime, Decimal, UUID, tzinfo)
-"""Values that nobody can change, so that every execution may have the same ones."""
+"""Types of immutable values, which all executions may share."""
 
 
 class FieldArgumentBinder:
-    """Binds arguments of one operation's fields as graphql-core coerces and Strawberry converts them."""
+    """Bind the arguments of one operation's fields: coerced as by graphql-core and converted as by Strawberry."""
 
     def __init__(
         self, scalars: Mapping[Any, Any], config: StrawberryConfig, operation: OperationDefinitionNode
@@ -52,7 +52,7 @@ class FieldArgumentBinder:
         }
 
     def bind(self, field: GraphQLField, node: FieldNode) -> Arguments | BindArguments:
-        """What a field's function is called with; where it depends on variables, how that is made of them."""
+        """Return the keyword arguments of a field, or a function that computes them from the variables."""
         if not field.args:
             return NO_ARGUMENTS
         parts = [
@@ -65,7 +65,10 @@ class FieldArgumentBinder:
     def _bind_argument(
         self, field: GraphQLField, node: FieldNode, declared: StrawberryArgument
     ) -> Arguments | BindArguments:
-        """The same of one argument; nothing where it is left out."""
+        """Return the value of one argument as keyword arguments, or a function of the variables.
+
+        Empty if it is omitted.
+        """
         name = self._config.name_converter.from_argument(declared)
         argument_nodes = [argument for argument in node.arguments or () if argument.name.value == name]
         value = argument_nodes[0].value if argument_nodes else None
@@ -89,7 +92,7 @@ class FieldArgumentBinder:
         return bind
 
     def _needs_no_coercion(self, argument: GraphQLArgument, value: VariableNode) -> bool:
-        """Whether the value of a variable leaves nothing to coerce or convert for an argument."""
+        """Return whether a variable's value can be passed to an argument without coercion or conversion."""
         never_null = value.name.value in self._non_null_variables
         return never_null and isinstance(get_nullable_type(argument.type), GraphQLScalarType)
 
@@ -102,7 +105,7 @@ def _merge_arguments(parts: Sequence[Arguments | BindArguments], variables: Vari
 
 
 def contains_variable(value: ValueNode) -> bool:
-    """Whether a variable stands anywhere in a value."""
+    """Return whether a value is or contains a variable."""
     if isinstance(value, VariableNode):
         return True
     if isinstance(value, ListValueNode):

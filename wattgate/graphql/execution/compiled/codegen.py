@@ -1,11 +1,45 @@
-"""From the tree of a document to the source of a Python function, and to the function.
+"""Code generator of the compiled engine: turn the selection tree of a document into Python functions.
 
-Nothing of a request stands in the source but names and types that the schema has, written by `repr`: every value is a
-constant that the function finds under a name of ours.
+The idea: graphql-core completes a response object by object and field by field. A plan handles a whole level of the
+response at once: it calls each edge once for all parents and writes the fields of each object as straight-line code.
+`selection_tree.py` builds the tree, this module writes and compiles the source, `engine.py` runs the functions.
 
-What is selection of objects without edges is written out as statements into the loop of the level above. Where edges
-have to be followed there is an `async` function for the level: it takes a list of objects, calls each edge once for
-all of them, and gives a list of dicts.
+For `{ resources { name type { name } } }` the source is, shortened:
+
+    async def level_5(c, v, L):                         # L: resources
+        results = [await c.load_all(edge_9, arguments_8, L)]
+        results = [check_lengths(values, L) for values in results]
+        D = []
+        for o, x_6 in zip(L, *results):                 # o: a resource, x_6: its type
+            ...                                         # check the classes and values of both
+            o = {'name': a_12, 'type': x_6}
+            D.append(o)
+        return D
+    async def root_1(c, v):
+        x = await c.run_operation('resources', operation_2, arguments_3)
+        R, F = [x], [...]                               # F: the objects in R
+        D = await level_5(c, v, F) if F else []
+        ...                                             # replace each object in R by its dict in D
+
+There are three kinds of functions, with `c` for the GraphQLContext and `v` for the variables:
+
+    root(c, v) or root(c, v, x)   the value of a root field; x is the payload of a subscription. A subscription without
+                                  edges has a plain function, all others are coroutines.
+    level(c, v, L)                the dicts of the objects L of one type. It follows all edges of the type concurrently.
+    edge(c, v, P)                 the values of a field for the parents P, if the objects of the field have edges too.
+
+Objects without edges need no function: their code is part of the loop over the level above.
+
+Invariants:
+- Order: a loader returns one result for each parent, in order (`check_lengths`). D has one dict for each object of F,
+  in order, so that R is rebuilt with one iterator over D.
+- Equal or fallback: a plan returns exactly the data of graphql-core or raises. It reports no errors itself: for a value
+  that does not match its type it raises FallbackRequired, and the engine lets graphql-core execute the field.
+- No injection: the source contains response keys and schema names, both written by `repr`, and attribute names that
+  `field_source.py` has checked. All values are constants, found under generated names.
+- No orphans: arguments are bound before the first coroutine of a level is created, because binding may raise.
+
+See `values.py` for the functions that the source calls. `tests/graphql/compiled/` compares plans with graphql-core.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,19 +86,21 @@ NEEDS_COERCION = {
     "String": "{0}.__class__ is not str",
     "ID": "{0}.__class__ is not str",
     "Boolean": "{0}.__class__ is not bool",
-    "Float": "{0}.__class__ is not float or {0} - {0} != 0.0",  # NaN and the infinities are not told in JSON
+    "Float": "{0}.__class__ is not float or {0} - {0} != 0.0",  # JSON has no NaN and no infinities
     "Int": "{0}.__class__ is not int or not -2147483648 <= {0} <= 2147483647",
 }
-"""When a value of a built-in scalar is not told as it is, as a condition on the value."""
+"""For each built-in scalar, the condition on a value that needs coercion. Other values are used as they are."""
 
 RootFunction = Callable[..., Any]
-"""Makes what stands under one key of the answer: (caller, variables) or, of a subscription, (caller, variables, event).
-The function of a subscription that follows no edges is none of a coroutine."""
+"""Computes the value of one response key: (context, variables) or, for a subscription, (context, variables, payload).
+
+It is a coroutine function unless it belongs to a subscription without edges.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledFunctions:
-    """A function for each root field, with their source."""
+    """The function of each root field by response key, and the source of all."""
 
     roots: dict[str, RootFunction]
     source: str
@@ -72,7 +108,7 @@ class CompiledFunctions:
 
 @dataclass(slots=True)
 class CodeBlock:
-    """Statements of a function."""
+    """Statements of a function, at one level of indentation."""
 
     depth: int = 0
     lines: list[str] = field(default_factory=list)
@@ -81,13 +117,13 @@ class CodeBlock:
         self.lines.append("    " * self.depth + text)
 
     def block(self, text: str) -> "CodeBlock":
-        """The block that a statement opens."""
+        """Add a statement and return the block that it opens."""
         self.add(text)
         return CodeBlock(self.depth + 1, self.lines)
 
 
 class TypeChecks:
-    """What is known of a schema's types whatever is asked: classes of rows, and how leaves are told."""
+    """The checks of a schema's types that all documents share: classes of rows, and coercion of leaves."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self.schema = schema
@@ -95,16 +131,16 @@ class TypeChecks:
         self._leaves: dict[str, CoerceLeaf] = {}
 
     def leaf_coercion(self, kind: GraphQLLeafType) -> CoerceLeaf:
-        """The slow way of a leaf, which is right for every value."""
+        """Return the coercion that is correct for every value of a leaf type, but slow."""
         return self._leaves.setdefault(kind.name, checked_coercion(kind.coerce_output_value))
 
     def object_classes(self, kind: GraphQLObjectType) -> KnownClasses:
-        """The classes of an object type, which all documents share."""
+        """Return the known classes of an object type."""
         return self._classes.setdefault(kind.name, KnownClasses(self.schema, kind))
 
 
 def generate_functions(root: ObjectSelection, checks: TypeChecks, binder: FieldArgumentBinder) -> CompiledFunctions:
-    """The functions of a document. Refused where it would be more than Python can compile."""
+    """Return the functions of a document. Raise NotCompilable if Python cannot compile them."""
     generator = _CodeGenerator(checks, binder)
     names = {selected.key: generator.add_root_function(root.kind, selected) for selected in root.fields}
     source = "\n".join(generator.lines.lines)
@@ -112,7 +148,7 @@ def generate_functions(root: ObjectSelection, checks: TypeChecks, binder: FieldA
         code = compile(source, "<document>", "exec")
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise NotCompilable(f"Python cannot compile it: {error}") from None
-    exec(code, generator.constants)  # the module's docstring says what stands in it
+    exec(code, generator.constants)  # safe: see the invariants in the module's docstring
     return CompiledFunctions({key: generator.constants[name] for key, name in names.items()}, source)
 
 
@@ -141,14 +177,14 @@ class _CodeGenerator:
         return name
 
     def _add_function(self, head: str, body: CodeBlock) -> None:
-        """Add a function, after those that it has made necessary."""
+        """Add a function after those that it calls."""
         self.lines.add(head)
         self.lines.lines.extend(body.lines)
 
     # functions: of root fields, of edges with edges below, of levels
 
     def add_root_function(self, kind: GraphQLObjectType, selected: SelectedField) -> str:
-        """The function of a root field."""
+        """Add the function of a root field and return its name."""
         name, body = self._new_name("root"), CodeBlock(1)
         is_payload = isinstance(selected.source, PayloadSource)
         match selected.source:
@@ -162,7 +198,7 @@ class _CodeGenerator:
             case PayloadSource():
                 pass
             case _:
-                raise NotCompilable("a root field is no operation")
+                raise NotCompilable("a root field is not an operation")
         if selected.has_nested_edges:
             body.add("R = [x]")
             self._resolve_nested_edges(body, selected)
@@ -175,7 +211,7 @@ class _CodeGenerator:
         return name
 
     def _add_edge_function(self, selected: SelectedField) -> str:
-        """The function of a field whose objects have edges: its answers for a list of parents."""
+        """Add the function of a field whose objects have edges, and return its name."""
         name, body = self._new_name("edge"), CodeBlock(1)
         if isinstance(selected.source, EdgeField):
             load = (
@@ -190,7 +226,7 @@ class _CodeGenerator:
         return name
 
     def _resolve_nested_edges(self, body: CodeBlock, selected: SelectedField) -> None:
-        """Replace the objects in the values R, which may be lists of lists, by what the level below makes of them."""
+        """Write code that replaces the objects in R, which may be in nested lists, by their dicts."""
         kind = _field_type(selected)
         body.add("F = []")
         self._collect_objects(body.block("for r in R:"), "r", kind)
@@ -218,7 +254,7 @@ class _CodeGenerator:
         return "next_result()"
 
     def _level_call(self, selected: SelectedField) -> str:
-        """The call that makes answers of the objects F."""
+        """Return the expression that computes the dicts of the objects F."""
         named = get_named_type(_field_type(selected))
         levels = {name: self._add_level_function(selection) for name, selection in selected.selections_by_type.items()}
         if not is_abstract_type(named):
@@ -227,14 +263,15 @@ class _CodeGenerator:
         return f"resolve_abstract({{{table}}}, {self._add_type_resolver(named, selected)}, c, v, F)"
 
     def _add_level_function(self, selection: ObjectSelection) -> str:
-        """The function of a level: dicts of objects of one type, whose edges are followed all at once."""
+        """Add the function of a level, and return its name."""
         name, body = self._new_name("level"), CodeBlock(1)
         edge_results = {selected.key: self._new_name("x") for selected in selection.fields if selected.has_edges}
         calls = []
         for selected in selection.fields:
             if selected.has_nested_edges:
                 calls.append(f"{self._add_edge_function(selected)}(c, v, L)")
-            elif selected.has_edges:  # binding arguments may fail, and no coroutine may be left that nobody awaits
+            elif selected.has_edges:
+                # Bound before the calls: binding may raise, and would leave coroutines that nothing awaits.
                 arguments = self._new_name("b")
                 body.add(f"{arguments} = {self._arguments_expression(selected)}")
                 calls.append(f"c.load_all({self._add_constant('edge', selected.source)}, {arguments}, L)")
@@ -254,7 +291,7 @@ class _CodeGenerator:
         self._add_function(f"async def {name}(c, v, L):", body)
         return name
 
-    # statements that replace a value by its answer
+    # statements that replace a value by its result
 
     def _write_object(
         self, lines: CodeBlock, var: str, selection: ObjectSelection, edge_results: Mapping[str, str]
@@ -291,7 +328,7 @@ class _CodeGenerator:
 
     def _write_list(self, lines: CodeBlock, var: str, kind: GraphQLList[Any], selected: SelectedField) -> None:
         if not selected.selections_by_type:
-            lines = lines.block(f"if {var}.__class__ is not WireColumn:")  # whose items are answers already
+            lines = lines.block(f"if {var}.__class__ is not WireColumn:")  # the items of a column are results already
         results, item = self._new_name("l"), self._new_name("i")
         lines.add(f"{results} = []")
         loop = lines.block(f"for {item} in as_list({var}):")
@@ -344,5 +381,5 @@ def _field_type(selected: SelectedField) -> GraphQLOutputType:
 
 
 def _attribute_name(selected: SelectedField) -> str:
-    assert isinstance(selected.source, AttributeSource)  # an operation stands at the root alone
+    assert isinstance(selected.source, AttributeSource)  # edges and operations are handled before
     return selected.source.name

@@ -1,4 +1,4 @@
-"""Executes operations: by their plan where there is one, and by graphql-core wherever there is an error to tell."""
+"""Execution of operations: by compiled plan where there is one, and by graphql-core to report errors."""
 
 import asyncio
 import inspect
@@ -35,23 +35,29 @@ from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, Schema, norma
 log = logging.getLogger(__name__)
 
 MAX_PLAN_FAILURES = 20
-"""After how many failures in a row a plan is given up for a while: each costs what both ways cost together."""
+"""Consecutive failures after which a plan is disabled for a while.
+
+A failure costs the time of the plan and that of graphql-core.
+"""
 
 PLAN_DISABLED_SECONDS = 60.0
-"""How long a plan is given up."""
+"""Time in seconds for which a failing plan is disabled."""
 
 MAX_CONCURRENT_FALLBACKS = 8
-"""How many executions graphql-core does at once; one costs 20 to 60 times what its plan does."""
+"""Maximum number of concurrent executions by graphql-core. One costs 20 to 60 times as much as its plan."""
 
 MAX_PLANS_PER_DOCUMENT = 16
-"""How many plans a document has, for values of the variables that its conditions name; other values have none."""
+"""Maximum number of plans of a document, for different values of the variables in its directives.
+
+Other values have none.
+"""
 
 
-_is_awaitable: Any = optimized_is_awaitable  # which says what it is not, and is typed as saying less
+_is_awaitable: Any = optimized_is_awaitable  # Any, because graphql-core expects a type guard
 
 
 class ExecutionOutcome(NamedTuple):
-    """What came of an operation: its data, None where an error has reached the root, and the errors."""
+    """The result of an operation: its data, None if an error has reached the root, and its errors."""
 
     data: dict[str, Any] | None
     errors: Sequence[GraphQLError] = ()
@@ -59,7 +65,7 @@ class ExecutionOutcome(NamedTuple):
 
 @dataclass(slots=True)
 class Plan:
-    """What a document has been compiled to: its root fields with their functions."""
+    """The compiled form of a document: its root fields and their functions, by response key."""
 
     roots: Mapping[str, RootFunction]
     fields: Mapping[str, SelectedField]
@@ -71,7 +77,7 @@ class Plan:
 class ExecutionEngine:
     """Executes the operations of a schema whose fields are operations, edges and attributes.
 
-    `compile_at` says at which use of a document it is compiled: what is asked only once is not worth it.
+    A document is compiled when it is used for the `compile_at`-th time, because one that is used once is not worth it.
     """
 
     def __init__(self, schema: Schema, *, compile_at: int = 2, clock: Callable[[], float] = time.monotonic) -> None:
@@ -83,7 +89,7 @@ class ExecutionEngine:
         self._fallback_semaphore = asyncio.Semaphore(MAX_CONCURRENT_FALLBACKS)
 
     def coerce_variables(self, document: Document, raw_variables: Mapping[str, Any] | None) -> VariableValues:
-        """The values of an operation's variables. Invalid where one is not what its type says."""
+        """Return the values of an operation's variables. Raise InvalidRequest if one does not match its type."""
         if document.plain_variables is not None:
             plain_values = coerce_plain_variables(document.plain_variables, raw_variables or {})
             if plain_values is not None:
@@ -101,12 +107,12 @@ class ExecutionEngine:
         return result
 
     def plan_for(self, document: Document, variables: VariableValues) -> Plan | None:
-        """The plan of an operation for these variables; None where graphql-core serves it."""
+        """Return the plan of an operation for these variables, or None if graphql-core executes it. Count the use."""
         document.use_count += 1
         return self.get_or_compile(document, variables) if document.use_count >= self._compile_at else None
 
     def get_or_compile(self, document: Document, variables: VariableValues) -> Plan | None:
-        """The same, whether or not the document was used before."""
+        """Return the plan of an operation for these variables even if this is the first use of the document."""
         key = tuple(variables.coerced.get(name) for name in document.condition_variables)
         if key not in document.plans:
             if len(document.plans) >= MAX_PLANS_PER_DOCUMENT:
@@ -122,9 +128,9 @@ class ExecutionEngine:
         variables: VariableValues,
         raw_variables: Mapping[str, Any] | None,
     ) -> ExecutionOutcome:
-        """Execute a query or mutation; the errors are told already.
+        """Execute a query or mutation. The returned errors are normalized and logged.
 
-        `given` are the variables as they came, which graphql-core wants itself.
+        `raw_variables` are the variables as the client sent them, because graphql-core coerces them itself.
         """
         plan = self.plan_for(document, variables)
         if plan is None or self._clock() < plan.disabled_until:
@@ -133,7 +139,7 @@ class ExecutionEngine:
         completed: dict[str, Any] = {}
         try:
             outcome = ExecutionOutcome(await self._run_plan(plan, context, document, variables, completed))
-        except Exception as error:  # noqa: BLE001 (it is not hidden: whatever is wrong, graphql-core says what)
+        except Exception as error:  # noqa: BLE001 (graphql-core executes the operation again and reports the error)
             rejection = _rejection_outcome(plan, context, error)
             if rejection is not None:
                 return rejection
@@ -153,10 +159,10 @@ class ExecutionEngine:
         variables: VariableValues,
         completed: dict[str, Any],
     ) -> dict[str, Any]:
-        """The data; what is complete stands in `done` too, in case of an error. Mutations wait for each other.
+        """Return the data. Also store complete fields in `completed`, in case of an error.
 
-        A query's other fields are brought to their end where one fails: whoever goes on needs what they tell, and
-        nothing has to run twice.
+        Mutations run one after another. If a field of a query fails, the others run to their end, so that graphql-core
+        can use their results and nothing runs twice.
         """
         errors: list[Exception] = []
 
@@ -185,10 +191,10 @@ class ExecutionEngine:
         raw_variables: Mapping[str, Any] | None,
         completed: Mapping[str, Any],
     ) -> ExecutionOutcome:
-        """What graphql-core makes of the root fields that are not complete, one by one.
+        """Execute the root fields that are not complete with graphql-core, one by one.
 
-        An operation that has run does not run again: `call` knows what it gave. Fields that are complete stay as they
-        are, because later mutations may have changed what they told.
+        Operations that have run do not run again: `context` has their results. Completed fields stay unchanged, because
+        later mutations may have changed the data that they returned.
         """
         data: dict[str, Any] = {}
         errors: list[GraphQLError] = []
@@ -237,10 +243,10 @@ class ExecutionEngine:
                 self.schema.schema_converter.scalar_registry, self.schema.config, document.operation
             )
             functions = generate_functions(root, self._checks, binder)
-        except Exception as error:  # noqa: BLE001 (what cannot be compiled is served all the same)
+        except Exception as error:  # noqa: BLE001 (graphql-core executes documents that cannot be compiled)
             log.log(
                 logging.DEBUG if isinstance(error, NotCompilable | GraphQLError) else logging.WARNING,
-                "not compiled: %s",
+                "Document not compiled, graphql-core executes it: %s",
                 error,
             )
             return None
@@ -261,7 +267,7 @@ def _fragments(document: Document) -> dict[str, FragmentDetails]:
 
 
 def _single_field_document(document: Document, selected: SelectedField) -> Document:
-    """A document of one root field of another one."""
+    """Return a document with only one root field of another one."""
     selection_set = SelectionSetNode(selections=tuple(details.node for details in selected.nodes))
     operation = replace(document.operation, selection_set=selection_set)
     definitions = tuple(
@@ -271,7 +277,7 @@ def _single_field_document(document: Document, selected: SelectedField) -> Docum
 
 
 def _rejection_outcome(plan: Plan, context: GraphQLContext, error: Exception) -> ExecutionOutcome | None:
-    """What is told where the only operation has refused: its error is known, and where it stands."""
+    """Return the outcome of a plan whose only operation raised an error, or None if graphql-core has to report it."""
     if len(plan.fields) != 1 or not isinstance(error, GatewayError):
         return None
     ((key, selected),) = plan.fields.items()
