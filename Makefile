@@ -5,9 +5,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --pro
 TESTS ?= tests
 
 # Modules are compiled once, whatever the environment says: tests start a hundred gateways and commands.
-test faults fuzz: export PYTHONDONTWRITEBYTECODE :=
+test test-quick coverage faults fuzz: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run test test-js faults fuzz conformance check generate bench docs lock format
+.PHONY: run test test-quick test-js coverage faults fuzz conformance check generate bench docs lock format
 
 run: .venv/installed
 	@$(BIN)/python -m wattgate demo
@@ -20,6 +20,16 @@ test: .venv/installed-dev
 # Unit tests of the browser pages' modules, without a browser.
 test-js: .venv/installed-dev
 	@$(BIN)/node --test "tests/javascript/*.test.mjs"
+
+# For the inner loop: tests without servers, browsers, Node, processes and filled databases, and fewer random examples.
+test-quick: .venv/installed-dev
+	@echo "wattgate: running the quick tests (under a minute)"
+	@WATTGATE_TEST_QUICK=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(TESTS)
+
+# Branches that run in the processes of pytest itself; gateways that tests start as processes are not measured.
+coverage: .venv/installed-dev
+	@echo "wattgate: running the tests and measuring which branches of wattgate they reach"
+	@$(BIN)/python -m pytest -n 3 --dist worksteal --cov --cov-report term:skip-covered $(TESTS)
 
 faults: .venv/installed-dev
 	@echo "wattgate: breaking gateways, Redis, PostgreSQL and connections under load (some minutes)"

@@ -11,11 +11,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import trustme
 from playwright.async_api import Browser, async_playwright
 
-from tests.support import chance, node
+from tests.support import chance, node, speed
 from tests.support.demonstration import demonstration
 from tests.support.house import House, Tenant, house, tenant_on
+from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import pattern_on
 from tests.support.servers import Databases, database_on, postgresql, serving
 from tests.support.timed import NOW, Clock, Timed
@@ -29,6 +31,10 @@ chance.load_profile()
 
 ENGINES = ["sqlite", "postgresql"]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    speed.mark_slow(items)
 
 
 def pytest_collection_finish() -> None:
@@ -117,6 +123,26 @@ async def demo_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[st
     settings, _ = await demonstration(tmp_path_factory.mktemp("demo"), timedelta(days=14))
     async with serving(create_app(settings, background=[live.run_meters])) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RedisServer]:
+    """A Redis server that the tests of a run share. It is not stopped."""
+    async with redis_server(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+async def own_redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RedisServer]:
+    """A Redis server of one test, which may stop it and start it again."""
+    async with redis_server(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def authority() -> trustme.CA:
+    """A certificate authority that signs the certificates of servers of the tests."""
+    return trustme.CA()
 
 
 @pytest.fixture(scope="session")

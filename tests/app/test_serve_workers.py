@@ -11,24 +11,16 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.app.test_cli import wattgate
 from tests.app.test_serving import AT_ONCE, Home, home, refused
 from tests.support.processes import Process, gateway
-from tests.support.redis_server import RedisServer, redis_server
+from tests.support.redis_server import RedisServer
 from tests.support.servers import broker
 
 __all__ = ["home"]
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n"
-
-
-@pytest.fixture
-async def redis(tmp_path: Path) -> AsyncIterator[RedisServer]:
-    (tmp_path / "redis").mkdir()
-    async with redis_server(tmp_path / "redis", "--appendonly", "no") as server:
-        yield server
 
 
 @asynccontextmanager
@@ -64,9 +56,9 @@ class Connection:
 
 
 async def test_connections_spread_over_workers_and_one_that_is_killed_takes_only_its_own(
-    home: Home, redis: RedisServer
+    home: Home, own_redis: RedisServer
 ) -> None:
-    async with workers(home, redis) as one:
+    async with workers(home, own_redis) as one:
         connections = [await Connection.to(one.port) for _ in range(60)]
         assert all([await connection.answers() for connection in connections])
         os.kill(one.workers[0], signal.SIGKILL)
@@ -84,13 +76,13 @@ async def test_connections_spread_over_workers_and_one_that_is_killed_takes_only
 
 
 async def test_metrics_are_the_sum_of_all_workers_also_of_one_that_has_died(
-    home: Home, redis: RedisServer, unused_tcp_port: int
+    home: Home, own_redis: RedisServer, unused_tcp_port: int
 ) -> None:
     def healths(told: str) -> float:
         found = re.search(r'request_duration_seconds_count\{method="GET",route="/healthz",status="200"\} (\S+)', told)
         return float(found[1]) if found else 0.0
 
-    async with workers(home, redis, METRICS_PORT=str(unused_tcp_port)) as one, httpx.AsyncClient() as client:
+    async with workers(home, own_redis, METRICS_PORT=str(unused_tcp_port)) as one, httpx.AsyncClient() as client:
         metrics = f"http://127.0.0.1:{unused_tcp_port}/metrics"
         for _ in range(30):
             connection = await Connection.to(one.port)
@@ -104,8 +96,8 @@ async def test_metrics_are_the_sum_of_all_workers_also_of_one_that_has_died(
         assert "wattgate_num_clients 0.0" in told
 
 
-async def test_a_signal_to_all_processes_at_once_is_one_signal(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis) as one, home.upload(one.url) as upload:
+async def test_a_signal_to_all_processes_at_once_is_one_signal(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as one, home.upload(one.url) as upload:
         for pid in one.workers:  # as service managers and terminals do
             os.kill(pid, signal.SIGTERM)
         one.signal(signal.SIGTERM)
@@ -116,8 +108,8 @@ async def test_a_signal_to_all_processes_at_once_is_one_signal(home: Home, redis
         assert one.log.count("drained") == 2
 
 
-async def test_a_second_signal_skips_the_rest_in_all_workers(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis, DRAIN_PAUSE="10") as one:
+async def test_a_second_signal_skips_the_rest_in_all_workers(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis, DRAIN_PAUSE="10") as one:
         one.signal(signal.SIGTERM)
         await one.logs("draining", 2)
         one.signal(signal.SIGTERM)
@@ -126,16 +118,16 @@ async def test_a_second_signal_skips_the_rest_in_all_workers(home: Home, redis: 
         assert "Traceback" not in one.log
 
 
-async def test_a_worker_that_is_told_to_end_drains_and_is_replaced(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis) as one:
+async def test_a_worker_that_is_told_to_end_drains_and_is_replaced(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as one:
         os.kill(one.workers[0], signal.SIGTERM)
         await one.logs(f"worker {one.workers[0]} has ended (exit code 0)")
         assert "drained" in one.log
         await one.logs("serves", 3)
 
 
-async def test_workers_whose_launcher_dies_drain(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis) as one:
+async def test_workers_whose_launcher_dies_drain(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis) as one:
         one.signal(signal.SIGKILL)
         await one.logs("drained", 2)
         async with asyncio.timeout(20):
@@ -143,8 +135,8 @@ async def test_workers_whose_launcher_dies_drain(home: Home, redis: RedisServer)
                 await asyncio.sleep(0.02)
 
 
-async def test_a_worker_that_hangs_is_killed(home: Home, redis: RedisServer) -> None:
-    async with workers(home, redis, DRAIN_LIMIT="1") as one:
+async def test_a_worker_that_hangs_is_killed(home: Home, own_redis: RedisServer) -> None:
+    async with workers(home, own_redis, DRAIN_LIMIT="1") as one:
         os.kill(one.workers[0], signal.SIGSTOP)
         one.signal(signal.SIGTERM)
         assert await one.ends() == 1
@@ -175,10 +167,10 @@ def test_several_workers_without_redis_are_refused_in_a_sentence(tmp_path: Path)
     assert "Several workers need Redis" in done.stderr
 
 
-async def test_a_broker_meets_one_worker_only(home: Home, redis: RedisServer) -> None:
+async def test_a_broker_meets_one_worker_only(home: Home, own_redis: RedisServer) -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(broker())
-        displays = workers(home, redis, MQTT_URL=server.url, MQTT_APPLICATION_ID=home.tenant.application_id)
+        displays = workers(home, own_redis, MQTT_URL=server.url, MQTT_APPLICATION_ID=home.tenant.application_id)
         one = await stack.enter_async_context(displays)
         await one.logs("messages of displays come from the MQTT broker")
         os.kill(one.workers[0], signal.SIGKILL)

@@ -19,7 +19,7 @@ from wattgate.app.server.factory import build_gateway
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
 from wattgate.db.engine import Database
-from wattgate.db.migrate import _alembic_config, is_current, upgrade
+from wattgate.db.migrate import alembic_config, is_current, upgrade
 from wattgate.db.models import AlertType, Resource, Tariff
 from wattgate.db.queries.templates import application_culture
 from wattgate.db.rows import Rows
@@ -170,8 +170,8 @@ async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validit
     empty_url: str,
 ) -> None:
     def before(connection: Connection) -> None:
-        revision = ScriptDirectory.from_config(_alembic_config()).get_revision("0004").down_revision
-        config = _alembic_config()
+        revision = ScriptDirectory.from_config(alembic_config()).get_revision("0004").down_revision
+        config = alembic_config()
         config.attributes["connection"] = connection
         command.upgrade(config, str(revision))
         put(connection, "application", application_id="a")

@@ -12,7 +12,7 @@ from sqlmodel import SQLModel
 from tests.support.tables import check_rollups, put
 from wattgate.clock import to_ms
 from wattgate.db.engine import Database
-from wattgate.db.migrate import NEWEST_REVISION, _alembic_config, is_current, upgrade
+from wattgate.db.migrate import NEWEST_REVISION, alembic_config, is_current, upgrade
 
 HALF_HOUR = timedelta(minutes=30)
 STORAGE = [
@@ -45,11 +45,11 @@ def rows() -> list[Row]:
 
 
 def test_the_newest_migration_is_where_all_others_lead() -> None:
-    assert ScriptDirectory.from_config(_alembic_config()).get_heads() == [NEWEST_REVISION]
+    assert ScriptDirectory.from_config(alembic_config()).get_heads() == [NEWEST_REVISION]
 
 
 def migrate(connection: Connection, to: str, *, down: bool = False) -> None:
-    config = _alembic_config()
+    config = alembic_config()
     config.attributes["connection"] = connection
     (command.downgrade if down else command.upgrade)(config, to)
 

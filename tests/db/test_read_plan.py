@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.chance import examples
 from wattgate.clock import to_ms
-from wattgate.db.readings.aggregates import Aggregates, ReadSpan, _store_columns, plan_reads
+from wattgate.db.readings.aggregates import Aggregates, ReadSpan, plan_reads, store_columns
 from wattgate.db.readings.rollups import AGGREGATE_COLUMNS, DAY_SOURCE, HOUR_SOURCE, READING_SOURCE, ReadingSource
 from wattgate.energy.buckets import DAY_MS, BucketGrid, BucketRun, build_grid
 from wattgate.enums import Period, Weekday
@@ -173,7 +173,7 @@ def test_parts_in_any_order_and_of_any_source_make_up_what_a_bucket_amounts_to(
                 rows.append((position, *amounts(inside)))
         random.shuffle(rows)
         if rows:
-            _store_columns(found, key, [list(column) for column in zip(*rows, strict=True)])
+            store_columns(found, key, [list(column) for column in zip(*rows, strict=True)])
     told = found[key]
     edges = made.edges
     for position in range(made.count):
@@ -189,8 +189,8 @@ def test_what_comes_after_every_bucket_was_filled_at_once_is_added() -> None:
     later = {11: (7, 1, 2, 9)}
     found = {key: Aggregates.empty(3)}
     columns = zip(*((at // 10, *amounts({at: one})) for at, one in first.items()), strict=True)
-    _store_columns(found, key, [list(column) for column in columns])
-    _store_columns(found, key, [[1], *([amount] for amount in amounts(later))])
+    store_columns(found, key, [list(column) for column in columns])
+    store_columns(found, key, [[1], *([amount] for amount in amounts(later))])
     whole = {**first, **later}
     for position in range(3):
         inside = {at: one for at, one in whole.items() if at // 10 == position}

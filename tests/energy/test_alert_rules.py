@@ -28,8 +28,8 @@ some_rules = st.builds(
     hysteresis=st.integers(0, 20),
     function=st.sampled_from(FUNCTIONS),
     side=st.sampled_from(ThresholdSide),
-    whole=st.sampled_from([None, 2]),
-    quiet=st.sampled_from([None, NIGHT, QuietHours(time(12), time(13, 30), UTC)]),
+    expected_samples=st.sampled_from([None, 2]),
+    quiet_hours=st.sampled_from([None, NIGHT, QuietHours(time(12), time(13, 30), UTC)]),
 )
 
 

@@ -124,8 +124,8 @@ def test_many_readings_at_once_are_taken_exactly_as_one_by_one(given: list[tuple
     for place, ms, value, stored, taken in zip(places, at, values, scaled, good, strict=True):
         try:
             field = known[place]
-            field.stamp(from_ms(int(ms)), now)
-            alone = field.scaled(Decimal(repr(float(value))))
+            field.to_stored_ms(from_ms(int(ms)), now)
+            alone = field.to_stored(Decimal(repr(float(value))))
             assert bool(taken) == (ms >= oldest[place])
             assert not taken or stored == alone
         except StorageError:

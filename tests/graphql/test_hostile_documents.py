@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from itertools import count
 from types import FrameType
 from typing import Any
@@ -64,6 +64,11 @@ async def ask(served: House, document: str) -> httpx.Response:
     return await served.http.post("/graphql", content=body, headers=headers)
 
 
+async def fewest_calls(ask_anew: Callable[[], Awaitable[Any]]) -> int:
+    """Return the fewest calls of three requests. The first may load something, and background work may run."""
+    return min([await calls(ask_anew()) for _ in range(3)])
+
+
 async def calls(awaited: Awaitable[Any]) -> int:
     """How many functions of Python are called until it is done: by client and gateway, who share this thread."""
     counted = 0
@@ -100,12 +105,14 @@ async def test_it_is_refused_with_its_reason(served: House, document: str, why: 
 @each_hostile
 async def test_refusing_it_takes_a_few_calls_for_each_character(served: House, document: str, why: str) -> None:
     await ask(served, "{ __typename }")
-    usual = await calls(ask(served, "{ __typename }"))
-    assert await calls(ask(served, unread(document))) < 2 * usual + 20 * min(len(document), 32_768)
+    usual = await fewest_calls(lambda: ask(served, "{ __typename }"))
+    refusing = await fewest_calls(lambda: ask(served, unread(document)))
+    assert refusing < 2 * usual + 20 * min(len(document), 32_768)
 
 
 async def test_a_bomb_of_ten_times_the_levels_takes_ten_times_the_calls(served: House) -> None:
-    short, long = [await calls(ask(served, unread(bomb(levels)))) for levels in (10, 100)]
+    short = await fewest_calls(lambda: ask(served, unread(bomb(10))))
+    long = await fewest_calls(lambda: ask(served, unread(bomb(100))))
     assert long < 12 * short
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import select, text, update
+from strawberry import ID
 
 from tests.support import people
 from tests.support.house import PASSWORD, House, basic
@@ -16,6 +17,7 @@ from wattgate.db.models import Account, OneTimeCode, Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import RateLimited
 from wattgate.graphql.resolvers import profiles, registration
+from wattgate.graphql.types.accounts import NewAccount
 from wattgate.realtime import topics
 
 
@@ -301,6 +303,18 @@ async def test_a_user_sees_themselves_and_no_other(served: House, person: Person
     assert by_name.status_code == 404
     assert (await served.call("DELETE", f"/user/{person.user_id}", mine)).status_code == 403
     assert (await put(served, f"/user/{served.one.user_id}/username", mine, username="x")).status_code == 404
+
+
+async def test_the_oldest_account_of_several_is_renamed_each_time(served: House, person: Person) -> None:
+    mine, path = await person.token(), f"/user/{person.user_id}/username"
+    second = f"second-{person.user_id}"
+    given = NewAccount(username=second, user_id=ID(person.user_id), password=PASSWORD)
+    other = await served.one.run("add_account", input=given)
+    for number in range(3):
+        name = f"{number}-{person.user_id}"
+        assert (await put(served, path, mine, username=name)).json() == {"valid": True}
+        assert (await served.one.run("account", account_id=person.account_id)).username == name
+        assert (await served.one.run("account", account_id=other.account_id)).username == second
 
 
 async def test_a_username_changes_unless_it_is_taken_and_a_status_does_not(served: House, person: Person) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.redis_server import RedisServer, redis_server
+from tests.support.redis_server import RedisServer
 from wattgate.realtime.apq_store import (
     ENTRY_OVERHEAD_BYTES,
     TTL_SECONDS,
@@ -19,15 +19,8 @@ from wattgate.realtime.bus.redis_client import RedisClient
 from wattgate.realtime.server_address import ServerAddress
 
 
-@pytest.fixture(scope="module")
-async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RedisServer]:
-    async with redis_server(tmp_path_factory.mktemp("redis"), "--appendonly", "no") as server:
-        yield server
-
-
 @pytest.fixture
 async def commands(redis: RedisServer) -> AsyncIterator[RedisClient]:
-    await redis.start("--appendonly", "no")
     await redis.command("FLUSHALL")
     made = RedisClient(ServerAddress.from_redis_url(redis.url))
     yield made
@@ -123,17 +116,17 @@ async def test_a_part_that_redis_has_lost_does_no_harm(redis: RedisServer, comma
         assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 300 + ENTRY_OVERHEAD_BYTES
 
 
-async def test_while_redis_is_away_each_gateway_knows_what_it_was_sent(
-    redis: RedisServer, commands: RedisClient
-) -> None:
+async def test_while_redis_is_away_each_gateway_knows_what_it_was_sent(own_redis: RedisServer) -> None:
+    commands = RedisClient(ServerAddress.from_redis_url(own_redis.url))
     one = gateway(commands)
     await one.put(digest_of("{ a }"), "{ a }")
-    await redis.kill()
+    await own_redis.kill()
     assert await one.get(digest_of("{ b }")) is None
     assert await one.put(digest_of("{ b }"), "{ b }")
     assert await one.get(digest_of("{ a }")) == "{ a }"
     assert await one.get(digest_of("{ b }")) == "{ b }"
     assert await gateway(commands).get(digest_of("{ a }")) is None
+    await commands.close()
 
 
 def test_a_digest_has_sixty_four_small_hexadecimal_digits() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 
 from tests.support.house import CALLER_BUDGET, House, operation
-from tests.support.redis_server import RedisServer, redis_server
+from tests.support.redis_server import RedisServer
 from tests.support.servers import serving
 from tests.support.timed import Clock
 from wattgate.app.server.factory import build_gateway
@@ -117,15 +117,8 @@ def test_nothing_flows_in_while_a_clock_is_put_back_and_then_it_does() -> None:
 # One process and many: the same promises.
 
 
-@pytest.fixture(scope="module")
-async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RedisServer]:
-    async with redis_server(tmp_path_factory.mktemp("redis"), "--appendonly", "no") as server:
-        yield server
-
-
 @pytest.fixture
 async def commands(redis: RedisServer) -> AsyncIterator[RedisClient]:
-    await redis.start("--appendonly", "no")
     made = RedisClient(ServerAddress.from_redis_url(redis.url))
     yield made
     await made.close()
@@ -260,18 +253,19 @@ async def test_the_time_of_shared_buckets_is_that_of_redis(commands: RedisClient
 
 
 async def test_while_redis_is_away_each_gateway_counts_for_itself(
-    redis: RedisServer, commands: RedisClient, caplog: pytest.LogCaptureFixture
+    own_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = payer(Allowance(10, 0.001))
+    one, commands = payer(Allowance(10, 0.001)), RedisClient(ServerAddress.from_redis_url(own_redis.url))
     buckets = RedisBucketStore(BestEffortRedis(commands, retry_seconds=0.05), LocalBucketStore())
     assert (await buckets.spend([one], 8)).remaining == 2
-    await redis.kill()
+    await own_redis.kill(keep_data=False)
     assert (await buckets.spend([one], 4)).remaining == 6, "its own bucket was full"
     assert (await buckets.spend([one], 4)).remaining == 2
     assert not (await buckets.spend([one], 4)).granted
     assert caplog.text.count("Redis does not answer") == 1
-    await redis.start("--appendonly", "no")
+    await own_redis.start()
     await until(lambda: buckets.spend([one], 0), lambda told: told.remaining == 10)  # a new Redis knows of no spending
+    await commands.close()
 
 
 # What a process keeps.

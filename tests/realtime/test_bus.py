@@ -39,12 +39,6 @@ from wattgate.realtime.events import (
 from wattgate.realtime.server_address import ServerAddress
 
 
-@pytest.fixture(scope="module")
-async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RedisServer]:
-    async with redis_server(tmp_path_factory.mktemp("redis"), "--appendonly", "no") as server:
-        yield server
-
-
 @pytest.fixture(params=["memory", "redis"])
 async def watcher(request: pytest.FixtureRequest, redis: RedisServer) -> AsyncIterator[Watcher]:
     bus: Bus = MemoryBus() if request.param == "memory" else RedisBus(ServerAddress.from_redis_url(redis.url))

@@ -39,12 +39,12 @@ class Followed:
 
     def take(self, payload: Any) -> bool:
         """Whether something is told after an event."""
-        return self._goes_on(self.view.take(self.state, Event("topic", "key", payload), self.timed.clock.now))
+        return self._goes_on(self.view.apply_event(self.state, Event("topic", "key", payload), self.timed.clock.now))
 
     def turn(self) -> bool:
         """Whether something is told because time has passed, at least to the next turn."""
-        self.timed.clock.now = max(self.timed.clock.now, self.view.next_turn(self.state))
-        return self._goes_on(self.view.turn(self.state, self.timed.clock.now))
+        self.timed.clock.now = max(self.timed.clock.now, self.view.next_change(self.state))
+        return self._goes_on(self.view.advance(self.state, self.timed.clock.now))
 
     def _goes_on(self, state: Any) -> bool:
         before, self.state = self.state, state
@@ -78,7 +78,7 @@ async def test_a_silent_meter_is_told_without_any_event(timed: Timed) -> None:
     for after, state, age in ((30, DELAYED, 30), (90, STALE, 120), (780, OFFLINE, 900)):
         assert followed.until_told() == timedelta(seconds=after)
         assert (followed.states, followed.state[0].freshness.age_seconds) == ([state], age)
-    assert followed.view.next_turn(followed.state) > timed.clock.now
+    assert followed.view.next_change(followed.state) > timed.clock.now
     assert followed.take(power(timed, resource_id))
     assert (followed.states, followed.causes) == ([LIVE], [None])
     assert followed.until_told() == timedelta(seconds=30)
@@ -93,7 +93,7 @@ async def test_readings_that_come_as_expected_are_not_told(timed: Timed) -> None
     for _ in range(50):
         timed.pass_time(timedelta(seconds=10))
         assert not followed.take(power(timed, ids[1]))
-        if followed.view.next_turn(followed.state) <= timed.clock.now:
+        if followed.view.next_change(followed.state) <= timed.clock.now:
             assert not followed.turn()
     assert followed.until_told() == timedelta(seconds=30)
     assert followed.state[1].freshness.as_of == timed.clock.now - timedelta(seconds=30)

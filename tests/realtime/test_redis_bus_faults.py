@@ -4,12 +4,11 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.redis_server import RedisServer, redis_server
+from tests.support.redis_server import RedisServer
 from tests.support.watching import Watcher, reading, since, values, watching
 from wattgate.errors import Unavailable
 from wattgate.realtime.backoff import Backoff
@@ -23,12 +22,6 @@ from wattgate.realtime.server_address import ServerAddress
 
 TOPICS = [f"readings:{n}" for n in range(20)]
 QUICKLY = Backoff(min_seconds=0.02, max_seconds=0.1)
-
-
-@pytest.fixture
-async def redis(tmp_path: Path) -> AsyncIterator[RedisServer]:
-    async with redis_server(tmp_path) as server:
-        yield server
 
 
 @asynccontextmanager
@@ -77,28 +70,28 @@ async def meters(through: Watcher) -> AsyncIterator[Meters]:
         await task
 
 
-async def test_a_connection_that_is_killed_again_and_again_loses_and_doubles_nothing(redis: RedisServer) -> None:
-    async with gateway(redis) as publisher, gateway(redis) as display:
+async def test_a_connection_that_is_killed_again_and_again_loses_and_doubles_nothing(own_redis: RedisServer) -> None:
+    async with gateway(own_redis) as publisher, gateway(own_redis) as display:
         await display.bus.open_topics(TOPICS)
         async with meters(publisher) as running:
             for kills in range(1, 6):
                 await running.more(10)
-                await redis.command("CLIENT", "KILL", "TYPE", "pubsub")
+                await own_redis.command("CLIENT", "KILL", "TYPE", "pubsub")
                 await display.until(lambda kills=kills: len(display.told) == kills * len(TOPICS))  # type: ignore[misc]
         await display.until(lambda: len(display.events) >= running.sent * len(TOPICS))
         for topic in TOPICS:
             assert display.values(topic) == list(range(running.sent))
         assert all(recovered for _, recovered in display.told)
-        assert publisher.bus.lost == 0  # type: ignore[attr-defined]
+        assert publisher.bus.lost_events == 0  # type: ignore[attr-defined]
 
 
-async def test_a_redis_that_comes_back_with_its_data_has_lost_nothing(redis: RedisServer) -> None:
-    async with gateway(redis) as publisher, gateway(redis) as display:
+async def test_a_redis_that_comes_back_with_its_data_has_lost_nothing(own_redis: RedisServer) -> None:
+    async with gateway(own_redis) as publisher, gateway(own_redis) as display:
         await display.bus.open_topics(TOPICS)
         async with meters(publisher) as running:
             await running.more(10)
-            await redis.kill()
-            await redis.start()
+            await own_redis.kill()
+            await own_redis.start()
             await display.until(lambda: len(display.told) >= len(TOPICS))
             restarted = running.sent
             await display.until(lambda: all(display.values(topic)[-1] > restarted for topic in TOPICS))
@@ -107,18 +100,18 @@ async def test_a_redis_that_comes_back_with_its_data_has_lost_nothing(redis: Red
         assert gaps <= {topic for topic, recovered in display.told if not recovered}
         for topic in TOPICS:
             assert display.values(topic) == sorted(set(display.values(topic)))
-        if not publisher.bus.lost:  # type: ignore[attr-defined]
+        if not publisher.bus.lost_events:  # type: ignore[attr-defined]
             assert not gaps
 
 
-async def test_a_redis_that_comes_back_empty_is_told_to_everybody(redis: RedisServer) -> None:
-    async with gateway(redis) as publisher, gateway(redis) as one, gateway(redis) as other:
+async def test_a_redis_that_comes_back_empty_is_told_to_everybody(own_redis: RedisServer) -> None:
+    async with gateway(own_redis) as publisher, gateway(own_redis) as one, gateway(own_redis) as other:
         (await one.bus.open_topics(TOPICS), await other.bus.open_topics(TOPICS))
         await publisher.bus.publish([reading(topic, 0) for topic in TOPICS])
         await other.until(lambda: len(other.events) == len(TOPICS))
         before = other.events[0].position or ""
-        await redis.kill(keep_data=False)
-        await redis.start()
+        await own_redis.kill(keep_data=False)
+        await own_redis.start()
         for watcher in (one, other):
             await watcher.until(lambda watcher=watcher: {(topic, False) for topic in TOPICS} <= set(watcher.told))  # type: ignore[misc]
             assert await since(watcher.bus, other.events[0].topic, before) is None
@@ -128,16 +121,16 @@ async def test_a_redis_that_comes_back_empty_is_told_to_everybody(redis: RedisSe
             assert [watcher.values(topic) for topic in TOPICS] == [[0, 1]] * len(TOPICS)
 
 
-async def test_a_redis_that_comes_back_with_old_data_lets_nobody_go_on_from_them(redis: RedisServer) -> None:
-    async with gateway(redis) as publisher, gateway(redis) as display:
+async def test_a_redis_that_comes_back_with_old_data_lets_nobody_go_on_from_them(own_redis: RedisServer) -> None:
+    async with gateway(own_redis) as publisher, gateway(own_redis) as display:
         await display.bus.open_topics(["topic"])
         await publisher.bus.publish([reading("topic", 1)])
         await display.until(lambda: len(display.events) == 1)
-        await redis.command("SAVE")
+        await own_redis.command("SAVE")
         await publisher.bus.publish([reading("topic", 2)])
         await display.until(lambda: len(display.events) == 2)
-        await redis.kill()
-        await redis.start("--appendonly", "no")
+        await own_redis.kill()
+        await own_redis.start("--appendonly", "no")
         await display.until(lambda: display.told == [("topic", False)])
         first, second = (event.position or "" for event in display.events)
         assert await since(publisher.bus, "topic", first) is None  # the second one is missing after it
@@ -146,27 +139,27 @@ async def test_a_redis_that_comes_back_with_old_data_lets_nobody_go_on_from_them
         await display.until(lambda: display.values("topic") == [1, 2, 3])
 
 
-async def test_a_hole_that_nobody_has_seen_is_gone_on_over_by_nobody(redis: RedisServer) -> None:
-    async with gateway(redis) as publisher, gateway(redis) as display:
+async def test_a_hole_that_nobody_has_seen_is_gone_on_over_by_nobody(own_redis: RedisServer) -> None:
+    async with gateway(own_redis) as publisher, gateway(own_redis) as display:
         position = (await display.bus.open_topics(["topic"]))["topic"]
         display.bus.close_topics(["topic"])  # its display is away, and the stream is kept for it
         await publisher.bus.publish([reading("topic", 1)])
         assert values(await since(display.bus, "topic", position) or []) == [1]
-        await redis.command("SAVE")
+        await own_redis.command("SAVE")
         await publisher.bus.publish([reading("topic", 2)])
-        await redis.kill()
-        await redis.start("--appendonly", "no")
+        await own_redis.kill()
+        await own_redis.start("--appendonly", "no")
         await publisher.bus.publish([reading("topic", 3)])
-        assert publisher.bus.lost == 0  # type: ignore[attr-defined]
-        assert await redis.command("XLEN", stream_key("topic")) == 3  # where it began, and two events of three
+        assert publisher.bus.lost_events == 0  # type: ignore[attr-defined]
+        assert await own_redis.command("XLEN", stream_key("topic")) == 3  # where it began, and two events of three
         assert await since(display.bus, "topic", position) is None
 
 
-async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back(redis: RedisServer) -> None:
-    async with gateway(redis) as publisher, gateway(redis) as display:
+async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back(own_redis: RedisServer) -> None:
+    async with gateway(own_redis) as publisher, gateway(own_redis) as display:
         opened = await display.bus.open_topics(["hit", "spared"])
         await publisher.bus.publish([reading("hit", 1), reading("spared", 1)])
-        await redis.kill()
+        await own_redis.kill()
         begun = asyncio.get_running_loop().time()
         await publisher.bus.publish([reading("hit", 2)])
         assert asyncio.get_running_loop().time() - begun < event_publisher.PUBLISH_TIMEOUT_SECONDS + 0.5
@@ -174,8 +167,8 @@ async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back
         for n in range(100):  # while it is known to be away, nobody waits
             await publisher.bus.publish([reading("hit", n)])
         assert asyncio.get_running_loop().time() - begun < 0.5
-        assert publisher.bus.lost == 101  # type: ignore[attr-defined]
-        await redis.start()
+        assert publisher.bus.lost_events == 101  # type: ignore[attr-defined]
+        await own_redis.start()
         await display.until(lambda: ("hit", False) in display.told and ("spared", True) in display.told)
         assert ("spared", False) not in display.told
         assert await since(display.bus, "hit", opened["hit"]) is None
@@ -191,39 +184,39 @@ async def test_events_that_are_lost_while_redis_is_away_are_told_once_it_is_back
                 await asyncio.sleep(0.02)
 
 
-async def test_a_peer_that_falls_silent_is_noticed_and_what_came_meanwhile_is_read(redis: RedisServer) -> None:
-    async with gateway(redis, ping_every=0.2) as display, gateway(redis) as publisher:
+async def test_a_peer_that_falls_silent_is_noticed_and_what_came_meanwhile_is_read(own_redis: RedisServer) -> None:
+    async with gateway(own_redis, ping_every=0.2) as display, gateway(own_redis) as publisher:
         await display.bus.open_topics(["topic"])
         await publisher.bus.publish([reading("topic", 1)])
         await display.until(lambda: len(display.events) == 1)
-        redis.pause()
+        own_redis.pause()
         pubsub = display.bus._pubsub  # type: ignore[attr-defined]
-        assert await asyncio.wait_for(asyncio.shield(pubsub.lost), 2) == "it does not answer"
-        redis.go_on()
+        assert await asyncio.wait_for(asyncio.shield(pubsub.closed), 2) == "it does not answer"
+        own_redis.go_on()
         await publisher.bus.publish([reading("topic", 2)])
         await display.until(lambda: ("topic", True) in display.told and len(display.events) == 2)
         assert display.values("topic") == [1, 2]
 
 
-async def test_a_quiet_connection_stays(redis: RedisServer) -> None:
-    async with gateway(redis, ping_every=0.05) as display:
+async def test_a_quiet_connection_stays(own_redis: RedisServer) -> None:
+    async with gateway(own_redis, ping_every=0.05) as display:
         await display.bus.open_topics(["topic"])
         pubsub = display.bus._pubsub  # type: ignore[attr-defined]
-        await asyncio.wait([pubsub.lost], timeout=0.5)
-        assert (pubsub.alive, display.told) == (True, [])
+        await asyncio.wait([pubsub.closed], timeout=0.5)
+        assert (pubsub.is_alive, display.told) == (True, [])
 
 
 async def test_watching_begins_only_while_redis_is_there_but_waits_for_it(
-    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+    own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await redis.kill()
-    async with gateway(redis) as display:
+    await own_redis.kill()
+    async with gateway(own_redis) as display:
         with pytest.raises(Unavailable, match="does not answer"):
             await display.bus.check()
         opening = asyncio.create_task(display.bus.open_topics(["topic"]))
-        await redis.start()
+        await own_redis.start()
         assert set(await opening) == {"topic"}
-        await redis.kill()
+        await own_redis.kill()
         monkeypatch.setattr(redis_bus, "OPEN_TIMEOUT_SECONDS", 0.3)
         for asked in (display.bus.open_topics(["another"]), since(display.bus, "topic", "1-1")):
             with pytest.raises(Unavailable, match="live events are away"):
@@ -235,8 +228,8 @@ async def test_watching_begins_only_while_redis_is_there_but_waits_for_it(
         assert hub.listener_count == 0
 
 
-async def test_a_flood_while_a_topic_is_read_again_is_bounded_and_told(redis: RedisServer) -> None:
-    async with gateway(redis) as publisher, gateway(redis) as display:
+async def test_a_flood_while_a_topic_is_read_again_is_bounded_and_told(own_redis: RedisServer) -> None:
+    async with gateway(own_redis) as publisher, gateway(own_redis) as display:
         await display.bus.open_topics(["topic"])
         await publisher.bus.publish([reading("topic", 0)])
         await display.until(lambda: len(display.events) == 1)
@@ -246,27 +239,27 @@ async def test_a_flood_while_a_topic_is_read_again_is_bounded_and_told(redis: Re
         (topic,) = display.bus._topics.values()  # type: ignore[attr-defined]
         for n in range(3 * MAX_PENDING_ENTRIES):
             display.bus._on_message(topic.key.encode(), b"99999999999999-%d " % n)  # type: ignore[attr-defined]
-        assert len(topic.held) == MAX_PENDING_ENTRIES
+        assert len(topic.pending) == MAX_PENDING_ENTRIES
         await display.until(lambda: ("topic", False) in display.told)
 
 
 async def test_leases_are_renewed_and_a_stream_that_is_gone_is_noticed(
-    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+    own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redis_bus, "RENEW_SECONDS", 0.05)
-    async with gateway(redis) as one, gateway(redis) as other:
+    async with gateway(own_redis) as one, gateway(own_redis) as other:
         (await one.bus.open_topics(["topic"]), await other.bus.open_topics(["topic"]))
-        await redis.command("PEXPIRE", stream_key("topic"), "400")
-        await redis.command("BLPOP", "nothing", "0.5")  # longer than what was left of the lease
-        assert await redis.command("TTL", stream_key("topic")) > TOPIC_LEASE_SECONDS - 5
+        await own_redis.command("PEXPIRE", stream_key("topic"), "400")
+        await own_redis.command("BLPOP", "nothing", "0.5")  # longer than what was left of the lease
+        assert await own_redis.command("TTL", stream_key("topic")) > TOPIC_LEASE_SECONDS - 5
         assert (one.told, other.told) == ([], [])
-        await redis.command("FLUSHALL")
+        await own_redis.command("FLUSHALL")
         for watcher in (one, other):
             await watcher.until(lambda watcher=watcher: watcher.told == [("topic", False)])  # type: ignore[misc]
 
 
-async def test_whoever_is_cancelled_while_redis_is_asked_leaves_at_once(redis: RedisServer) -> None:
-    commands = RedisClient(ServerAddress.from_redis_url(redis.url))
+async def test_whoever_is_cancelled_while_redis_is_asked_leaves_at_once(own_redis: RedisServer) -> None:
+    commands = RedisClient(ServerAddress.from_redis_url(own_redis.url))
 
     async def ask() -> None:
         while True:
@@ -283,17 +276,17 @@ async def test_whoever_is_cancelled_while_redis_is_asked_leaves_at_once(redis: R
 
 
 async def test_when_too_many_topics_have_lost_events_every_stream_begins_anew(
-    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+    own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_publisher, "MAX_PENDING_RESETS", 10)
-    async with gateway(redis) as display:
+    async with gateway(own_redis) as display:
         opened = await display.bus.open_topics(TOPICS)
-        await redis.kill()
-        commands = RedisClient(ServerAddress.from_redis_url(redis.url))
+        await own_redis.kill()
+        commands = RedisClient(ServerAddress.from_redis_url(own_redis.url))
         sending = EventPublisher(commands, QUICKLY)
         await sending.publish([(f"unwatched:{n}", b"x") for n in range(11)])
         assert (sending.lost_events, sending.pending_resets) == (11, 0)
-        await redis.start()
+        await own_redis.start()
         await display.until(lambda: {(topic, False) for topic in TOPICS} <= set(display.told))
         assert await since(display.bus, TOPICS[0], opened[TOPICS[0]]) is None
         await sending.close()
@@ -318,7 +311,7 @@ class LateCommands(RedisClient):
         return answers
 
 
-async def test_an_event_that_is_lost_while_others_are_told_of_is_told_of_too(redis: RedisServer) -> None:
+async def test_an_event_that_is_lost_while_others_are_told_of_is_told_of_too(own_redis: RedisServer) -> None:
     twice = asyncio.Event()
 
     async def lose_another() -> None:
@@ -327,11 +320,11 @@ async def test_an_event_that_is_lost_while_others_are_told_of_is_told_of_too(red
         else:
             twice.set()
 
-    commands = LateCommands(ServerAddress.from_redis_url(redis.url), lose_another)
+    commands = LateCommands(ServerAddress.from_redis_url(own_redis.url), lose_another)
     sending = EventPublisher(commands, QUICKLY)
-    await redis.kill()
+    await own_redis.kill()
     await sending.publish([("topic", b"x")])
-    await redis.start()
+    await own_redis.start()
     await asyncio.wait_for(twice.wait(), 15)
     assert (sending.lost_events, sending.pending_resets, commands.anew) == (2, 0, [stream_key("topic")] * 2)
     await sending.close()
@@ -339,27 +332,27 @@ async def test_an_event_that_is_lost_while_others_are_told_of_is_told_of_too(red
 
 
 async def test_an_error_is_taken_from_whoever_has_left_before_it_came(
-    redis: RedisServer, caplog: pytest.LogCaptureFixture
+    own_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    commands = RedisClient(ServerAddress.from_redis_url(redis.url))
-    redis.pause()
+    commands = RedisClient(ServerAddress.from_redis_url(own_redis.url))
+    own_redis.pause()
     asking = asyncio.create_task(commands.list_stream_keys())
     await asyncio.sleep(0.01)
     asking.cancel()
     await asyncio.wait([asking], timeout=1)
     await commands.close()  # waits for the error, which is that no answer came
-    redis.go_on()
+    own_redis.go_on()
     del asking
     gc.collect()
     assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
-async def test_a_publisher_that_ends_tells_what_it_has_lost(redis: RedisServer) -> None:
-    async with gateway(redis) as display:
+async def test_a_publisher_that_ends_tells_what_it_has_lost(own_redis: RedisServer) -> None:
+    async with gateway(own_redis) as display:
         await display.bus.open_topics(["topic"])
-        publisher = RedisBus(ServerAddress.from_redis_url(redis.url), backoff=Backoff(60, 60))
+        publisher = RedisBus(ServerAddress.from_redis_url(own_redis.url), backoff=Backoff(60, 60))
         async with publisher:
-            await redis.kill()
+            await own_redis.kill()
             await publisher.publish([reading("topic", 1)])
-            await redis.start()
+            await own_redis.start()
         await display.until(lambda: ("topic", False) in display.told)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from wattgate.errors import GatewayError
+from wattgate.realtime.bus import DeliverCallback, ResyncCallback
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.events import Event
 from wattgate.realtime.hub import Hub
@@ -64,11 +65,23 @@ class Database:
         return await query(None)
 
 
-class House:
+class LossyBus(MemoryBus):
+    """A bus that a test lets lose events."""
+
+    def set_callbacks(self, deliver: DeliverCallback, on_resync: ResyncCallback) -> None:
+        super().set_callbacks(deliver, on_resync)
+        self.on_resync = on_resync
+
+    def lose(self, topic: str, position: str) -> None:
+        """Lose events of a topic, which goes on from this position."""
+        self.on_resync(topic, False, position)
+
+
+class GroupOnHub:
     """A hub on a bus in memory, and a group of subscribers to two topics."""
 
     def __init__(self) -> None:
-        self.bus = MemoryBus()
+        self.bus = LossyBus()
         self.hub = Hub(self.bus)
         self.database = Database()
         watch = SubscriptionSource(TOPICS, self.database.missed)
@@ -88,8 +101,8 @@ class House:
 
 
 @pytest.fixture
-async def house() -> House:
-    return House()
+async def on_hub() -> GroupOnHub:
+    return GroupOnHub()
 
 
 async def turns() -> None:
@@ -97,43 +110,43 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-async def test_an_event_that_comes_before_all_topics_are_open_harms_nobody(house: House) -> None:
-    async with house.hub.open_queue(["a"]) as other:
-        await house.bus.publish([Event("a", "k", 1)])
+async def test_an_event_that_comes_before_all_topics_are_open_harms_nobody(on_hub: GroupOnHub) -> None:
+    async with on_hub.hub.open_queue(["a"]) as other:
+        await on_hub.bus.publish([Event("a", "k", 1)])
         assert (await other.get()).payload == 1
-        subscriber = await house.join()
-        await house.bus.publish([Event("a", "k", 2), Event("b", "k", 3)])
+        subscriber = await on_hub.join()
+        await on_hub.bus.publish([Event("a", "k", 2), Event("b", "k", 3)])
         assert subscriber.told == [2, 3]
 
 
-async def test_what_is_lost_of_several_topics_is_told_once_and_ends_nothing(house: House) -> None:
-    subscriber = await house.join()
-    house.hub._on_resync("a", False, "9-1")
-    house.hub._on_resync("b", False, "9-2")
+async def test_what_is_lost_of_several_topics_is_told_once_and_ends_nothing(on_hub: GroupOnHub) -> None:
+    subscriber = await on_hub.join()
+    on_hub.bus.lose("a", "9-1")
+    on_hub.bus.lose("b", "9-2")
     await turns()
-    await house.bus.publish([Event("a", "k", 4)])
-    house.database.may_answer.set()
+    await on_hub.bus.publish([Event("a", "k", 4)])
+    on_hub.database.may_answer.set()
     await turns()
-    assert (subscriber.told, subscriber.errors, house.database.asked) == ([False, "read 1", 4], [], 1)
+    assert (subscriber.told, subscriber.errors, on_hub.database.asked) == ([False, "read 1", 4], [], 1)
 
 
-async def test_what_is_lost_while_the_database_is_read_makes_it_be_read_again(house: House) -> None:
-    subscriber = await house.join()
-    house.hub._on_resync("a", False, "9-1")
+async def test_what_is_lost_while_the_database_is_read_makes_it_be_read_again(on_hub: GroupOnHub) -> None:
+    subscriber = await on_hub.join()
+    on_hub.bus.lose("a", "9-1")
     await turns()
-    await house.bus.publish([Event("a", "k", 4)])  # the database has it when it is read the second time
-    house.hub._on_resync("a", False, "9-2")
-    house.database.may_answer.set()
+    await on_hub.bus.publish([Event("a", "k", 4)])  # the database has it when it is read the second time
+    on_hub.bus.lose("a", "9-2")
+    on_hub.database.may_answer.set()
     await turns()
-    await house.bus.publish([Event("b", "k", 5)])
+    await on_hub.bus.publish([Event("b", "k", 5)])
     assert (subscriber.told, subscriber.errors) == ([False, "read 2", 5], [])
 
 
-async def test_whoever_does_not_know_of_losses_is_told_by_an_error(house: House) -> None:
-    one, other = await house.join(), await house.join()
+async def test_whoever_does_not_know_of_losses_is_told_by_an_error(on_hub: GroupOnHub) -> None:
+    one, other = await on_hub.join(), await on_hub.join()
     other.resumes = False
-    house.database.may_answer.set()
-    house.hub._on_resync("a", False, "9-1")
+    on_hub.database.may_answer.set()
+    on_hub.bus.lose("a", "9-1")
     await turns()
     assert (one.told, one.errors) == ([False, "read 1"], [])
     assert [error.code for error in other.errors] == ["UNAVAILABLE"]

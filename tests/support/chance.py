@@ -1,4 +1,4 @@
-"""Profiles of hypothesis: the same examples in each run of the suite, and random ones in `make fuzz`.
+"""Profiles of hypothesis: the same examples in each run of the suite, and many random ones in `make fuzz`.
 
 The suite must not fail by chance or because the machine is busy: it has no deadlines and draws no random numbers.
 """
@@ -10,6 +10,12 @@ from hypothesis import HealthCheck, settings
 FUZZ = "WATTGATE_TEST_FUZZ"
 """The environment variable that `make fuzz` sets."""
 
+QUICK = "WATTGATE_TEST_QUICK"
+"""The environment variable that `make test-quick` sets."""
+
+QUICK_SHARE = 5
+"""The suite draws this many times as many examples as `make test-quick`."""
+
 TIMES = 20
 """How many times as many examples `make fuzz` draws as the suite does."""
 
@@ -20,13 +26,15 @@ def fuzzing() -> bool:
 
 
 def examples(count: int) -> int:
-    """Return the number of examples of a test: `count` in the suite, many more in `make fuzz`."""
-    return count * TIMES if fuzzing() else count
+    """Return the number of examples of a test: `count` in the suite, more or fewer in other runs."""
+    if fuzzing():
+        return count * TIMES
+    return max(count // QUICK_SHARE, 1) if QUICK in os.environ else count
 
 
 def load_profile() -> None:
     """Register both profiles and load the one of this run. Call it before a test module is imported."""
     patient = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.register_profile("suite", patient, derandomize=True)
-    settings.register_profile("fuzz", patient, derandomize=False, print_blob=True, max_examples=100 * TIMES)
+    settings.register_profile("suite", patient, derandomize=True, max_examples=examples(100))
+    settings.register_profile("fuzz", patient, derandomize=False, print_blob=True, max_examples=examples(100))
     settings.load_profile("fuzz" if fuzzing() else "suite")

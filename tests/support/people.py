@@ -43,9 +43,9 @@ async def active(tenant: Any) -> dict[str, str]:
 
 async def sent(tenant: Any, who: dict[str, str], operation: Any, **arguments: Any) -> str:
     """The code that an operation has sent to a user."""
-    async with tenant.gateway.hub.feed([topics.one_time_codes(who["userId"])]) as feed:
+    async with tenant.gateway.hub.open_queue([topics.one_time_codes(who["userId"])]) as feed:
         await anonymously(tenant, operation, username=who["username"], **arguments)
-        assert feed.waiting == 1
+        assert feed.pending_count == 1
         return str((await feed.get()).payload.code)
 
 

@@ -39,12 +39,12 @@ def _applied_revisions(connection: Connection) -> set[str]:
 
 
 def _upgrade(connection: Connection) -> None:
-    config = _alembic_config()
+    config = alembic_config()
     config.attributes["connection"] = connection
     import_module("alembic.command").upgrade(config, "head")
 
 
-def _alembic_config() -> Any:
+def alembic_config() -> Any:
     config = import_module("alembic.config").Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.set_main_option("path_separator", "os")

@@ -10,6 +10,7 @@ import pytest
 import trustme
 
 from tests.support.smtp import PASSWORD, USERNAME, MailServer, mail_server
+from tests.support.tls import trusting
 from wattgate.delivery.channels.channel import (
     MessageContent,
     OutboundMessage,
@@ -48,7 +49,7 @@ def outgoing(number: int = 1, **more: Any) -> OutboundMessage:
 
 
 def channel(there: MailServer, **more: Any) -> SmtpChannel:
-    return SmtpChannel(SmtpServer("127.0.0.1", there.port), SENDER, **{"time_limit": 20.0, **more})
+    return SmtpChannel(SmtpServer("127.0.0.1", there.port), SENDER, **{"timeout_seconds": 20.0, **more})
 
 
 async def send(by: SmtpChannel, *mails: OutboundMessage) -> list[Outcome]:
@@ -58,20 +59,9 @@ async def send(by: SmtpChannel, *mails: OutboundMessage) -> list[Outcome]:
     return found
 
 
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    return trustme.CA()
-
-
 def of_server(authority: trustme.CA, name: str = "localhost") -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(name).configure_cert(context)
-    return context
-
-
-def trusting(authority: trustme.CA) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    authority.configure_trust(context)
     return context
 
 
@@ -245,7 +235,7 @@ async def drop(there: MailServer) -> str:
 async def test_a_server_that_hangs_is_left_after_a_while(command: str) -> None:
     async with mail_server() as there:
         there.say(command, hang)
-        by = channel(there, connections=1, time_limit=0.5)
+        by = channel(there, max_connections=1, timeout_seconds=0.5)
         assert await send(by) == [TemporaryFailure("the mail server did not take it within 0.5 seconds")]
         assert isinstance((await send(by))[0], Sent)
 
@@ -253,7 +243,7 @@ async def test_a_server_that_hangs_is_left_after_a_while(command: str) -> None:
 async def test_those_who_wait_for_a_connection_do_so_within_the_limit_too() -> None:
     async with mail_server() as there:
         there.say("DATA", hang, hang)
-        by = channel(there, connections=1, time_limit=0.5)
+        by = channel(there, max_connections=1, timeout_seconds=0.5)
         found = await asyncio.gather(*[by.send(outgoing(n)) for n in range(2)])
         assert [type(one) for one in found] == [TemporaryFailure, TemporaryFailure]
 

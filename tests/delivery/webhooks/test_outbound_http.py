@@ -12,6 +12,7 @@ import pytest
 import trustme
 
 from tests.support.sinks import HERE, Received, Sink, answering, closing, hanging, sink
+from tests.support.tls import trusting
 from wattgate.delivery.http.egress import EgressPolicy
 from wattgate.delivery.http.outbound_http import (
     MAX_BODY_BYTES,
@@ -256,17 +257,6 @@ async def test_a_resolver_that_hangs_is_not_waited_for() -> None:
 
     failed = await failure(OutboundHttpClient(resolve=resolve, timeout_seconds=0.1), "https://hooks.test/")
     assert (failed.code, failed.syscall) == ("ETIMEDOUT", "getaddrinfo")
-
-
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    return trustme.CA()
-
-
-def trusting(authority: trustme.CA) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    authority.configure_trust(context)
-    return context
 
 
 async def test_over_tls_the_named_host_is_asked_for_and_proven(authority: trustme.CA) -> None:

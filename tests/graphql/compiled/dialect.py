@@ -232,7 +232,7 @@ def execute_sync(*asked: Any, **named: Any) -> Any:
 
 async def _executed(schema: GraphQLSchema, document: Document, variables: Any, given: Any, call: Call) -> Any:
     strange: Any = SimpleNamespace(
-        _schema=schema, hides=False, config=None, schema_converter=SimpleNamespace(scalar_registry={})
+        _schema=schema, hides_introspection=False, config=None, schema_converter=SimpleNamespace(scalar_registry={})
     )
     runs = Engine(strange, compile_at=1)
     if runs.get_or_compile(document, variables) is None:

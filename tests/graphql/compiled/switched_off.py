@@ -55,7 +55,7 @@ def _any_row(self: Any, value: Any) -> None:
 
 
 def _any_value(self: Any, value: Any) -> None:
-    if self._kind.is_type_of is not None and self._kind.is_type_of(value, self._told) is not True:
+    if self._kind.is_type_of is not None and self._kind.is_type_of(value, self._resolve_info) is not True:
         raise values.FallbackRequired("another object")
 
 
@@ -70,11 +70,11 @@ def _whatever_comes(coerce: Any) -> Any:
 
 def _remembered_for_good(self: Any, schema: Any, kind: Any) -> None:
     _CLASSES(self, schema, kind)
-    self._by_class = True
+    self._remembers_classes = True
 
 
 def _one_plan(self: Any, document: Any, variables: Any) -> Any:
-    document.conditions = ()
+    document.condition_variables = ()
     return _COMPILED(self, document, variables)
 
 
@@ -103,7 +103,7 @@ async def _cancelled(self: Any, plan: Any, call: Any, document: Any, variables: 
 
 def _null_at_its_place(plan: Any, call: Any, error: Any) -> Any:
     told = _EXPECTED(plan, call, error)
-    return told and told._replace(data=dict.fromkeys(plan.slots))
+    return told and told._replace(data=dict.fromkeys(plan.fields))
 
 
 _CLASSES, _COMPILED, _GO_ON = (
@@ -123,25 +123,25 @@ SWITCHES: dict[str, Callable[[], None]] = {
     "class of Float": _fast("Float", "{0} - {0} != 0.0"),
     "Float is finite": _fast("Float", "{0}.__class__ is not float"),
     "class of an enum": _edited(r"if (\w+)\.__class__ is enum_\d+ else \w+\(\1\)", ""),
-    "null, undefined, error, awaitable": _set(values, "nothing", lambda value: value is None),
-    "undefined alone": _set(values, "nothing", lambda value: value is not Undefined and _NOTHING(value)),
-    "a leaf that is told as null": _set(codegen, "plain", _whatever_comes),
+    "null, undefined, error, awaitable": _set(values, "is_null_or_error", lambda value: value is None),
+    "undefined alone": _set(values, "is_null_or_error", lambda value: value is not Undefined and _NOTHING(value)),
+    "a leaf that is told as null": _set(codegen, "checked_coercion", _whatever_comes),
     "class of objects": _set(values.KnownClasses, "check", lambda self, value: None),
     "class of objects, but for null": _set(values.KnownClasses, "check", _any_row),
     "class of objects, null alone": _set(values.KnownClasses, "check", _any_value),
     "is_type_of that looks at the value": _set(values.KnownClasses, "__init__", _remembered_for_good),
     "member that cannot stand there, in line": _edited(r"raise Fault\(\w+\)", "pass"),
-    "member that cannot stand there, of a level": _set(codegen, "mixed", _unchecked_members),
+    "member that cannot stand there, of a level": _set(codegen, "resolve_abstract", _unchecked_members),
     "lists": _set(codegen, "as_list", lambda value: value),
-    "length of what an edge gave": _set(codegen, "aligned", lambda found, parents: found),
-    "arguments that may be changed": _set(arguments, "FOR_GOOD", (object,)),
+    "length of what an edge gave": _set(codegen, "check_lengths", lambda found, parents: found),
+    "arguments that may be changed": _set(arguments, "IMMUTABLE_TYPES", (object,)),
     "variables that may be left out": _set(arguments, "NonNullTypeNode", object),
-    "plans by conditions": _set(engine.ExecutionEngine, "compiled", _one_plan),
-    "operations run once": _set(GraphQLContext, "answer", _again),
-    "what is complete stays": _set(engine.ExecutionEngine, "_go_on", _from_the_start),
-    "mutations wait for each other": _set(engine.ExecutionEngine, "_run", _at_once),
-    "queries end beside one that fails": _set(engine.ExecutionEngine, "_run", _cancelled),
-    "an error of a non-null root": _set(engine, "_expected", _null_at_its_place),
+    "plans by conditions": _set(engine.ExecutionEngine, "get_or_compile", _one_plan),
+    "operations run once": _set(GraphQLContext, "run_operation", _again),
+    "what is complete stays": _set(engine.ExecutionEngine, "_resume_with_graphql_core", _from_the_start),
+    "mutations wait for each other": _set(engine.ExecutionEngine, "_run_plan", _at_once),
+    "queries end beside one that fails": _set(engine.ExecutionEngine, "_run_plan", _cancelled),
+    "an error of a non-null root": _set(engine, "_rejection_outcome", _null_at_its_place),
 }
 """What is switched off, by what it looks at."""
 

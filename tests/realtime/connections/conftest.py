@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from tests.support.live import WIRES, LiveHouse, Settled, live_house, settled_in
-from tests.support.redis_server import RedisServer, redis_server
+from tests.support.redis_server import RedisServer
 
 OpenHouse = Callable[..., AbstractAsyncContextManager[LiveHouse]]
 """Serves a gateway with the limits and settings that are given, by name, for as long as its context lasts."""
@@ -42,12 +42,6 @@ async def live(settled: Settled, wire: str) -> AsyncIterator[LiveHouse]:
 async def resource_id(live: LiveHouse) -> str:
     """A resource of the first tenant."""
     return await live.one.add_resource()
-
-
-@pytest.fixture(scope="session")
-async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RedisServer]:
-    async with redis_server(tmp_path_factory.mktemp("redis")) as server:
-        yield server
 
 
 @pytest.fixture(scope="session")

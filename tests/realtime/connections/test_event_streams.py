@@ -38,7 +38,7 @@ async def fill(house: LiveHouse, resource_id: str) -> int:
     (slow,) = house.sessions
     told = waited = 0
     while waited < 20:
-        if slow._held is None:
+        if slow._backlog is None:
             await house.tell(resource_id, told)
             told, waited = told + 1, 0
         else:
@@ -115,7 +115,7 @@ async def test_a_stream_for_which_too_much_is_held_ends(house: LiveHouse) -> Non
         while house.gateway.realtime.groups.count:  # it is held, then more than ten, and then it is over
             await house.alert(f"alert {sent}")
             sent += 1
-            await asyncio.sleep(0 if slow._held is None else 0.001)
+            await asyncio.sleep(0 if slow._backlog is None else 0.001)
             assert sent < 20_000
         await house.quiet()
         heard = (await rest(one)).count("event: next")

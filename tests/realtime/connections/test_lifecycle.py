@@ -60,7 +60,7 @@ async def test_pings_are_spread(open_house: OpenHouse) -> None:
     async with open_house() as house, connected(house, *[{}] * 20):
         house.pass_time(15.75)
         house.pass_time(2.25)
-        waiting = [one._pong_due is None for one in house.sessions]
+        waiting = [one._pong_deadline is None for one in house.sessions]
         assert 0 < sum(waiting) < 20
 
 

@@ -115,7 +115,7 @@ async def test_more_alerts_than_may_wait_close_the_socket_with_4508(open_house: 
             count = await fill(house, resource_id)
             for number in range(10):
                 await house.alert(f"alert {number}")
-            assert house.sessions[0].held is not None
+            assert house.sessions[0].backlog is not None
             await house.alert("alert 11")
             assert house.listening(resource_id) == 0
             heard = await one.rest()
@@ -131,7 +131,7 @@ async def test_more_bytes_than_may_wait_close_the_socket_with_4508(open_house: O
             await fill(house, resource_id)
             for _ in range(100):
                 await house.tell(resource_id, 1)
-            assert house.sessions[0].held is not None
+            assert house.sessions[0].backlog is not None
             for field in "abc":
                 await house.tell(resource_id, 1, field=field)
             await one.rest()
@@ -161,7 +161,7 @@ async def test_whoever_reads_again_in_time_stays(open_house: OpenHouse) -> None:
             count = await fill(house, resource_id)
             house.pass_time(14)
             await read(one, count - 1)
-            await house.until(lambda: house.sessions[0].held is None)
+            await house.until(lambda: house.sessions[0].backlog is None)
             house.pass_time(14)
             assert await one.heard() == []
 
@@ -172,7 +172,7 @@ async def test_an_answer_waits_as_well(open_house: OpenHouse) -> None:
         async with slow_reader(house, resource_id) as one:
             count = await fill(house, resource_id)
             await one.subscribe("{ __typename }", "query")
-            await house.until(lambda: len(house.sessions[0].held._messages) == 2)
+            await house.until(lambda: len(house.sessions[0].backlog._messages) == 2)
             await house.tell(resource_id, count)
             heard = [await one.hear() for _ in range(count + 3)]
             assert [message["type"] for message in heard[count:]] == ["next", "complete", "next"]

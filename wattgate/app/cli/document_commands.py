@@ -57,7 +57,7 @@ def register(
     if registered is None:
         out.print(f"Ids of documents: {len(good)}. Nothing is registered, as this is a dry run.")
     else:
-        out.print(f"Ids of documents: {registered.new} new, {registered.known} known before.")
+        out.print(f"Ids of documents: {registered.added} new, {registered.existing} known before.")
 
 
 @documents_app.command("list")

@@ -142,7 +142,7 @@ def build_gateway(
         tracer=tracer,
         outbound_policy=_outbound_policy(settings),
     )
-    schema = build_schema(OPERATIONS, hides=settings.environment == "production")
+    schema = build_schema(OPERATIONS, hides_introspection=settings.environment == "production")
     documents = TrustedDocumentStore(runner)
     gate = GraphQLPipeline(
         schema,

@@ -189,7 +189,7 @@ async def fetch_aggregates(
     found = {key: Aggregates.empty(grid.count) for key in series}
     if interval_ms is not None and all(run.step <= interval_ms for run in grid.runs):
         for key, (at, *others) in (await _fetch_samples(session, series, grid)).items():
-            _store_columns(found, key, _aggregate_samples(grid.positions_of(at), at, *others))
+            store_columns(found, key, _aggregate_samples(grid.positions_of(at), at, *others))
         return found
     levels = (
         (DAY_SOURCE, HOUR_SOURCE, READING_SOURCE) if has_hourly_rollup(interval_ms) else (DAY_SOURCE, READING_SOURCE)
@@ -207,7 +207,7 @@ async def fetch_aggregates(
             parameters |= {"first": grid.start, "last": grid.stop}
         rows = await fetch(session, cached_text(statement), parameters)
         for number, field_index, *columns in _columns_by_series(rows) if dialect == "sqlite" else rows:
-            _store_columns(found, (number, field_index), columns)
+            store_columns(found, (number, field_index), columns)
     return found
 
 
@@ -237,7 +237,7 @@ def _columns_by_series(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]
         yield *key, *map(list, islice(zip(*some, strict=True), 2, None))
 
 
-def _store_columns(aggregates: dict[SeriesKey, Aggregates], key: SeriesKey, columns: Sequence[Any]) -> None:
+def store_columns(aggregates: dict[SeriesKey, Aggregates], key: SeriesKey, columns: Sequence[Any]) -> None:
     positions, *amounts = columns
     if positions == list(range(len(aggregates[key].count))) and not any(aggregates[key].count):
         aggregates[key] = Aggregates(*amounts)  # every bucket at once and in order, as it nearly always is

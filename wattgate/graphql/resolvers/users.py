@@ -125,7 +125,10 @@ async def rename_user(
         raise BadInput("a status is not changed by renaming", problems=[problem])
     directory_id = await application_directory(call.rows)
     account = await call.rows.first(
-        models.Account, col(models.Account.user_id) == user_id, col(models.Account.directory_id) == directory_id
+        models.Account,
+        col(models.Account.user_id) == user_id,
+        col(models.Account.directory_id) == directory_id,
+        order_by=[models.Account.created_at, models.Account.account_id],  # of several, always the oldest
     )
     if account is None:
         raise NotFound(f"the user {user_id} has no account in the application's own directory")

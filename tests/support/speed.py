@@ -1,0 +1,53 @@
+"""Which tests are slow: they need a server, a browser, Node, a process or a filled database.
+
+`make test-quick` omits them.
+"""
+
+import subprocess
+from functools import cache
+from types import ModuleType
+
+import pytest
+
+from tests.support.command import wattgate
+from tests.support.house import house, tenant_on
+from tests.support.link import link
+from tests.support.node import node
+from tests.support.processes import gateway, process
+from tests.support.servers import broker, database_on, postgresql, serving
+
+FIXTURES = frozenset(
+    {"browser", "built_street", "databases", "demo_url", "empty_url", "node_scripts", "own_redis", "postgresql_url"}
+    | {"redis", "settled"}
+)
+"""Fixtures that start something, or fill a database."""
+
+STARTERS = (
+    broker,
+    database_on,
+    gateway,
+    house,
+    link,
+    node,
+    postgresql,
+    process,
+    serving,
+    subprocess,
+    tenant_on,
+    wattgate,
+)
+"""Functions that start something. A test module that imports one of them by itself is slow as a whole."""
+
+
+def mark_slow(items: list[pytest.Item]) -> None:
+    """Mark the slow tests among those that were collected."""
+    for item in items:
+        if isinstance(item, pytest.Function) and (
+            FIXTURES.intersection(item.fixturenames) or _imports_a_starter(item.module)
+        ):
+            item.add_marker(pytest.mark.slow)
+
+
+@cache
+def _imports_a_starter(module: ModuleType) -> bool:
+    return any(value is one for value in vars(module).values() for one in STARTERS)
