@@ -93,7 +93,7 @@ async def test_an_id_never_gets_another_text(settled: Tenant) -> None:
 async def test_what_is_removed_is_gone_by_all_its_ids_within_a_minute(settled: Tenant) -> None:
     one, own = document(), uuid4().hex
     await register(settled, NewDocument(own, one, "Q"), NewDocument(digest_of(one), one, "Q"))
-    at_hand, forgetful = stored(settled), stored(settled, seconds=0.0)
+    at_hand, forgetful = stored(settled), stored(settled, max_age_seconds=0.0)
     for reader in (at_hand, forgetful):
         assert await reader.get_text(settled.application_id, own) == one
     assert await remove(settled, own) == 2
@@ -115,7 +115,7 @@ async def test_what_was_not_found_is_found_as_soon_as_it_is_registered(settled: 
 async def test_a_process_keeps_so_many_documents_and_characters_and_no_more(settled: Tenant) -> None:
     several = [document() for _ in range(5)]
     await register(settled, *(NewDocument(digest_of(one), one, "Q") for one in several))
-    few, small = stored(settled, most=3), stored(settled, largest=2 * len(several[0]))
+    few, small = stored(settled, max_documents=3), stored(settled, max_characters=2 * len(several[0]))
     for one in several:
         for reader in (few, small):
             assert await reader.get_text(settled.application_id, digest_of(one)) == one

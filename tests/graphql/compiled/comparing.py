@@ -82,7 +82,7 @@ class Watched(ExecutionEngine):
         self.left = 0
         self.fault: Exception | None = None
 
-    async def _run(self, *asked: Any) -> Any:
+    async def _run_plan(self, *asked: Any) -> Any:
         self.fault = None
         try:
             return await super()._run_plan(*asked)
@@ -90,7 +90,7 @@ class Watched(ExecutionEngine):
             self.fault = error
             raise
 
-    async def _by_graphql_core(self, *asked: Any) -> Any:
+    async def _execute_with_graphql_core(self, *asked: Any) -> Any:
         self.left += 1
         return await super()._execute_with_graphql_core(*asked)
 

@@ -146,7 +146,7 @@ class Call:
 class Engine(engine.ExecutionEngine):
     """Falls back to graphql-core's own `execute`."""
 
-    async def _by_graphql_core(self, call: Any, document: Document, given: Any) -> engine.ExecutionOutcome:
+    async def _execute_with_graphql_core(self, call: Any, document: Document, given: Any) -> engine.ExecutionOutcome:
         asked = (self._graphql, document.node, call.root, call.context, given, document.name)
         result: Any = EXECUTE(*asked, middleware=[call])
         if inspect.isawaitable(result):

@@ -130,7 +130,7 @@ SWITCHES: dict[str, Callable[[], None]] = {
     "class of objects, but for null": _set(values.KnownClasses, "check", _any_row),
     "class of objects, null alone": _set(values.KnownClasses, "check", _any_value),
     "is_type_of that looks at the value": _set(values.KnownClasses, "__init__", _remembered_for_good),
-    "member that cannot stand there, in line": _edited(r"raise Fault\(\w+\)", "pass"),
+    "member that cannot stand there, in line": _edited(r"raise FallbackRequired\(\w+\)", "pass"),
     "member that cannot stand there, of a level": _set(codegen, "resolve_abstract", _unchecked_members),
     "lists": _set(codegen, "as_list", lambda value: value),
     "length of what an edge gave": _set(codegen, "check_lengths", lambda found, parents: found),
