@@ -335,7 +335,8 @@ class _Walk:
         if not lists:
             return once, each + (not leaf)
         own = next(
-            (_Told(_number(one.assumed_size, arguments), one.items_per_unit) for one in sizes if not one.sized_fields), None
+            (_Told(_number(one.assumed_size, arguments), one.items_per_unit) for one in sizes if not one.sized_fields),
+            None,
         )
         size = own or scope.get(coordinate) or _Told(DEFAULT_LIST_SIZE, 1)
         count = size.count * DEFAULT_LIST_SIZE ** (lists - 1)

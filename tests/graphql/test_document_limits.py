@@ -64,7 +64,7 @@ BOUNDS: dict[str, tuple[Callable[[int], str], str]] = {
     "aliases": (lambda count: inside(count, "a{}: __typename"), "aliases"),
     "directives": (lambda count: "{ a " + "@x " * count + "}", "directives"),
     "root_fields": (lambda count: "{ " + " ".join(f"a{number}" for number in range(count)) + " }", "root"),
-    "repeats": (lambda count: inside(count, "a"), "one name"),
+    "repeats": (lambda count: inside(count, "a"), "same name"),
     "fragments": (
         lambda count: "{ a }" + "".join(f" fragment F{n} on Query {{ a }}" for n in range(count)),
         "fragments",
@@ -93,9 +93,7 @@ def test_comments_are_bounded_like_tokens() -> None:
 
 
 def test_a_refusal_says_what_is_too_much_of_which_definition() -> None:
-    assert (
-        refused(f"query Many {inside(51, 'a{}: b')}") == "the operation Many has 51 aliases; the limit is 50"
-    )
+    assert refused(f"query Many {inside(51, 'a{}: b')}") == "the operation Many has 51 aliases; the limit is 50"
     unused = f"{{ a }} fragment Wide on T {inside(1000, 'a{}')}"
     assert refused(unused) == "the fragment Wide has 1,001 fields; the limit is 1,000"
     (error,) = [limit_error(parse_document(unused, LIMITS), LIMITS)]
@@ -230,7 +228,7 @@ def test_deep_nesting_is_told_and_breaks_nothing(text: str) -> None:
         ("{ " + " ".join(f"a{number}: __typename" for number in range(101)) + " }", "aliases"),
         (inside(1_000, "a{}: b"), "tokens"),
         ("{ " + "__typename " * 500 + "}", "root"),
-        (inside(500, "a"), "one name"),
+        (inside(500, "a"), "same name"),
         ("{ a " + "@x " * 500 + "}", "directives"),
         ("{ __schema { types { " + "fields { type { " * 10 + "name" + " } }" * 10 + " } } }", "levels"),
         ('{ a(b: "' + "x" * 2**21 + '") }', "characters"),
