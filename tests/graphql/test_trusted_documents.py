@@ -22,14 +22,16 @@ def document() -> str:
 
 
 async def register(tenant: Tenant, *new: NewDocument) -> DocumentRegistration:
-    made = await tenant.gateway.runner.run(trusted_documents.register_documents, tenant.system, {"documents": new})
-    assert isinstance(made, DocumentRegistration)
-    return made
+    registration = await tenant.gateway.runner.run(
+        trusted_documents.register_documents, tenant.system, {"documents": new}
+    )
+    assert isinstance(registration, DocumentRegistration)
+    return registration
 
 
-async def known(tenant: Tenant) -> dict[str, str]:
-    found = await tenant.gateway.runner.run(trusted_documents.registered_documents, tenant.system, {})
-    return {one.document_id: one.text for one in found}
+async def registered_texts(tenant: Tenant) -> dict[str, str]:
+    documents = await tenant.gateway.runner.run(trusted_documents.registered_documents, tenant.system, {})
+    return {one.document_id: one.text for one in documents}
 
 
 async def remove(tenant: Tenant, *ids: str) -> int:
@@ -38,16 +40,16 @@ async def remove(tenant: Tenant, *ids: str) -> int:
     )
 
 
-def stored(tenant: Tenant, **more: float) -> TrustedDocumentStore:
+def new_store(tenant: Tenant, **more: float) -> TrustedDocumentStore:
     """A gateway's reader that has nothing at hand."""
     return TrustedDocumentStore(tenant.gateway.runner, **more)  # type: ignore[arg-type]
 
 
-async def test_a_document_is_found_by_its_digest_in_either_form(settled: Tenant) -> None:
+async def test_document_is_found_by_either_form_of_its_digest(settled: Tenant) -> None:
     one = document()
-    made = await register(settled, NewDocument(digest_of(one), one, "Q"))
-    assert made == DocumentRegistration(added=1, existing=0)
-    reader = stored(settled)
+    registration = await register(settled, NewDocument(digest_of(one), one, "Q"))
+    assert registration == DocumentRegistration(added=1, existing=0)
+    reader = new_store(settled)
     for spelled in (digest_of(one), f"sha256:{digest_of(one)}"):
         assert await reader.get_text(settled.application_id, spelled) == one
     for other in (f"md5:{digest_of(one)}", digest_of(one).upper(), "sha256:" + digest_of(one)[1:], "", "?", "x" * 300):
@@ -56,73 +58,76 @@ async def test_a_document_is_found_by_its_digest_in_either_form(settled: Tenant)
     assert not await reader.has_text(settled.application_id, one + "\n")
 
 
-async def test_a_document_is_found_by_an_id_that_a_build_has_made(settled: Tenant) -> None:
-    for own in (f"{uuid4().hex}", f"x-relay:{uuid4().hex}"):
+async def test_document_is_found_by_a_custom_id(settled: Tenant) -> None:
+    for custom_id in (f"{uuid4().hex}", f"x-relay:{uuid4().hex}"):
         one = document()
-        await register(settled, NewDocument(own, one, "Q"), NewDocument(digest_of(one), one, "Q"))
-        assert await stored(settled).get_text(settled.application_id, own) == one
-        assert await stored(settled).has_text(settled.application_id, one)
+        await register(settled, NewDocument(custom_id, one, "Q"), NewDocument(digest_of(one), one, "Q"))
+        assert await new_store(settled).get_text(settled.application_id, custom_id) == one
+        assert await new_store(settled).has_text(settled.application_id, one)
 
 
-async def test_another_applications_documents_are_not_found(settled: Tenant) -> None:
+async def test_documents_of_other_applications_are_not_found(settled: Tenant) -> None:
     one = document()
     await register(settled, NewDocument(digest_of(one), one, "Q"))
-    assert await stored(settled).get_text(str(uuid4()), digest_of(one)) is None
+    assert await new_store(settled).get_text(str(uuid4()), digest_of(one)) is None
     nobodys = Principal(Role.SYSTEM, application_id="nobody")
     with pytest.raises(NotFound):
         await settled.gateway.runner.run(trusted_documents.register_documents, nobodys, {"documents": []})
 
 
-async def test_what_is_registered_again_stays_as_it_is(settled: Tenant) -> None:
+async def test_document_that_is_registered_again_is_unchanged(settled: Tenant) -> None:
     one, other = document(), document()
     await register(settled, NewDocument(digest_of(one), one, "Q"))
-    both = (NewDocument(digest_of(one), one, "Q"), NewDocument(digest_of(other), other, "Q"))
-    assert await register(settled, *both) == DocumentRegistration(added=1, existing=1)
+    documents = (NewDocument(digest_of(one), one, "Q"), NewDocument(digest_of(other), other, "Q"))
+    assert await register(settled, *documents) == DocumentRegistration(added=1, existing=1)
 
 
-async def test_an_id_never_gets_another_text(settled: Tenant) -> None:
-    one, other, own = document(), document(), uuid4().hex
-    await register(settled, NewDocument(own, one, "Q"))
+async def test_text_of_an_id_never_changes(settled: Tenant) -> None:
+    one, other, custom_id = document(), document(), uuid4().hex
+    await register(settled, NewDocument(custom_id, one, "Q"))
     with pytest.raises(Conflict, match="is registered with another text"):
-        await register(settled, NewDocument(digest_of(other), other, "R"), NewDocument(own, other, "R"))
-    found = await known(settled)
-    assert found[own] == one
-    assert digest_of(other) not in found, "nothing is registered where something is wrong"
+        await register(settled, NewDocument(digest_of(other), other, "R"), NewDocument(custom_id, other, "R"))
+    documents = await registered_texts(settled)
+    assert documents[custom_id] == one
+    assert digest_of(other) not in documents, "nothing is registered where something is wrong"
 
 
-async def test_what_is_removed_is_gone_by_all_its_ids_within_a_minute(settled: Tenant) -> None:
-    one, own = document(), uuid4().hex
-    await register(settled, NewDocument(own, one, "Q"), NewDocument(digest_of(one), one, "Q"))
-    at_hand, forgetful = stored(settled), stored(settled, max_age_seconds=0.0)
-    for reader in (at_hand, forgetful):
-        assert await reader.get_text(settled.application_id, own) == one
-    assert await remove(settled, own) == 2
-    assert not {own, digest_of(one)} & set(await known(settled))
-    assert await at_hand.get_text(settled.application_id, own) == one
-    assert await forgetful.get_text(settled.application_id, own) is None
-    assert await stored(settled).get_text(settled.application_id, digest_of(one)) is None
-    with pytest.raises(NotFound, match=own):
-        await remove(settled, own)
+async def test_removed_document_is_not_found_by_any_id_after_the_cache_expires(settled: Tenant) -> None:
+    one, custom_id = document(), uuid4().hex
+    await register(settled, NewDocument(custom_id, one, "Q"), NewDocument(digest_of(one), one, "Q"))
+    caching, uncached = new_store(settled), new_store(settled, max_age_seconds=0.0)
+    for reader in (caching, uncached):
+        assert await reader.get_text(settled.application_id, custom_id) == one
+    assert await remove(settled, custom_id) == 2
+    assert not {custom_id, digest_of(one)} & set(await registered_texts(settled))
+    assert await caching.get_text(settled.application_id, custom_id) == one
+    assert await uncached.get_text(settled.application_id, custom_id) is None
+    assert await new_store(settled).get_text(settled.application_id, digest_of(one)) is None
+    with pytest.raises(NotFound, match=custom_id):
+        await remove(settled, custom_id)
 
 
-async def test_what_was_not_found_is_found_as_soon_as_it_is_registered(settled: Tenant) -> None:
-    one, reader = document(), stored(settled)
+async def test_document_is_found_as_soon_as_it_is_registered(settled: Tenant) -> None:
+    one, reader = document(), new_store(settled)
     assert await reader.get_text(settled.application_id, digest_of(one)) is None
     await register(settled, NewDocument(digest_of(one), one, "Q"))
     assert await reader.get_text(settled.application_id, digest_of(one)) == one
 
 
-async def test_a_process_keeps_so_many_documents_and_characters_and_no_more(settled: Tenant) -> None:
-    several = [document() for _ in range(5)]
-    await register(settled, *(NewDocument(digest_of(one), one, "Q") for one in several))
-    few, small = stored(settled, max_documents=3), stored(settled, max_characters=2 * len(several[0]))
-    for one in several:
-        for reader in (few, small):
+async def test_cache_is_limited_in_documents_and_characters(settled: Tenant) -> None:
+    documents = [document() for _ in range(5)]
+    await register(settled, *(NewDocument(digest_of(one), one, "Q") for one in documents))
+    few_documents, few_characters = (
+        new_store(settled, max_documents=3),
+        new_store(settled, max_characters=2 * len(documents[0])),
+    )
+    for one in documents:
+        for reader in (few_documents, few_characters):
             assert await reader.get_text(settled.application_id, digest_of(one)) == one
-    assert (len(few), len(small)) == (3, 2)
+    assert (len(few_documents), len(few_characters)) == (3, 2)
 
 
-def test_which_ids_there_are() -> None:
+def test_valid_document_ids_are_normalized() -> None:
     digest = digest_of("")
     same = (digest, "x-relay:abc", "5d41402abc4b2a76b9719d911017c592", "Home.v1~a_b-c")
     assert [normalize_document_id(one) for one in same] == list(same)
@@ -146,18 +151,18 @@ async def strict(settled: Tenant) -> AsyncIterator[Tenant]:
 async def callers(tenant: Tenant) -> dict[str, bool]:
     """Whether each kind of caller is bound to registered documents, by a gateway that has nothing at hand."""
     authenticator = Authenticator(CredentialLookup(tenant.gateway.database))
-    several = {**tenant.headers, "anonymous": {"applicationId": tenant.application_id}}
-    found = {}
-    for who, headers in several.items():
+    credentials = {**tenant.headers, "anonymous": {"applicationId": tenant.application_id}}
+    trusted_only = {}
+    for caller, headers in credentials.items():
         principal = await authenticator.authenticate({name.lower(): value for name, value in headers.items()})
         assert principal.application_id == tenant.application_id
-        found[who] = principal.trusted_only
-    return found
+        trusted_only[caller] = principal.trusted_only
+    return trusted_only
 
 
-async def test_all_callers_of_an_application_are_bound_to_what_it_requires(strict: Tenant) -> None:
-    found = await callers(strict)
-    assert set(found) == {
+async def test_required_documents_apply_to_all_callers_of_an_application(strict: Tenant) -> None:
+    trusted_only = await callers(strict)
+    assert set(trusted_only) == {
         "account",
         "account basic",
         "administrator",
@@ -166,25 +171,25 @@ async def test_all_callers_of_an_application_are_bound_to_what_it_requires(stric
         "oauth",
         "anonymous",
     }
-    assert all(found.values())
+    assert all(trusted_only.values())
 
 
-async def test_callers_are_free_where_nothing_is_required(settled: Tenant) -> None:
+async def test_callers_are_unrestricted_if_nothing_is_required(settled: Tenant) -> None:
     assert not any((await callers(settled)).values())
     nobody = await Authenticator(CredentialLookup(settled.gateway.database)).authenticate({})
     assert not nobody.trusted_only
 
 
-async def test_an_application_that_there_is_not_is_nobodys(settled: Tenant) -> None:
+async def test_unknown_application_gives_an_anonymous_principal(settled: Tenant) -> None:
     authenticator = Authenticator(CredentialLookup(settled.gateway.database))
-    several = {await authenticator.authenticate({"applicationid": str(uuid4())}) for _ in range(2)}
-    assert several == {Principal(Role.ANONYMOUS, application_id="unknown")}
+    principals = {await authenticator.authenticate({"applicationid": str(uuid4())}) for _ in range(2)}
+    assert principals == {Principal(Role.ANONYMOUS, application_id="unknown")}
 
 
-async def test_requiring_documents_says_how_many_there_are(settled: Tenant) -> None:
+async def test_requiring_documents_returns_their_number(settled: Tenant) -> None:
     one = document()
     await register(settled, NewDocument(digest_of(one), one, "Q"))
     run = settled.gateway.runner.run
     count = await run(trusted_documents.require_trusted_documents, settled.system, {"required": False})
-    assert count == len(await known(settled))
+    assert count == len(await registered_texts(settled))
     assert count > 0

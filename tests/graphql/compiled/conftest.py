@@ -9,22 +9,24 @@ import pytest
 
 from tests.graphql.compiled.running import Report
 
-ROW = "documents"
+REPORT_PROPERTY = "documents"
 
 
 @pytest.fixture
-def tell(request: pytest.FixtureRequest) -> Callable[[Report], None]:
+def record_report(request: pytest.FixtureRequest) -> Callable[[Report], None]:
     """Puts a report into the table."""
 
-    def told(report: Report) -> None:
-        request.node.user_properties.append((ROW, json.dumps({"run": request.node.name, **report.row})))
+    def add(report: Report) -> None:
+        request.node.user_properties.append((REPORT_PROPERTY, json.dumps({"run": request.node.name, **report.row})))
 
-    return told
+    return add
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    reports = [one for name in ("passed", "failed") for one in terminalreporter.stats.get(name, ())]
-    rows = [json.loads(told) for report in reports for name, told in report.user_properties if name == ROW]
+    reports = [report for name in ("passed", "failed") for report in terminalreporter.stats.get(name, ())]
+    rows = [
+        json.loads(value) for report in reports for name, value in report.user_properties if name == REPORT_PROPERTY
+    ]
     if not rows or "WATTGATE_TEST_FUZZ" not in os.environ:
         return
     numbers = [name for name in rows[0] if name != "run"]

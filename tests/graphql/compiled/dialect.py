@@ -43,38 +43,38 @@ from wattgate.graphql.execution.compiled.arguments import (
 from wattgate.graphql.execution.documents import Document
 from wattgate.principal import Permission
 
-EXECUTE = execution.execute
-KNOWN = frozenset({"root_value", "context_value", "variable_values", "operation_name"})
+ORIGINAL_EXECUTE = execution.execute
+SUPPORTED_ARGUMENTS = frozenset({"root_value", "context_value", "variable_values", "operation_name"})
 """The arguments of `execute` that a plan can do with; with others graphql-core executes."""
 
-TALLY: Counter[str] = Counter()
+COUNTS: Counter[str] = Counter()
 """How many executions were compiled, fell back, or were not compiled."""
 
 
-def resolver_source_of(kind: GraphQLObjectType, one: GraphQLField) -> EdgeField:
+def resolver_source_of(kind: GraphQLObjectType, field_definition: GraphQLField) -> EdgeField:
     """Any field is an edge."""
 
-    async def told(call: "Call", source: Any, arguments: Mapping[str, Any]) -> Any:
+    async def resolve_one(call: "Call", source: Any, arguments: Mapping[str, Any]) -> Any:
         info: Any = SimpleNamespace(
-            field_name=next(name for name, known in kind.fields.items() if known is one),
+            field_name=next(name for name, definition in kind.fields.items() if definition is field_definition),
             parent_type=kind,
-            return_type=one.type,
+            return_type=field_definition.type,
             schema=call.schema,
             context=call.context,
             root_value=call.root,
             is_awaitable=optimized_is_awaitable,
         )
-        value = (one.resolve or execution.default_field_resolver)(source, info, **arguments)
+        value = (field_definition.resolve or execution.default_field_resolver)(source, info, **arguments)
         return await value if inspect.isawaitable(value) else value
 
     async def load(call: "Call", parents: Sequence[Any], **arguments: Any) -> list[Any]:
-        found = []
+        results = []
         for parent in parents:
             try:
-                found.append(await told(call, parent, arguments))
+                results.append(await resolve_one(call, parent, arguments))
             except Exception as error:  # noqa: BLE001 (it is what the edge gives)
-                found.append(error)
-        return found
+                results.append(error)
+        return results
 
     return EdgeField(load, Permission.ANYONE)
 
@@ -83,21 +83,21 @@ class OperationTreeBuilder(selection_tree.SelectionTreeBuilder):
     """Makes operations of the root's fields."""
 
     def build(self) -> selection_tree.ObjectSelection:
-        found = super().build()
-        slots = (replace(one, source=_operation(one.source)) for one in found.fields)
-        return replace(found, fields=tuple(slots))
+        selection = super().build()
+        fields = (replace(selected, source=_operation(selected.source)) for selected in selection.fields)
+        return replace(selection, fields=tuple(fields))
 
 
-def _operation(reach: FieldSource) -> FieldSource:
-    if not isinstance(reach, EdgeField):
-        return reach
-    load = reach.load
+def _operation(source: FieldSource) -> FieldSource:
+    if not isinstance(source, EdgeField):
+        return source
+    load = source.load
 
     async def resolve(call: "Call", **arguments: Any) -> Any:
-        (found,) = await load(call, [call.root], **arguments)
-        if isinstance(found, Exception):
-            raise found
-        return found
+        (result,) = await load(call, [call.root], **arguments)
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     return Operation("root", OperationKind.QUERY, resolve, None, Permission.ANYONE, "")
 
@@ -108,12 +108,12 @@ class CoercingArgumentBinder:
     def __init__(self, *_declared: Any) -> None:
         pass
 
-    def bind(self, one: GraphQLField, node: FieldNode) -> Arguments | BindArguments:
-        if not one.args:
+    def bind(self, field_definition: GraphQLField, node: FieldNode) -> Arguments | BindArguments:
+        if not field_definition.args:
             return NO_ARGUMENTS
-        if any(contains_variable(given.value) for given in node.arguments or ()):
-            return lambda variables: get_argument_values(one, node, variables)
-        return get_argument_values(one, node, NO_VARIABLES)
+        if any(contains_variable(argument.value) for argument in node.arguments or ()):
+            return lambda variables: get_argument_values(field_definition, node, variables)
+        return get_argument_values(field_definition, node, NO_VARIABLES)
 
 
 @dataclass
@@ -146,47 +146,59 @@ class Call:
 class Engine(engine.ExecutionEngine):
     """Falls back to graphql-core's own `execute`."""
 
-    async def _execute_with_graphql_core(self, call: Any, document: Document, given: Any) -> engine.ExecutionOutcome:
-        asked = (self._graphql, document.node, call.root, call.context, given, document.name)
-        result: Any = EXECUTE(*asked, middleware=[call])
+    async def _execute_with_graphql_core(
+        self, call: Any, document: Document, raw_variables: Any
+    ) -> engine.ExecutionOutcome:
+        arguments = (self._graphql, document.node, call.root, call.context, raw_variables, document.name)
+        result: Any = ORIGINAL_EXECUTE(*arguments, middleware=[call])
         if inspect.isawaitable(result):
             result = await result
-        TALLY["fell back"] += 1
+        COUNTS["fell back"] += 1
         return engine.ExecutionOutcome(result.data, result.errors or ())
 
 
-def _begun(schema: GraphQLSchema, document: DocumentNode, *more: Any, **named: Any) -> Any:
+def _start(schema: GraphQLSchema, document: DocumentNode, *more: Any, **named: Any) -> Any:
     """The result of graphql-core where no plan is made, or else a coroutine."""
     named |= zip(("root_value", "context_value", "variable_values", "operation_name"), more, strict=False)
     operation = get_operation_ast(document, named.get("operation_name"))
-    if not named.keys() <= KNOWN or operation is None or operation.operation is OperationType.SUBSCRIPTION:
-        TALLY["not compiled"] += 1
-        return EXECUTE(schema, document, **named)
-    given = named.get("variable_values")
-    variables = get_variable_values(schema, operation.variable_definitions or (), given or {})
+    if (
+        not named.keys() <= SUPPORTED_ARGUMENTS
+        or operation is None
+        or operation.operation is OperationType.SUBSCRIPTION
+    ):
+        COUNTS["not compiled"] += 1
+        return ORIGINAL_EXECUTE(schema, document, **named)
+    raw_variables = named.get("variable_values")
+    variables = get_variable_values(schema, operation.variable_definitions or (), raw_variables or {})
     if not isinstance(variables, VariableValues):
-        TALLY["not compiled"] += 1
-        return EXECUTE(schema, document, **named)
-    made = Document(document, operation, named.get("operation_name"), (), None)  # type: ignore[arg-type] # priceless
-    return _executed(schema, made, variables, given, Call(schema, named.get("root_value"), named.get("context_value")))
+        COUNTS["not compiled"] += 1
+        return ORIGINAL_EXECUTE(schema, document, **named)
+    new_document = Document(document, operation, named.get("operation_name"), (), None)  # type: ignore[arg-type] # priceless
+    return _execute_plan(
+        schema,
+        new_document,
+        variables,
+        raw_variables,
+        Call(schema, named.get("root_value"), named.get("context_value")),
+    )
 
 
-def execute(*asked: Any, **named: Any) -> Any:
+def execute(*arguments: Any, **named: Any) -> Any:
     """graphql-core's `execute`: the result where nothing has to be awaited, or else what gives it."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return execute_sync(*asked, **named)
-    result = _begun(*asked, **named)
+        return execute_sync(*arguments, **named)
+    result = _start(*arguments, **named)
     if not inspect.iscoroutine(result):
         return result
     try:
-        return Rest(result, result.send(None))
-    except StopIteration as done:
-        return Done(done.value.data, done.value.errors)
+        return PendingResult(result, result.send(None))
+    except StopIteration as stopped:
+        return CompletedResult(stopped.value.data, stopped.value.errors)
 
 
-class Done(ExecutionResult):
+class CompletedResult(ExecutionResult):
     """A result that is there already, and can be awaited: plans have no other shape for either."""
 
     def __eq__(self, other: object) -> bool:
@@ -199,7 +211,7 @@ class Done(ExecutionResult):
         yield
 
 
-class Rest:
+class PendingResult:
     """What is left of a coroutine that waits for something."""
 
     def __init__(self, work: Coroutine[Any, Any, Any], waits_for: Any) -> None:
@@ -210,38 +222,40 @@ class Rest:
         waits_for = self._waits_for
         while True:
             try:
-                given = yield waits_for
+                value = yield waits_for
             except BaseException as error:  # noqa: BLE001 (it is the coroutine's)
                 step = partial(self._work.throw, error)
             else:
-                step = partial(self._work.send, given)
+                step = partial(self._work.send, value)
             try:
                 waits_for = step()
-            except StopIteration as done:
-                return done.value
+            except StopIteration as stopped:
+                return stopped.value
 
 
-def execute_sync(*asked: Any, **named: Any) -> Any:
+def execute_sync(*arguments: Any, **named: Any) -> Any:
     """graphql-core's `execute_sync`, whether or not there is a loop."""
-    result = _begun(*asked, **named)
+    result = _start(*arguments, **named)
     if not inspect.iscoroutine(result):
         return result
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(asyncio.run, result).result()
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(asyncio.run, result).result()
 
 
-async def _executed(schema: GraphQLSchema, document: Document, variables: Any, given: Any, call: Call) -> Any:
-    strange: Any = SimpleNamespace(
+async def _execute_plan(
+    schema: GraphQLSchema, document: Document, variables: Any, raw_variables: Any, call: Call
+) -> Any:
+    schema_adapter: Any = SimpleNamespace(
         _schema=schema, hides_introspection=False, config=None, schema_converter=SimpleNamespace(scalar_registry={})
     )
-    runs = Engine(strange, compile_at=1)
-    if runs.get_or_compile(document, variables) is None:
-        TALLY["not compiled"] += 1
-    before = TALLY.total()
-    executed = await runs.execute(call, document, variables, given)  # type: ignore[arg-type]
-    if TALLY.total() == before:
-        TALLY["compiled"] += 1
-    return ExecutionResult(executed.data, list(executed.errors) or None)
+    plan_engine = Engine(schema_adapter, compile_at=1)
+    if plan_engine.get_or_compile(document, variables) is None:
+        COUNTS["not compiled"] += 1
+    before = COUNTS.total()
+    outcome = await plan_engine.execute(call, document, variables, raw_variables)  # type: ignore[arg-type]
+    if COUNTS.total() == before:
+        COUNTS["compiled"] += 1
+    return ExecutionResult(outcome.data, list(outcome.errors) or None)
 
 
 PATCHES: tuple[tuple[Any, str, Any], ...] = (

@@ -28,7 +28,7 @@ dialect.install()
 
 
 def pytest_terminal_summary(terminalreporter):
-    terminalreporter.write_line("executions: " + ", ".join(f"{{n}} {{how}}" for how, n in dialect.TALLY.items()))
+    terminalreporter.write_line("executions: " + ", ".join(f"{{n}} {{how}}" for how, n in dialect.COUNTS.items()))
 """
 
 LISTS = "lists.py::describe_execute_handles_abrupt_completion_in_synchronous_iterables::"
@@ -54,8 +54,10 @@ EXPECTED = {
 def fetch(folder: Path) -> Path:
     """The tests of the installed release, and the pytest plugin that they are written for."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
-    wanted = f"graphql-core=={version('graphql-core')}"
-    subprocess.run([*pip, "download", "--no-binary", "graphql-core", "--no-deps", "-d", folder, wanted], check=True)
+    requirement = f"graphql-core=={version('graphql-core')}"
+    subprocess.run(
+        [*pip, "download", "--no-binary", "graphql-core", "--no-deps", "-d", folder, requirement], check=True
+    )
     subprocess.run([*pip, "install", "--no-deps", "--target", folder / "plugins", "pytest-describe"], check=True)
     (archive,) = folder.glob("graphql_core-*.tar.gz")
     with tarfile.open(archive) as packed:
@@ -65,26 +67,26 @@ def fetch(folder: Path) -> Path:
 
 def failures(source: Path) -> tuple[set[str], str]:
     """The tests that fail, and what pytest says in the end."""
-    told = CONFTEST.format(repository=str(DIALECT.parents[3]), dialect=str(DIALECT))
-    (source / "conftest.py").write_text(told)
+    conftest = CONFTEST.format(repository=str(DIALECT.parents[3]), dialect=str(DIALECT))
+    (source / "conftest.py").write_text(conftest)
     (source / "pytest.ini").write_text("[pytest]\nasyncio_mode = strict\nfilterwarnings = ignore\n")
     places = [f"tests/execution/test_{name}.py" for name in FILES]
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", *places]
     path = os.pathsep.join((str(source.parent / "plugins"), str(source)))
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=source, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
     )
-    if " passed" not in done.stdout:
-        raise RuntimeError(done.stdout + done.stderr)
-    found = re.findall(r"^FAILED tests/execution/test_(\S+)", done.stdout, re.MULTILINE)
-    return set(found), done.stdout
+    if " passed" not in process.stdout:
+        raise RuntimeError(process.stdout + process.stderr)
+    failed = re.findall(r"^FAILED tests/execution/test_(\S+)", process.stdout, re.MULTILINE)
+    return set(failed), process.stdout
 
 
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="wattgate-") as scratch:
-        failed, told = failures(fetch(Path(scratch)))
+        failed, output = failures(fetch(Path(scratch)))
     write = sys.stdout.write
-    write("".join(f"{line}\n" for line in told.splitlines() if re.match(r"executions:|\d+ (passed|failed)", line)))
+    write("".join(f"{line}\n" for line in output.splitlines() if re.match(r"executions:|\d+ (passed|failed)", line)))
     for name in sorted(failed - EXPECTED.keys()):
         write(f"fails, and should not: {name}\n")
     for name in sorted(EXPECTED.keys() - failed):

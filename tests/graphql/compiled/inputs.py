@@ -20,7 +20,7 @@ Pool = Callable[[str, str], list[Any]]
 Variable = Callable[[Any, bool], str | None]
 """A variable that may stand where a type is asked for, and whether there is a default; None for no variable."""
 
-WRONG: tuple[Any, ...] = (None, "nonsense", 1.5, 2**40, [[1]], {"no": "field"}, True, "", [None])
+INVALID_VALUES: tuple[Any, ...] = (None, "nonsense", 1.5, 2**40, [[1]], {"no": "field"}, True, "", [None])
 """Values of variables that fit few types."""
 
 _SCALARS: Mapping[str, Callable[[Random], Any]] = {
@@ -48,9 +48,9 @@ class Inputs:
 
     def literal(self, type_: Any, name: str, variable: Variable, depth: int = 3, *, default: bool = False) -> str:
         """A value as text; parts of it may be variables."""
-        found = variable(type_, default) if self._rng.random() < 0.3 else None
-        if found is not None:
-            return found
+        variable_text = variable(type_, default) if self._rng.random() < 0.3 else None
+        if variable_text is not None:
+            return variable_text
         if isinstance(type_, GraphQLNonNull):
             type_ = type_.of_type
         elif self._rng.random() < 0.12:
@@ -75,7 +75,7 @@ class Inputs:
         if isinstance(type_, GraphQLList):
             if self._rng.random() < 0.1:
                 return self.json(_present(type_.of_type), name, depth)
-            return [self.json(type_.of_type, name, depth - 1) for _ in range(self._some(depth))]
+            return [self.json(type_.of_type, name, depth - 1) for _ in range(self._list_length(depth))]
         if isinstance(type_, GraphQLInputObjectType):
             return {key: self.json(kind, key, depth - 1) for key, kind in self._fields(type_, depth)}
         return self._leaf(type_, name)
@@ -85,9 +85,9 @@ class Inputs:
         return self.literal(type_, name, lambda _type, _default: None)
 
     def _leaf(self, type_: Any, name: str) -> Any:
-        known = self._pool(type_.name, name)
-        if known and self._rng.random() < 0.97:
-            return self._rng.choice(known)
+        values = self._pool(type_.name, name)
+        if values and self._rng.random() < 0.97:
+            return self._rng.choice(values)
         if isinstance(type_, GraphQLEnumType):
             return self._rng.choice(list(type_.values))
         return _SCALARS[type_.name](self._rng)
@@ -95,7 +95,7 @@ class Inputs:
     def _list(self, item: Any, name: str, variable: Variable, depth: int) -> str:
         if self._rng.random() < 0.1:
             return self.constant(_present(item), name)  # one item stands for a list of it
-        items = (self.literal(item, name, variable, depth - 1) for _ in range(self._some(depth)))
+        items = (self.literal(item, name, variable, depth - 1) for _ in range(self._list_length(depth)))
         return f"[{', '.join(items)}]"
 
     def _object(self, type_: GraphQLInputObjectType, variable: Variable, depth: int) -> str:
@@ -117,7 +117,7 @@ class Inputs:
             if is_required_input_field(field) or self._rng.random() < share
         ]
 
-    def _some(self, depth: int) -> int:
+    def _list_length(self, depth: int) -> int:
         return self._rng.choice((0, 1, 1, 2, 3)) if depth > 0 else 0
 
 
@@ -134,7 +134,7 @@ def defaulted(type_: GraphQLInputObjectType, name: str) -> bool:
 def text(value: Any, *, enum: bool = False) -> str:
     """A JSON value as GraphQL has it."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {text(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {text(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(text, value)) + "]"
     return str(value) if enum else json.dumps(value, ensure_ascii=False)

@@ -20,8 +20,8 @@ class Scale:
 
 def scale() -> Scale:
     """What WATTGATE_TEST_FUZZ, the first seed of a long run, asks for, or the short form."""
-    asked = os.environ.get("WATTGATE_TEST_FUZZ")
-    if asked is None:
+    first_seed = os.environ.get("WATTGATE_TEST_FUZZ")
+    if first_seed is None:
         return Scale(range(3), documents=20, mutations=12, events=12, gateway=25)
-    first = int(asked)
+    first = int(first_seed)
     return Scale(range(first, first + 4), documents=1_500, mutations=500, events=500, gateway=500)

@@ -11,7 +11,7 @@ import strawberry
 from strawberry.schema.config import StrawberryConfig
 from strawberry.tools import create_type
 
-from tests.graphql.compiled.loading import answers, changes
+from tests.graphql.compiled.loading import mutation_resolver, query_resolver
 from tests.graphql.compiled.types import (
     ALL_SCALARS,
     Celsius,
@@ -80,12 +80,14 @@ Declare = Callable[[Callable[..., Any]], Operation]
 
 
 def _query(returns: Any) -> Declare:
-    return lambda resolver: operation(OperationKind.QUERY, returns=returns, needs=Permission.ANYONE)(answers(resolver))
+    return lambda resolver: operation(OperationKind.QUERY, returns=returns, needs=Permission.ANYONE)(
+        query_resolver(resolver)
+    )
 
 
 def _mutation(returns: Any) -> Declare:
     return lambda resolver: operation(OperationKind.MUTATION, returns=returns, needs=Permission.ANYONE)(
-        changes(resolver)
+        mutation_resolver(resolver)
     )
 
 
@@ -219,7 +221,9 @@ OPERATIONS: tuple[Operation, ...] = (
 def schema() -> Schema:
     """The schema, built once."""
     roots = {
-        kind: create_type(kind.value, [build_root_field(one) for one in OPERATIONS if one.kind is kind])
+        kind: create_type(
+            kind.value, [build_root_field(operation_) for operation_ in OPERATIONS if operation_.kind is kind]
+        )
         for kind in OperationKind
     }
     return Schema(

@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 import strawberry
 
-from tests.graphql.compiled.loading import loads
+from tests.graphql.compiled.loading import edge_loader
 from wattgate.graphql.core.fields import edge
 from wattgate.graphql.core.scalars import SCALARS, Json
 from wattgate.principal import Permission
@@ -20,19 +20,22 @@ from wattgate.principal import Permission
 Celsius = NewType("Celsius", float)
 
 
-def _told(degrees: Any) -> float | None:
+def _serialize_celsius(degrees: Any) -> float | None:
     if type(degrees) is not float:
         raise ValueError(f"{degrees!r} is no temperature")
     return None if degrees > 1000 else round(degrees, 1)  # which is null for a value that is not, and an error
 
 
-def _read(degrees: Any) -> Celsius:
+def _parse_celsius(degrees: Any) -> Celsius:
     if type(degrees) not in (int, float) or degrees < -273.15:
         raise ValueError(f"{degrees!r} is no temperature")
     return Celsius(float(degrees))
 
 
-ALL_SCALARS = {**SCALARS, Celsius: strawberry.scalar(name="Celsius", serialize=_told, parse_value=_read)}
+ALL_SCALARS = {
+    **SCALARS,
+    Celsius: strawberry.scalar(name="Celsius", serialize=_serialize_celsius, parse_value=_parse_celsius),
+}
 
 
 @strawberry.enum
@@ -55,8 +58,8 @@ class Raised:
         self.error = error
 
 
-def _of_world(load: Any) -> Any:
-    return edge(loads(load), needs=Permission.ANYONE, description=load.__doc__ or load.__name__)
+def _world_edge(load: Any) -> Any:
+    return edge(edge_loader(load), needs=Permission.ANYONE, description=load.__doc__ or load.__name__)
 
 
 async def kin(world: Any, parents: list[Any], *, limit: int = 2, colour: Colour | None = None) -> Any: ...
@@ -78,8 +81,8 @@ async def sheet(world: Any, parents: list[Any], *, scale: int = 1) -> Any: ...
 class Named:
     path: str
     name: str | None
-    kin: "list[Named]" = _of_world(kin)
-    keeper: "Named | None" = _of_world(keeper)
+    kin: "list[Named]" = _world_edge(kin)
+    keeper: "Named | None" = _world_edge(keeper)
 
 
 @strawberry.interface
@@ -147,9 +150,9 @@ class Tile:
     path: str
     label: str | None
     rank: int
-    around: "list[Meter]" = _of_world(around)
-    rooms: "list[Room | None] | None" = _of_world(rooms)
-    count: int = _of_world(count)
+    around: "list[Meter]" = _world_edge(around)
+    rooms: "list[Room | None] | None" = _world_edge(rooms)
+    count: int = _world_edge(count)
 
 
 class TileRow(msgspec.Struct):
@@ -167,7 +170,7 @@ class ProbeRow(msgspec.Struct):
     frost: Any = None
 
 
-def _is(kind: str) -> classmethod:  # type: ignore[type-arg]
+def _has_kind(kind: str) -> classmethod:  # type: ignore[type-arg]
     return classmethod(lambda _cls, row, _info: isinstance(row, ProbeRow) and row.kind == kind)
 
 
@@ -175,15 +178,15 @@ def _is(kind: str) -> classmethod:  # type: ignore[type-arg]
 class Hot:
     path: str
     warmth: Celsius | None
-    is_type_of = _is("Hot")
+    is_type_of = _has_kind("Hot")
 
 
 @strawberry.type
 class Icy:
     path: str
     frost: int | None
-    keeper: Named | None = _of_world(keeper)
-    is_type_of = _is("Icy")
+    keeper: Named | None = _world_edge(keeper)
+    is_type_of = _has_kind("Icy")
 
 
 @strawberry.type
@@ -191,7 +194,7 @@ class Slab:
     path: str
     tile: Tile | None
     corners: list[list[int | None]]
-    source: Metered | None = _of_world(slab_source)
+    source: Metered | None = _world_edge(slab_source)
 
     @classmethod
     def is_type_of(cls, row: Any, _info: Any) -> bool:
@@ -211,7 +214,7 @@ class Meter(Named, Metered):
     marks: list[Limits | None] | None
     grid: list[list[Tile]]
     column: list[float]
-    things: "list[Thing]" = _of_world(things)
+    things: "list[Thing]" = _world_edge(things)
 
     @classmethod
     def is_type_of(cls, row: Any, _info: Any) -> bool:
@@ -244,8 +247,8 @@ class Panel(Named, Metered):
     panes: list[list[Tile | None] | None] | None
     part: Part | None
     hots: list[Hot | None]
-    probes: list[Probe | None] = _of_world(probes)
-    keeper: "Room | None" = _of_world(room_keeper)
+    probes: list[Probe | None] = _world_edge(probes)
+    keeper: "Room | None" = _world_edge(room_keeper)
 
 
 @strawberry.type
@@ -255,8 +258,8 @@ class Room(Named):
     parts: list[Part]
     cube: list[list[list[bool]]]
     level: int | None
-    source: "Metered" = _of_world(source)
-    shelves: "list[list[Slab | None]]" = _of_world(shelves)
+    source: "Metered" = _world_edge(source)
+    shelves: "list[list[Slab | None]]" = _world_edge(shelves)
 
     @classmethod
     def is_type_of(cls, row: Any, _info: Any) -> bool:
@@ -283,8 +286,8 @@ class Counter:
     text: str | None
     steps: list[str]
     limits: Limits | None
-    sheet: Tile | None = _of_world(sheet)
-    holder: Named = _of_world(holder)
+    sheet: Tile | None = _world_edge(sheet)
+    holder: Named = _world_edge(holder)
 
 
 ROWS: dict[str, tuple[type, ...]] = {
