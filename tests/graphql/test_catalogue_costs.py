@@ -56,7 +56,7 @@ DEFAULT_SIZED_LISTS = """
     TemplatePreview.culturesTried TemplateReport.findings TemplateReport.variables TypeProtocol.sensors
     User.applications VirtualEntityType.resources Webhook.failedAttempts WebhookEndpoint.events
 """
-"""Lists of the assumed size on purpose: they are about as long, or so short that it makes no difference."""
+"""Lists that have the default size on purpose: they are about as long, or so short that it makes no difference."""
 
 HISTORY = own()["gateway.js History"]
 THREE_RESOURCES = {"electricity": "a", "gas": "b", "exported": "c", "zone": "Europe/London"}
@@ -107,11 +107,11 @@ DOCUMENTED_COSTS: dict[str, tuple[str, dict[str, Any]]] = {
     "the recording of a day of half hours": (RECORD, {"series": DAY}),
     "the introspection query": (TOOLS, {}),
 }
-"""Documents whose cost the page tells."""
+"""The documents whose cost docs/reference/limits.md lists."""
 
 
 def fields() -> Iterator[tuple[str, GraphQLField, Sequence[ListSize]]]:
-    """All fields of the schema by their coordinates, with the sizes that are declared of them."""
+    """Yield all fields of the schema by their coordinates, with their declared sizes."""
     for kind in SCHEMA.type_map.values():
         if isinstance(kind, GraphQLObjectType) and not kind.name.startswith("__"):
             for name, field in kind.fields.items():
@@ -144,7 +144,7 @@ def test_sized_fields_name_existing_lists() -> None:
 
 
 def costs(text: str, variables: dict[str, Any]) -> tuple[OperationCost, int]:
-    """What a document's first operation costs, at a moment of 2026."""
+    """Return the cost of a document's first operation, and its value at a time in 2026."""
     document = parse(text)
     assert validate(SCHEMA, document) == []
     operation = document.definitions[0]
@@ -242,7 +242,7 @@ def test_page_costs_the_requested_number_of_items(first: dict[str, int], items: 
 
 
 def minimum(amount: Amount) -> int:
-    """Return what an amount is at least: what a measure says of arguments that are not given."""
+    """Return the minimum of an amount: the value of a measure without arguments."""
     return amount if isinstance(amount, int) else amount.compute(NOW, *(None for _ in amount.slicing_arguments))
 
 

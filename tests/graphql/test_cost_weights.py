@@ -1,4 +1,4 @@
-"""What arguments say of sizes and weights, whatever they are: it is bounded, and never an error."""
+"""Sizes and weights from arguments: bounded, and never an error, for any values."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an operation costs: each rule on a small schema, and random documents against a naive count."""
+"""Costs of operations: each rule on a small schema, and random documents compared with a naive count."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def variables_of(text: str, **values: Any) -> VariableValues:
 
 
 def cost(text: str, **values: Any) -> int:
-    """What the first operation of a document costs."""
+    """Return the cost of the first operation of a document."""
     return estimated(text)(variables_of(text, **values))
 
 
@@ -268,7 +268,7 @@ def test_fragment_bomb_with_a_variable_needs_steps_linear_in_its_levels() -> Non
 
 
 def naive_cost(text: str, values: Mapping[str, Any]) -> int:
-    """What a query costs, by walking through everything that graphql-core collects, with sizes told from above."""
+    """Return the cost of a query by walking through all fields that graphql-core collects, with sizes passed down."""
     document, variables = parse(text), variables_of(text, **values)
     operation = operation_in(text)
     defined = [one for one in document.definitions if isinstance(one, FragmentDefinitionNode)]
@@ -292,7 +292,7 @@ class _Walk:
         self._fragments, self._variables, self._operation = fragments, variables, operation
 
     def selection(self, kind: Any, fields: Any, scope: Mapping[str, _ListSize]) -> tuple[int, int]:
-        """What a selection costs once, and for each of its objects."""
+        """Return the cost of a selection for each occurrence and for each of its objects."""
         results = [self.field(kind, details, scope) for details in fields.values()]
         return sum(once for once, _ in results), sum(each for _, each in results)
 

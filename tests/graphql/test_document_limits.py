@@ -1,4 +1,4 @@
-"""Documents are measured in one pass, each bound holds, and what is meant to harm is refused before it can."""
+"""Size limits of documents: measured in one pass, each limit tested, harmful documents rejected early."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ LARGE = DocumentLimits(**{one.name: 10**9 for one in fields(DocumentLimits)})
 
 
 def rejection(text: str, limits: DocumentLimits = LIMITS) -> str | None:
-    """Why a text is refused, when it is parsed or when it is measured."""
+    """Return the error message of a text that is rejected by the parser or by a limit, or None."""
     try:
         error = limit_error(parse_document(text, limits), limits)
     except GraphQLError as raised:
@@ -43,7 +43,7 @@ def rejection(text: str, limits: DocumentLimits = LIMITS) -> str | None:
 
 
 def size_of(text: str) -> DefinitionSize:
-    """The size of the first operation of a document."""
+    """Return the size of the first operation of a document."""
     return measure_document(parse_text(text)).sizes[0][1]
 
 
@@ -52,7 +52,7 @@ def nested(depth: int) -> str:
 
 
 def inside(count: int, one: str) -> str:
-    """A document with so many fields in one place that is not its root."""
+    """Return a document with many fields in one selection below the root."""
     return "{ x { " + " ".join(one.format(number) for number in range(count)) + " } }"
 
 
@@ -143,7 +143,7 @@ def test_introspection_with_all_options_is_within_the_limits() -> None:
 
 
 class SelectionCounter(Visitor):
-    """Counts the selections of a text."""
+    """Count the selections of a document."""
 
     count = 0
 
@@ -241,7 +241,7 @@ def test_rejection_of_a_harmful_document_names_the_exceeded_limit(text: str, nou
 
 
 def expanded(document: DocumentNode) -> Iterator[tuple[FieldNode | DirectiveNode, int]]:
-    """All fields and directives of the first operation, each with its depth, with fragments put in their places."""
+    """Yield all fields and directives of the first operation with their depth, with fragments expanded."""
     fragments = {one.name.value: one for one in document.definitions if isinstance(one, FragmentDefinitionNode)}
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
@@ -259,7 +259,7 @@ def expanded(document: DocumentNode) -> Iterator[tuple[FieldNode | DirectiveNode
 
 
 def naive_size(document: DocumentNode) -> DefinitionSize:
-    """The size of the first operation, by walking through all that is expanded."""
+    """Return the size of the first operation by walking through its expanded fragments."""
     nodes = list(expanded(document))
     depths = [depth for node, depth in nodes if isinstance(node, FieldNode)]
     return DefinitionSize(

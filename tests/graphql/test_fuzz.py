@@ -1,4 +1,4 @@
-"""schemathesis against the GraphQL schema and a running gateway: no 5xx and no fault of ours, whatever is asked."""
+"""schemathesis against the GraphQL schema and a running gateway: no document causes a 5xx or an internal error."""
 
 import os
 import random
@@ -25,13 +25,13 @@ from wattgate.enums import to_camel_case
 
 SCHEMA = (Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql").read_text()
 CODES = {one.code for one in errors.GatewayError.__subclasses__()} - {"INTERNAL", "TIMED_OUT"}
-"""What may be told: nothing here takes long."""
+"""Error codes that responses may contain. Nothing here runs into the time limit."""
 
 LOGINS = {"administrator": "admin@one.example", "account": "user@one.example"}
-"""Who asks, in turn, and how they log in."""
+"""The callers, used in turn, and their usernames."""
 
 RUN_LAST = ["deleteToken", "revokeToken", "changePassword", "deleteAccount", "deleteUser"]
-"""What ends log-ins and takes people away, after which there is less to be found."""
+"""Operations that run last, because they end logins or delete users."""
 
 SHORT_ID_NAMES = {
     "veId": "virtual_entity",
@@ -39,7 +39,7 @@ SHORT_ID_NAMES = {
     "tcId": "terms_conditions",
     "ruleId": "alert_rule",
 }
-"""Names of ids that do not say of what record."""
+"""Names of ids that do not contain the name of the record."""
 
 LOG_IN = """mutation ($application: ID!, $username: String!, $password: String!) {
   authenticate(applicationId: $application, username: $username, password: $password) { token }
@@ -48,7 +48,7 @@ LOG_IN = """mutation ($application: ID!, $username: String!, $password: String!)
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How many documents are made of each operation, right ones and wrong ones."""
+    """The number of valid and invalid documents of each operation."""
 
     seed: int
     valid: int
@@ -56,15 +56,16 @@ class Scale:
 
 
 def scale() -> Scale:
-    """What WATTGATE_TEST_FUZZ, the seed of a long run, asks for, or the short form."""
+    """Return the scale of a long run if WATTGATE_TEST_FUZZ contains its seed, else the short scale."""
     first_seed = os.environ.get("WATTGATE_TEST_FUZZ")
     return Scale(1, valid=2, invalid=1) if first_seed is None else Scale(int(first_seed), valid=40, invalid=20)
 
 
 @cache
 def documents() -> list[tuple[str, bool]]:
-    """Documents of all operations, and whether each is wrong on purpose. They are made before anything is served:
-    hypothesis does not bear that others draw random numbers meanwhile.
+    """Return documents of all operations, and whether each is invalid on purpose.
+
+    They are created before the gateway starts, because hypothesis fails if other code draws random numbers meanwhile.
     """
     _register_scalars()
     cases: list[tuple[str, bool]] = []
@@ -96,7 +97,7 @@ def _cases(strategy: st.SearchStrategy[Any], count: int) -> list[tuple[str, bool
 
 
 def _register_scalars() -> None:
-    """Tell schemathesis how values of our own scalars look."""
+    """Register strategies for the values of custom scalars with schemathesis."""
     numbers = st.decimals(allow_nan=False, allow_infinity=False).map(str)
     unusual = st.sampled_from(["NaN", "-Infinity", "1e400", "-0", "1_0", " 1", "0x1", ""])
     zones = st.sampled_from(["Europe/London", "UTC", "Asia/Kathmandu", "+05:30", "Nowhere", "../UTC", ""])
@@ -107,7 +108,7 @@ def _register_scalars() -> None:
 
 
 class ExistingIds(Visitor):
-    """Puts ids of records that there are in their places, three times of four, so that more than NOT_FOUND is met."""
+    """Replace three of four ids by those of existing records, so that not all results are NOT_FOUND."""
 
     def __init__(self, tenant: Tenant, chance: random.Random) -> None:
         super().__init__()
@@ -162,4 +163,4 @@ async def test_random_documents_are_answered_or_rejected_without_server_errors(d
             if "UNAUTHENTICATED" in error_codes:
                 headers[login] = await log_in(home, LOGINS[login])
     assert failures == []
-    assert codes["data"] > len(cases) / 5, codes  # the fuzz reaches behind what checks a request
+    assert codes["data"] > len(cases) / 5, codes  # enough documents pass validation and permissions

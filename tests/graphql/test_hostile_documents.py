@@ -1,4 +1,4 @@
-"""What is meant to harm, by every door: it is refused with its reason, and costs hardly more than to be read."""
+"""Hostile documents on each transport: rejected with a reason, for little more than the cost of reading them."""
 
 import json
 import sys
@@ -48,13 +48,13 @@ HOSTILE = {
     "30 unknown fields": (f"{{ {many(30, 'x{}')} }}", "Cannot query field"),
     "introspection": ("{ __schema { types { name } } }", "introspection"),
 }
-"""Documents, and what their refusal says."""
+"""Hostile documents, and a part of the error message of each."""
 
 each_hostile = pytest.mark.parametrize(("document", "why"), HOSTILE.values(), ids=HOSTILE)
 
 
 def with_new_comment(document: str) -> str:
-    """The document in a text that was not asked before: what was refused is remembered."""
+    """Return the document as a new text, because rejected texts are cached."""
     return f"{document} #{next(COMMENT_NUMBERS)}"
 
 
@@ -70,7 +70,7 @@ async def fewest_calls(ask_anew: Callable[[], Awaitable[Any]]) -> int:
 
 
 async def calls(awaited: Awaitable[Any]) -> int:
-    """How many functions of Python are called until it is done: by client and gateway, who share this thread."""
+    """Return the number of Python functions that client and gateway, in this thread, call until it is done."""
     counted = 0
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -87,7 +87,7 @@ async def calls(awaited: Awaitable[Any]) -> int:
 
 
 def assert_rejected(answer: httpx.Response, why: str) -> None:
-    """Assert that an answer refuses a document for a reason, in a few words."""
+    """Assert that a response rejects a document with a short reason."""
     assert (answer.status_code, answer.headers["content-type"]) == (400, GRAPHQL)
     body = answer.json()
     assert "data" not in body
@@ -99,7 +99,7 @@ def assert_rejected(answer: httpx.Response, why: str) -> None:
 @each_hostile
 async def test_hostile_document_is_rejected_with_its_reason(served: House, document: str, why: str) -> None:
     assert_rejected(await ask(served, document), why)
-    assert_rejected(await ask(served, document), why)  # which is remembered
+    assert_rejected(await ask(served, document), why)  # from the cache
 
 
 @each_hostile
@@ -121,7 +121,7 @@ async def test_hostile_document_is_rejected_over_a_socket_that_stays_open(
     served: House, document: str, why: str
 ) -> None:
     if len(document) > 2**16:
-        return  # a message as long as that closes the socket
+        return  # a message of this length closes the socket
     async with socket(served.url) as client:
         await client.init(**served.one.headers["account"])
         await client.say(type="subscribe", id="1", payload={"query": document})
@@ -148,7 +148,7 @@ async def test_hostile_document_is_rejected_by_an_event_stream_that_ends(
 async def test_hostile_document_is_rejected_by_get(served: House, document: str, why: str) -> None:
     query_string = urlencode({"query": document})
     if len(query_string) > 2**15:
-        return  # no address is as long as that
+        return  # too long for a URL
     headers = {"accept": GRAPHQL, **served.one.headers["account"]}
     assert_rejected(await served.http.get(f"/graphql?{query_string}", headers=headers), why)
 

@@ -1,4 +1,4 @@
-"""The GraphQL endpoint over HTTP: what the specification of GraphQL over HTTP says, and what is no request at all."""
+"""The GraphQL endpoint over HTTP: rules of the GraphQL-over-HTTP specification, and malformed requests."""
 
 import asyncio
 import gzip
@@ -217,7 +217,7 @@ def test_number_of_reported_errors_is_limited() -> None:
 
 @operation(OperationKind.QUERY, returns=Done, needs=Permission.ANYONE)
 async def slow_operation(call: Call) -> Done:
-    """Asks the database for something that takes very long."""
+    """Run a statement that takes very long."""
     endless = (
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n /* slow_operation */"
     )
@@ -227,7 +227,7 @@ async def slow_operation(call: Call) -> Done:
 
 @pytest.fixture
 async def short_timeout_client(served: House) -> AsyncIterator[httpx.AsyncClient]:
-    """A client on a gateway that gives operations half a second."""
+    """Yield a client of a gateway with a time limit of half a second."""
     pipeline = GraphQLPipeline(
         build_schema((slow_operation, tokens.authenticate, live_readings.readings)),
         served.gateway.runner,

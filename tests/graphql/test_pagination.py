@@ -1,4 +1,4 @@
-"""Lists that grow come in pages, and look-ups take exactly one key."""
+"""Pages of lists, and look-ups by exactly one key."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Documents that requests name by an id or a digest, by every door: POST, GET, WebSocket and event stream."""
+"""Documents named by an id or a digest on each transport: POST, GET, WebSocket and event stream."""
 
 import json
 from collections.abc import AsyncIterator
@@ -23,14 +23,14 @@ RequestBody = dict[str, Any]
 
 @pytest.fixture(scope="module")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[House]:
-    """A gateway of these tests alone, because they close an application to documents that are not registered."""
+    """Yield a gateway for this module only, because these tests restrict an application to registered documents."""
     folder: Path = tmp_path_factory.mktemp("persisted")
     async with house(f"sqlite:///{folder / 'house.sqlite3'}") as opened:
         yield opened
 
 
 async def send(home: House, transport: str, body: RequestBody, headers: dict[str, str]) -> Any:
-    """The result of a request, or the errors by which it was refused."""
+    """Return the result of a request, or the errors that rejected it."""
     accept = {"accept": "text/event-stream" if "stream" in transport else "application/json"}
     match transport:
         case "socket":
@@ -56,7 +56,7 @@ async def _send_over_socket(home: House, body: RequestBody, headers: dict[str, s
 
 
 def document() -> str:
-    """A document that nobody has sent or registered."""
+    """Return a document that nobody has sent or registered."""
     return f"query Q{uuid4().hex} {{ __typename }}"
 
 

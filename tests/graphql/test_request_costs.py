@@ -1,4 +1,4 @@
-"""What a GraphQL request costs its caller, by every door; and what production does not tell."""
+"""Costs and budgets of GraphQL requests on each transport, and information that production does not reveal."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,7 +22,7 @@ HOMES = {"query": "{ virtualEntities { name resources { name } } }"}
 
 @asynccontextmanager
 async def gateway(folder: Path, **more: Any) -> AsyncIterator[tuple[str, httpx.AsyncClient, Tenant]]:
-    """A served gateway with these settings, and a tenant of it."""
+    """Yield a served gateway with these settings, and one of its tenants."""
     settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'costs.sqlite3'}", **more)
     built = build_gateway(settings)
     try:

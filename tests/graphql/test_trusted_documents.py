@@ -1,4 +1,4 @@
-"""Documents that applications trust: registered, found by their ids, and required."""
+"""Trusted documents: registration, look-up by id, and applications that require them."""
 
 from collections.abc import AsyncIterator
 from uuid import uuid4
@@ -17,7 +17,7 @@ from wattgate.realtime.apq_store import digest_of
 
 
 def document() -> str:
-    """A document that nobody has registered."""
+    """Return a document that nobody has registered."""
     return f"query Q{uuid4().hex} {{ accounts {{ name }} }}"
 
 
@@ -41,7 +41,7 @@ async def remove(tenant: Tenant, *ids: str) -> int:
 
 
 def new_store(tenant: Tenant, **more: float) -> TrustedDocumentStore:
-    """A gateway's reader that has nothing at hand."""
+    """Return a new store with an empty cache."""
     return TrustedDocumentStore(tenant.gateway.runner, **more)  # type: ignore[arg-type]
 
 
@@ -89,7 +89,7 @@ async def test_text_of_an_id_never_changes(settled: Tenant) -> None:
         await register(settled, NewDocument(digest_of(other), other, "R"), NewDocument(custom_id, other, "R"))
     documents = await registered_texts(settled)
     assert documents[custom_id] == one
-    assert digest_of(other) not in documents, "nothing is registered where something is wrong"
+    assert digest_of(other) not in documents, "nothing is registered if one document is invalid"
 
 
 async def test_removed_document_is_not_found_by_any_id_after_the_cache_expires(settled: Tenant) -> None:
@@ -136,12 +136,12 @@ def test_valid_document_ids_are_normalized() -> None:
         assert normalize_document_id(other) is None
 
 
-# Applications that take no other documents
+# Applications that require registered documents
 
 
 @pytest.fixture
 async def strict(settled: Tenant) -> AsyncIterator[Tenant]:
-    """The tenant, whose application requires registered documents."""
+    """Yield the tenant with an application that requires registered documents."""
     run = settled.gateway.runner.run
     await run(trusted_documents.require_trusted_documents, settled.system, {"required": True})
     yield settled
@@ -149,7 +149,7 @@ async def strict(settled: Tenant) -> AsyncIterator[Tenant]:
 
 
 async def callers(tenant: Tenant) -> dict[str, bool]:
-    """Whether each kind of caller is bound to registered documents, by a gateway that has nothing at hand."""
+    """Return whether each kind of caller is restricted to registered documents, without cached credentials."""
     authenticator = Authenticator(CredentialLookup(tenant.gateway.database))
     credentials = {**tenant.headers, "anonymous": {"applicationId": tenant.application_id}}
     trusted_only = {}

@@ -1,4 +1,4 @@
-"""The same request executed by plans and by graphql-core, and what is different."""
+"""Execution of a request by plans and by graphql-core, and comparison of the results."""
 
 import inspect
 import json
@@ -21,14 +21,14 @@ from wattgate.graphql.execution.executor import Executor
 from wattgate.graphql.execution.schema import MAX_REPORTED_ERRORS, normalize_error, normalize_errors
 
 OTHER_ERRORS = "errors of no data"
-"""A difference that may be: it is none where graphql-core finds these errors too, when it cancels nothing."""
+"""A difference in the errors only. It is allowed if graphql-core finds the same errors when it cancels nothing."""
 
 
 class Outcome(Enum):
-    """How an engine came to an answer."""
+    """How an engine computed a result."""
 
     COMPILED = "compiled"
-    REPORTED = "error of the only operation, told by the plan"
+    REPORTED = "error of the only operation, reported without graphql-core"
     FELL_BACK = "fell back"
     NOT_COMPILED = "not compiled"
     REJECTED = "variables rejected"
@@ -36,7 +36,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Answer:
-    """What an execution told: data as JSON text, so that the order of keys counts; errors as texts, in order."""
+    """The result of an execution: data as JSON text, in which the order of keys counts, and errors in order."""
 
     data: str
     errors: tuple[str, ...]
@@ -48,12 +48,12 @@ class Answer:
 
 
 def build_answer(data: Any, errors: Sequence[GraphQLError] | None, calls: Sequence[str] = ()) -> Answer:
-    """The answer of an execution whose errors are told already."""
+    """Return the answer of an execution whose errors are normalized."""
     return Answer(_text(data), tuple(_text(_without_trace_id(error)) for error in errors or ()), tuple(calls))
 
 
 async def run_graphql_core(schema: Any, document: DocumentNode, request: Request, context: Any) -> Answer:
-    """The answer of graphql-core alone."""
+    """Return the answer of graphql-core alone."""
     result = await _execute(schema, document, request, context)
     return build_answer(result.data, normalize_errors(result.errors or ()), getattr(context.runner, "calls", ()))
 
@@ -66,15 +66,15 @@ async def _execute(schema: Any, document: DocumentNode, request: Request, contex
         variable_values=deepcopy(request.variables),
         operation_name=request.operation,
         executor_class=Executor,
-        is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type] # graphql-core's own does not say what it finds
+        is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type] # graphql-core's own is a type guard
     )
     return cast(ExecutionResult, await result if inspect.isawaitable(result) else result)
 
 
 class ObservedEngine(ExecutionEngine):
-    """An engine that compiles every document at once and never gives a plan up.
+    """An engine that compiles every document immediately and never disables a plan.
 
-    `left` is how often graphql-core had to execute something, `fault` what a plan failed with the last time.
+    `fallback_count` is the number of executions by graphql-core, `last_error` the last error of a plan.
     """
 
     def __init__(self, schema: Any) -> None:
@@ -98,7 +98,7 @@ class ObservedEngine(ExecutionEngine):
 async def run_engine(
     engine: ObservedEngine, document: Document, request: Request, context: Any
 ) -> tuple[Answer, Outcome]:
-    """The answer of the engine, and how it came to it."""
+    """Return the answer of the engine, and how it computed it."""
     raw_variables, fallbacks = deepcopy(request.variables), engine.fallback_count
     calls = getattr(context.runner, "calls", ())
     try:
@@ -115,9 +115,7 @@ async def run_engine(
 
 
 async def possible_errors(schema: Any, document: Document, request: Request, context: Any) -> set[str]:
-    """The errors that graphql-core tells of a request where none reaches further than its own field: then it cancels
-    nothing, and finds all that there are.
-    """
+    """Return all errors that graphql-core finds if it cancels nothing, because errors do not propagate to parents."""
     directive = DirectiveNode(name=NameNode(value=GraphQLDisableErrorPropagationDirective.name))
     operation = replace(document.operation, directives=(*(document.operation.directives or ()), directive))
     definitions = tuple(
@@ -130,15 +128,15 @@ async def possible_errors(schema: Any, document: Document, request: Request, con
 
 
 def difference(expected: Answer, actual: Answer, *, mutation: bool) -> str | None:
-    """What is different; None where nothing is that matters.
+    """Return the kind of a difference, or None if there is none that matters.
 
-    Where an error of a query has reached the root, graphql-core cancels what it had not finished. Which of the other
-    errors it knows by then is a matter of time, and so is which operations it has begun: OTHER_ERRORS.
+    If an error of a query reaches the root, graphql-core cancels unfinished fields. The other errors and the operations
+    that it has started by then depend on timing: OTHER_ERRORS.
     """
     if expected.data != actual.data:
         return "data"
     same = Counter(expected.errors) == Counter(actual.errors)
-    if len(expected.errors) > MAX_REPORTED_ERRORS:  # which ones are told of so many hangs on their order
+    if len(expected.errors) > MAX_REPORTED_ERRORS:  # their order determines which ones are reported
         same = len(expected.errors) == len(actual.errors)
     if expected.is_null and not mutation:
         return None if same else OTHER_ERRORS
@@ -151,7 +149,7 @@ def difference(expected: Answer, actual: Answer, *, mutation: bool) -> str | Non
 
 def _without_trace_id(error: GraphQLError) -> dict[str, Any]:
     formatted: dict[str, Any] = dict(error.formatted)
-    formatted["original"] = repr(error.original_error)  # told or not
+    formatted["original"] = repr(error.original_error)  # also of masked errors
     formatted["extensions"] = {key: value for key, value in formatted.get("extensions", {}).items() if key != "traceId"}
     return formatted
 

@@ -1,4 +1,4 @@
-"""The table of what came of the documents, where a long run was asked for."""
+"""The table of results of a long run."""
 
 import json
 import os
@@ -14,7 +14,7 @@ REPORT_PROPERTY = "documents"
 
 @pytest.fixture
 def record_report(request: pytest.FixtureRequest) -> Callable[[Report], None]:
-    """Puts a report into the table."""
+    """Return a function that adds a report to the table."""
 
     def add(report: Report) -> None:
         request.node.user_properties.append((REPORT_PROPERTY, json.dumps({"run": request.node.name, **report.row})))
@@ -31,7 +31,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         return
     numbers = [name for name in rows[0] if name != "run"]
     rows.append({"run": "all", **{name: sum(row[name] for row in rows) for name in numbers}})
-    terminalreporter.section("what came of the documents")
+    terminalreporter.section("results of the documents")
     terminalreporter.write_line("| " + " | ".join(rows[0]) + " |")
     terminalreporter.write_line("|---|" + "---:|" * len(numbers))
     for row in rows:

@@ -1,8 +1,8 @@
-"""graphql-core's `execute` by way of plans, for schemas that are not ours: what its own tests need to try them.
+"""graphql-core's `execute` implemented by plans for any schema, so that its own tests can run against plans.
 
-Every field is an edge that calls the field's resolver for one parent after the other; a root field is an operation
-that does so for the root value. This module imports nothing of the tests: those of graphql-core have a package of the
-same name.
+Every field becomes an edge that calls the resolver of the field for one parent after the other. A root field becomes an
+operation that calls it for the root value. This module imports nothing from the tests, because the tests of
+graphql-core are in a package with the same name.
 """
 
 import asyncio
@@ -45,14 +45,14 @@ from wattgate.principal import Permission
 
 ORIGINAL_EXECUTE = execution.execute
 SUPPORTED_ARGUMENTS = frozenset({"root_value", "context_value", "variable_values", "operation_name"})
-"""The arguments of `execute` that a plan can do with; with others graphql-core executes."""
+"""The arguments of `execute` that plans support. graphql-core handles calls with others."""
 
 COUNTS: Counter[str] = Counter()
-"""How many executions were compiled, fell back, or were not compiled."""
+"""The number of executions that were compiled, fell back, or were not compiled."""
 
 
 def resolver_source_of(kind: GraphQLObjectType, field_definition: GraphQLField) -> EdgeField:
-    """Any field is an edge."""
+    """Return an edge for any field."""
 
     async def resolve_one(call: "Call", source: Any, arguments: Mapping[str, Any]) -> Any:
         info: Any = SimpleNamespace(
@@ -72,7 +72,7 @@ def resolver_source_of(kind: GraphQLObjectType, field_definition: GraphQLField) 
         for parent in parents:
             try:
                 results.append(await resolve_one(call, parent, arguments))
-            except Exception as error:  # noqa: BLE001 (it is what the edge gives)
+            except Exception as error:  # noqa: BLE001 (it is the result of the edge)
                 results.append(error)
         return results
 
@@ -80,7 +80,7 @@ def resolver_source_of(kind: GraphQLObjectType, field_definition: GraphQLField) 
 
 
 class OperationTreeBuilder(selection_tree.SelectionTreeBuilder):
-    """Makes operations of the root's fields."""
+    """Turns root fields into operations."""
 
     def build(self) -> selection_tree.ObjectSelection:
         selection = super().build()
@@ -118,7 +118,7 @@ class CoercingArgumentBinder:
 
 @dataclass
 class Call:
-    """What plans call."""
+    """The context of a plan."""
 
     schema: GraphQLSchema
     root: Any
@@ -134,7 +134,7 @@ class Call:
         return self.operation_results[key]
 
     def resolve(self, resolve: Callable[..., Any], source: Any, info: Any, **arguments: Any) -> Any:
-        """As a middleware of graphql-core: what a root field has given is not asked for again."""
+        """A middleware of graphql-core that returns the known result of a root field instead of computing it again."""
         if info.path.prev is None and info.path.key in self.operation_results:
             return self.operation_results[info.path.key]
         return resolve(source, info, **arguments)
@@ -144,7 +144,7 @@ class Call:
 
 
 class Engine(engine.ExecutionEngine):
-    """Falls back to graphql-core's own `execute`."""
+    """An engine that falls back to the original `execute` of graphql-core."""
 
     async def _execute_with_graphql_core(
         self, call: Any, document: Document, raw_variables: Any
@@ -158,7 +158,7 @@ class Engine(engine.ExecutionEngine):
 
 
 def _start(schema: GraphQLSchema, document: DocumentNode, *more: Any, **named: Any) -> Any:
-    """The result of graphql-core where no plan is made, or else a coroutine."""
+    """Return the result of graphql-core if there is no plan, else a coroutine."""
     named |= zip(("root_value", "context_value", "variable_values", "operation_name"), more, strict=False)
     operation = get_operation_ast(document, named.get("operation_name"))
     if (
@@ -173,7 +173,7 @@ def _start(schema: GraphQLSchema, document: DocumentNode, *more: Any, **named: A
     if not isinstance(variables, VariableValues):
         COUNTS["not compiled"] += 1
         return ORIGINAL_EXECUTE(schema, document, **named)
-    new_document = Document(document, operation, named.get("operation_name"), (), None)  # type: ignore[arg-type] # priceless
+    new_document = Document(document, operation, named.get("operation_name"), (), None)  # type: ignore[arg-type] # without cost
     return _execute_plan(
         schema,
         new_document,
@@ -184,7 +184,7 @@ def _start(schema: GraphQLSchema, document: DocumentNode, *more: Any, **named: A
 
 
 def execute(*arguments: Any, **named: Any) -> Any:
-    """graphql-core's `execute`: the result where nothing has to be awaited, or else what gives it."""
+    """Replace graphql-core's `execute`: return the result if nothing has to be awaited, else an awaitable."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -199,7 +199,7 @@ def execute(*arguments: Any, **named: Any) -> Any:
 
 
 class CompletedResult(ExecutionResult):
-    """A result that is there already, and can be awaited: plans have no other shape for either."""
+    """A completed result that can also be awaited, because plans return no other kind."""
 
     def __eq__(self, other: object) -> bool:
         return ExecutionResult(self.data, self.errors) == other
@@ -212,7 +212,7 @@ class CompletedResult(ExecutionResult):
 
 
 class PendingResult:
-    """What is left of a coroutine that waits for something."""
+    """A started coroutine that waits for something."""
 
     def __init__(self, work: Coroutine[Any, Any, Any], waits_for: Any) -> None:
         self._work = work
@@ -223,7 +223,7 @@ class PendingResult:
         while True:
             try:
                 value = yield waits_for
-            except BaseException as error:  # noqa: BLE001 (it is the coroutine's)
+            except BaseException as error:  # noqa: BLE001 (it is passed to the coroutine)
                 step = partial(self._work.throw, error)
             else:
                 step = partial(self._work.send, value)
@@ -234,7 +234,7 @@ class PendingResult:
 
 
 def execute_sync(*arguments: Any, **named: Any) -> Any:
-    """graphql-core's `execute_sync`, whether or not there is a loop."""
+    """Replace graphql-core's `execute_sync`, with or without a running loop."""
     result = _start(*arguments, **named)
     if not inspect.iscoroutine(result):
         return result
@@ -262,13 +262,13 @@ PATCHES: tuple[tuple[Any, str, Any], ...] = (
     (selection_tree, "field_source_of", resolver_source_of),
     (engine, "FieldArgumentBinder", CoercingArgumentBinder),
     (engine, "SelectionTreeBuilder", OperationTreeBuilder),
-    (engine, "normalize_errors", list),  # errors are told as they are
+    (engine, "normalize_errors", list),  # errors stay unchanged
 )
-"""What is otherwise in plans of schemas that are not ours."""
+"""The patches for plans of other schemas than that of the gateway."""
 
 
 def install() -> None:
-    """Put plans in the place of graphql-core's execution, before its tests import it."""
+    """Replace the execution of graphql-core by plans, before its tests import it."""
     for module, name, value in PATCHES:
         setattr(module, name, value)
     execution.execute, execution.execute_sync = execute, execute_sync

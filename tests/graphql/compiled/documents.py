@@ -1,4 +1,4 @@
-"""Documents made by chance, all of them valid: everything that GraphQL lets a client write."""
+"""Random valid documents that use all features of GraphQL."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -25,16 +25,16 @@ from graphql import (
 from tests.graphql.compiled.inputs import INVALID_VALUES, Inputs, Pool
 
 TRIES = 20
-"""How many documents are written until one is valid."""
+"""Maximum number of consecutive invalid documents."""
 
 MISSING = object()
 
 
 @dataclass(frozen=True)
 class Request:
-    """A valid document, which of its operations is meant, and values for its variables, not all of them right.
+    """A valid document, the name of its operation, and values for its variables, some of them invalid.
 
-    `others` are further values for them.
+    `others` are further values for the variables.
     """
 
     text: str
@@ -54,13 +54,13 @@ class _Variable:
 
 @dataclass
 class _Scope:
-    """The fields of one place in the answer, by their keys there, wherever in the document they stand."""
+    """The fields at one position of the response, by response key, from anywhere in the document."""
 
     keys: dict[str, tuple[Any, str, str, "_Scope"]] = field(default_factory=dict)
 
 
 def no_known_values(_type: str, _name: str) -> list[Any]:
-    """Nothing is known about arguments."""
+    """Return no values."""
     return []
 
 
@@ -74,7 +74,7 @@ def requests(
     size: int = 30,
     roots: Callable[[str], bool] = lambda _name: True,
 ) -> Iterator[Request]:
-    """Valid requests without end; those whose document turns out invalid are left out."""
+    """Yield an endless sequence of valid requests. Skip documents that turn out to be invalid."""
     failed = 0
     while failed < TRIES:
         writer = _Writer(schema, rng, pool, size=rng.randint(1, size), roots=roots)
@@ -130,7 +130,7 @@ class _Writer:
         return {name: value for name, value in values.items() if value is not MISSING}
 
     def _subscription(self, root: Any) -> str:
-        """The one field of a subscription, in a fragment now and then."""
+        """Return the only field of a subscription, sometimes in a fragment."""
         name = self._rng.choice(list(root.fields))
         head = self._rng.choice(("", self._name("a") + ": ")) + name + self._arguments(root.fields[name])
         named = get_named_type(root.fields[name].type)
@@ -220,7 +220,7 @@ class _Writer:
         return depth > 0 or not is_composite_type(get_named_type(field_definition.type))
 
     def _key(self, type_: Any, name: str, called: str, scope: _Scope) -> tuple[str, _Scope]:
-        """A key that clashes with no other one at this place, and what stands below it."""
+        """Return a key without conflicts at this position, and the scope below it."""
         key = self._name("a") if self._rng.random() < 0.2 else name
         if self._rng.random() < 0.1:  # fields that exclude each other may share a key
             field_type = type_.fields[name].type
@@ -268,7 +268,7 @@ class _Writer:
         return lambda type_, default: self._variable(type_, name, default=default)
 
     def _variable(self, type_: Any, name: str, *, default: bool) -> str:
-        """A variable that may stand where the type is asked for; `default` tells whether that place has one."""
+        """Return a variable that is valid at a position of this type, given whether the position has a default."""
         chance = self._rng.random
         non_null = isinstance(type_, GraphQLNonNull)
         for declared in self._variables:

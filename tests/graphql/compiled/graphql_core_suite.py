@@ -1,7 +1,8 @@
-"""graphql-core's own tests of execution, run by way of plans: `make conformance`.
+"""graphql-core's own execution tests, run against plans: `make conformance`.
 
-The tests are those of the source distribution of the installed release, which pip downloads into a scratch folder.
-What fails is compared with a list of what must: a plan cannot do it, or does it in another way that is as right.
+The tests come from the source distribution of the installed release, which pip downloads into a temporary folder. The
+failures are compared with a list of expected ones: plans cannot pass these tests, or have another result that is
+equally correct.
 """
 
 import os
@@ -35,8 +36,8 @@ LISTS = "lists.py::describe_execute_handles_abrupt_completion_in_synchronous_ite
 NON_NULL = "nonnull.py::describe_execute_handles_non_nullable_types::"
 SEVERAL = NON_NULL + "describe_handles_multiple_errors_for_a_single_response_position::"
 
-AWAITABLE = "wants a result that cannot be awaited, and those of plans always can"
-MATTER_OF_TIME = "where an error reaches the root, which others are told beside it is a matter of time"
+AWAITABLE = "expects a result that is not awaitable, but results of plans always are"
+MATTER_OF_TIME = "the errors that are reported beside one that reaches the root depend on timing"
 FIELD_BY_FIELD = "the errors are the same, in the order of the root fields"
 
 EXPECTED = {
@@ -48,11 +49,11 @@ EXPECTED = {
     SEVERAL + "slower_nullable_after_non_nullable_root_field": MATTER_OF_TIME,
     NON_NULL + "describe_nulls_a_complex_tree_of_nullable_fields_each::throws": FIELD_BY_FIELD,
 }
-"""Tests that fail, and why they do."""
+"""The expected failures, each with its reason."""
 
 
 def fetch(folder: Path) -> Path:
-    """The tests of the installed release, and the pytest plugin that they are written for."""
+    """Download the tests of the installed release, and the pytest plugin that they need."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     requirement = f"graphql-core=={version('graphql-core')}"
     subprocess.run(
@@ -66,7 +67,7 @@ def fetch(folder: Path) -> Path:
 
 
 def failures(source: Path) -> tuple[set[str], str]:
-    """The tests that fail, and what pytest says in the end."""
+    """Return the failed tests, and the output of pytest."""
     conftest = CONFTEST.format(repository=str(DIALECT.parents[3]), dialect=str(DIALECT))
     (source / "conftest.py").write_text(conftest)
     (source / "pytest.ini").write_text("[pytest]\nasyncio_mode = strict\nfilterwarnings = ignore\n")
@@ -88,9 +89,9 @@ def main() -> int:
     write = sys.stdout.write
     write("".join(f"{line}\n" for line in output.splitlines() if re.match(r"executions:|\d+ (passed|failed)", line)))
     for name in sorted(failed - EXPECTED.keys()):
-        write(f"fails, and should not: {name}\n")
+        write(f"failed unexpectedly: {name}\n")
     for name in sorted(EXPECTED.keys() - failed):
-        write(f"passes, and was not expected to: {name}\n")
+        write(f"passed unexpectedly: {name}\n")
     return int(failed != EXPECTED.keys())
 
 

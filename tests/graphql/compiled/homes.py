@@ -1,4 +1,4 @@
-"""Two tenants with homes in a real database, at a time that stands still, and what may be asked of them."""
+"""Two tenants with homes in a real database at a fixed time, and argument values for requests about them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -30,7 +30,7 @@ RECORD_NAMES = {
     "error": "webhook_error",
     "resourceType": "resource_type",
 }
-"""What the identifiers of arguments are called among a tenant's."""
+"""The names of records in `Tenant.ids`, for arguments with other names."""
 
 ARGUMENT_VALUES: Mapping[str, list[Any]] = {
     "start": [*DAYS],
@@ -50,7 +50,7 @@ ARGUMENT_VALUES: Mapping[str, list[Any]] = {
 
 
 class SequentialRunner:
-    """A runner that does one thing after the other, so that the order in which errors come does not hang on luck."""
+    """A runner that runs one operation after the other, so that the order of errors is deterministic."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -67,7 +67,7 @@ class SequentialRunner:
 
 @dataclass
 class Homes:
-    """Two tenants of one gateway. `callers` are those who may ask."""
+    """Two tenants of one gateway. `callers` are the principals of requests."""
 
     gateway: Gateway
     one: Tenant
@@ -80,13 +80,13 @@ class Homes:
         return [self.one.system, self.one.account, self.other.account, application, Principal(Role.ANONYMOUS)]
 
     def context(self, number: int) -> GraphQLContext:
-        """The context of a request; most come from those who see much."""
+        """Return the context of a request. Most contexts belong to callers with many permissions."""
         callers = self.callers
         caller = callers[number % 9] if number % 9 < len(callers) else self.one.system
         return GraphQLContext(SequentialRunner(self.gateway.runner), caller)  # type: ignore[arg-type]
 
     def argument_values(self, type_: str, name: str) -> list[Any]:
-        """Values of arguments: identifiers of records that are there, that are another tenant's, and that are none."""
+        """Return values of an argument: ids of existing records, of records of another tenant, and of no record."""
         if name in self.ids:
             return self.ids[name]
         if name.endswith("Id"):
@@ -98,7 +98,7 @@ class Homes:
 
 @asynccontextmanager
 async def open_homes(database_url: str) -> AsyncIterator[Homes]:
-    """A tenant with three homes, one of which has a meter point whose consent is withdrawn, and another tenant."""
+    """Yield a tenant with three homes, one of them with a meter point without consent, and another tenant."""
     gateway = build_gateway(
         Settings(_env_file=None, database_url=database_url, environment="development"), clock=lambda: NOW
     )

@@ -1,4 +1,4 @@
-"""Edges and operations of the schema are signatures alone: what they answer is made by the world that is asked."""
+"""Edges and operations from signatures. The world of the execution computes their results."""
 
 import functools
 import inspect
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def edge_loader(signature: Callable[..., Any]) -> Callable[..., Any]:
-    """The loader of an edge that has this signature."""
+    """Return the loader of an edge with this signature."""
 
     @functools.wraps(signature)
     async def load(world: Any, parents: list[Any], **arguments: Any) -> list[Any]:
@@ -17,7 +17,7 @@ def edge_loader(signature: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def query_resolver(signature: Callable[..., Any]) -> Callable[..., Any]:
-    """The resolver of a query that has this signature."""
+    """Return the resolver of a query with this signature."""
 
     @functools.wraps(signature)
     async def resolve(world: Any, **arguments: Any) -> Any:
@@ -27,7 +27,7 @@ def query_resolver(signature: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def mutation_resolver(signature: Callable[..., Any]) -> Callable[..., Any]:
-    """The resolver of a mutation that has this signature."""
+    """Return the resolver of a mutation with this signature."""
 
     @functools.wraps(signature)
     async def resolve(world: Any, **arguments: Any) -> Any:
@@ -37,7 +37,7 @@ def mutation_resolver(signature: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_defaults(signature: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with those that were left out. TypeError where there is no such argument."""
+    """Return the arguments with defaults for omitted ones. Raise TypeError if an argument is unknown."""
     kind = inspect.signature(signature)
     named = kind.replace(
         parameters=[parameter for parameter in kind.parameters.values() if parameter.kind is parameter.KEYWORD_ONLY]

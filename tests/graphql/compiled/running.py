@@ -1,4 +1,4 @@
-"""Requests run both ways, with a report of what came of them."""
+"""Comparison of many requests, with a report of the results."""
 
 import json
 from collections import Counter
@@ -30,20 +30,22 @@ IGNORE_UNAWAITED_COROUTINES = [
         ("Exception ignored in. <coroutine object ", "pytest.PytestUnraisableExceptionWarning"),
     )
 ]
-"""Marks for tests of many errors: graphql-core leaves coroutines of its own unawaited where it cancels what waits for
-them. Those of plans are not forgiven.
+"""Marks for tests with many errors.
+
+graphql-core leaves coroutines of its own unawaited when it cancels the fields that wait for them. Unawaited coroutines
+of plans still fail a test.
 """
 
 NO_LIMITS = DocumentLimits(*[1_000_000] * len(fields(DocumentLimits)))
-"""Of documents: those made by chance are long now and then, and here it is executing them that matters."""
+"""No limits, because random documents are sometimes long, and here only their execution matters."""
 
 MAX_SHOWN = 3
-"""How many differences are told in full."""
+"""Maximum number of differences that are shown in full."""
 
 
 @dataclass
 class Report:
-    """What came of many requests."""
+    """The results of many requests."""
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     different: list[str] = field(default_factory=list)
@@ -61,7 +63,7 @@ class Report:
     def add(
         self, expected: Answer, actual: Answer, differing: str | None, outcome: Outcome, request: Request, position: str
     ) -> None:
-        """Count a request, and keep it with what is different, if something is."""
+        """Count a request. Keep it if its results differ."""
         self.outcomes[outcome] += 1
         if differing is not None:
             shown = (f"{differing} differ, {outcome.value}, {position}", request.text, json.dumps(request.variables))
@@ -75,9 +77,9 @@ class Report:
 
 
 async def compare(schema: Any, requests: Iterable[Request], context: Callable[[int], Any], *, label: str) -> Report:
-    """Run each request by graphql-core and by an engine; some once more, and some with other variables.
+    """Run each request by graphql-core and by an engine, some of them again and some with other variables.
 
-    `context` makes equal contexts for equal numbers.
+    `context` returns equal contexts for equal numbers.
     """
     engine, documents, report = ObservedEngine(schema), DocumentCache(schema, NO_LIMITS), Report()
     for number, request in enumerate(requests):
@@ -94,7 +96,7 @@ async def compare(schema: Any, requests: Iterable[Request], context: Callable[[i
 
 
 def _with_repeats(number: int, request: Request) -> list[Request]:
-    """A request, now and then the same once more: a plan must keep nothing of what a resolver did to arguments."""
+    """Return a request, sometimes with repetitions: a plan must not keep changes that resolvers make to arguments."""
     repeated = [request]
     if number % 4 == 0:
         repeated.append(request)

@@ -1,4 +1,4 @@
-"""The operations of the schema that has everything, and the schema."""
+"""A schema with every feature of GraphQL that plans support, and its operations."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -219,7 +219,7 @@ OPERATIONS: tuple[Operation, ...] = (
 
 @cache
 def schema() -> Schema:
-    """The schema, built once."""
+    """Return the schema. It is built once."""
     roots = {
         kind: create_type(
             kind.value, [build_root_field(operation_) for operation_ in OPERATIONS if operation_.kind is kind]

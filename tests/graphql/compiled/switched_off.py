@@ -1,9 +1,9 @@
-"""What the tests of plans are worth: each check of a plan is switched off once, and the tests that see it are told.
+"""Mutation test of the tests of plans: switch off each check of a plan once and count the tests that fail.
 
     python -m tests.graphql.compiled.switched_off [name ...]
 
 runs tests/graphql/compiled once for each check, in a process of its own.
-docs/explanation/executor.md has the table that came of it.
+docs/explanation/executor.md has the resulting table.
 """
 
 import builtins
@@ -29,7 +29,7 @@ def _set_coercion_condition(name: str, condition: str) -> Callable[[], None]:
 
 
 def _edit_source(pattern: str, replacement: str) -> Callable[[], None]:
-    """Change the source of every plan."""
+    """Return a switch that edits the source of every plan."""
 
     def compile_edited(text: str, *more: Any) -> Any:
         return builtins.compile(re.sub(pattern, replacement, text), *more)
@@ -127,37 +127,39 @@ SWITCHES: dict[str, Callable[[], None]] = {
     "Float is finite": _set_coercion_condition("Float", "{0}.__class__ is not float"),
     "class of an enum": _edit_source(r"if (\w+)\.__class__ is enum_\d+ else \w+\(\1\)", ""),
     "null, undefined, error, awaitable": _replace(values, "is_null_or_error", lambda value: value is None),
-    "undefined alone": _replace(
+    "only undefined": _replace(
         values, "is_null_or_error", lambda value: value is not Undefined and _IS_NULL_OR_ERROR(value)
     ),
-    "a leaf that is told as null": _replace(codegen, "checked_coercion", _unchecked_coercion),
+    "a leaf that serialises to null": _replace(codegen, "checked_coercion", _unchecked_coercion),
     "class of objects": _replace(values.KnownClasses, "check", lambda self, value: None),
-    "class of objects, but for null": _replace(values.KnownClasses, "check", _check_null_only),
-    "class of objects, null alone": _replace(values.KnownClasses, "check", _check_type_only),
-    "is_type_of that looks at the value": _replace(values.KnownClasses, "__init__", _always_remember_class),
-    "member that cannot stand there, in line": _edit_source(r"raise FallbackRequired\(\w+\)", "pass"),
-    "member that cannot stand there, of a level": _replace(codegen, "resolve_abstract", _unchecked_members),
+    "class of objects, except null": _replace(values.KnownClasses, "check", _check_null_only),
+    "class of objects, only null": _replace(values.KnownClasses, "check", _check_type_only),
+    "is_type_of that inspects the value": _replace(values.KnownClasses, "__init__", _always_remember_class),
+    "impossible member, inline": _edit_source(r"raise FallbackRequired\(\w+\)", "pass"),
+    "impossible member, of a level": _replace(codegen, "resolve_abstract", _unchecked_members),
     "lists": _replace(codegen, "as_list", lambda value: value),
-    "length of what an edge gave": _replace(codegen, "check_lengths", lambda found, parents: found),
-    "arguments that may be changed": _replace(arguments, "IMMUTABLE_TYPES", (object,)),
-    "variables that may be left out": _replace(arguments, "NonNullTypeNode", object),
-    "plans by conditions": _replace(engine.ExecutionEngine, "get_or_compile", _ignore_condition_variables),
+    "length of an edge's result": _replace(codegen, "check_lengths", lambda found, parents: found),
+    "arguments that resolvers may modify": _replace(arguments, "IMMUTABLE_TYPES", (object,)),
+    "optional variables": _replace(arguments, "NonNullTypeNode", object),
+    "one function for each combination of conditions": _replace(
+        engine.ExecutionEngine, "get_or_compile", _ignore_condition_variables
+    ),
     "operations run once": _replace(GraphQLContext, "run_operation", _run_again),
-    "what is complete stays": _replace(engine.ExecutionEngine, "_resume_with_graphql_core", _resume_from_start),
-    "mutations wait for each other": _replace(engine.ExecutionEngine, "_run_plan", _run_concurrently),
-    "queries end beside one that fails": _replace(engine.ExecutionEngine, "_run_plan", _cancel_on_error),
+    "completed parts are kept": _replace(engine.ExecutionEngine, "_resume_with_graphql_core", _resume_from_start),
+    "mutations run one after the other": _replace(engine.ExecutionEngine, "_run_plan", _run_concurrently),
+    "queries finish beside one that fails": _replace(engine.ExecutionEngine, "_run_plan", _cancel_on_error),
     "an error of a non-null root": _replace(engine, "_rejection_outcome", _always_null),
 }
-"""What is switched off, by what it looks at."""
+"""The switches, by the check that each disables."""
 
 
 def pytest_configure() -> None:
-    """As a plugin: switch off what the environment names."""
+    """Disable the check that the environment names, as a pytest plugin."""
     SWITCHES[os.environ[SWITCH_VARIABLE]]()
 
 
 def count_failures(name: str) -> Counter[str]:
-    """How many tests of each module fail without a check."""
+    """Return the number of failed tests of each module without a check."""
     command = [
         sys.executable,
         "-m",

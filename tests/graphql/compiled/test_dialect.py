@@ -1,4 +1,4 @@
-"""What runs graphql-core's own tests by way of plans still does: `make conformance` is no part of this suite."""
+"""The runner of graphql-core's own tests works: `make conformance` is not part of this suite."""
 
 import pytest
 from graphql import build_schema, parse

@@ -1,7 +1,7 @@
-"""Plans and graphql-core tell the same of documents made by chance, on a schema that has everything.
+"""Plans and graphql-core return the same results for random documents on a schema with every feature.
 
-`make fuzz` runs the same with tens of thousands of documents. A difference is told with its document, its variables
-and both answers; the seed of the test and the number of the document make it again.
+`make fuzz` runs the same tests with tens of thousands of documents. A difference is shown with its document, its
+variables and both answers. The seed of the test and the number of the document reproduce it.
 """
 
 from collections.abc import Callable

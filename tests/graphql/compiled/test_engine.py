@@ -1,4 +1,4 @@
-"""What the engine does beside telling what graphql-core tells: once, in time, with an end, and not for ever in vain."""
+"""Behaviour of the engine beside equal results: single execution, limits, fallback and cancellation."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ SCHEMA = schema()
 DOCUMENTS = DocumentCache(SCHEMA, NO_LIMITS)
 SEED = 4
 ALL = {"nowhere": FAULTS["null"]}
-"""No fault, but lists of two and nothing null."""
+"""No fault, but all lists have two items and nothing is null."""
 
 
 def world(**broken: Callable[[], Any]) -> World:
@@ -65,7 +65,7 @@ async def test_result_of_a_mutation_is_kept_if_a_later_one_fails() -> None:
     assert [result.data[key] and result.data[key]["value"] for key in ("a", "b", "write", "c")] == [1, 3, None, 14]
     assert len(result.data["a"]["steps"]) == 1
     assert len(broken.calls) == 4
-    assert engine.fallback_count == 2  # what failed, and what had not been called
+    assert engine.fallback_count == 2  # the failed field, and the field that was not called
 
 
 async def test_number_of_reported_errors_is_limited_over_all_fields() -> None:
@@ -85,7 +85,7 @@ async def test_no_mutation_runs_after_an_error_that_nulls_the_root() -> None:
 
 
 async def test_invalid_argument_leaves_no_coroutine_unawaited() -> None:
-    """A coroutine that nobody awaits is a warning, which here is an error."""
+    """A coroutine that is never awaited raises a warning, which is an error in this suite."""
     text = "query ($n: Int = 2) { room { keeper { kin { path } } kin(limit: $n) { path } source { path } } }"
     result = await run(ObservedEngine(SCHEMA), text, world(), n=None)
     assert result.data is None
@@ -164,7 +164,7 @@ async def test_plan_that_always_fails_is_disabled_for_a_while() -> None:
         assert engine.last_error is not None
     engine.last_error = None
     await run(engine, text, world(Query__panel=lambda: 7))
-    assert engine.last_error is None  # it was not tried
+    assert engine.last_error is None  # the plan was not tried
     now += PLAN_DISABLED_SECONDS
     left = engine.fallback_count
     assert not (await run(engine, text, world())).errors

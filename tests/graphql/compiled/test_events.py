@@ -1,4 +1,4 @@
-"""What plans make of the payloads of subscriptions is what graphql-core makes of them."""
+"""Plans and graphql-core return the same results for payloads of subscriptions."""
 
 import json
 from itertools import islice
@@ -34,7 +34,7 @@ def _world(seed: int, rate: float) -> World:
 
 
 def _plan(document: Document, request: Request) -> Plan | None:
-    """The plan of a subscription; None where it does not begin, because values are wrong."""
+    """Return the plan of a subscription, or None if it cannot start because values are invalid."""
     try:
         variables = ENGINE.coerce_variables(document, request.variables)
         plan = ENGINE.get_or_compile(document, variables)
@@ -49,7 +49,7 @@ def _plan(document: Document, request: Request) -> Plan | None:
 
 
 def _payload(plan: Plan, seed: int, rate: float) -> Any:
-    """What happened, of the type that the document's only field tells."""
+    """Return a payload of the type of the document's only field."""
     (selected,) = plan.fields.values()
     assert selected.field is not None
     return _world(seed, rate).values.of(selected.field.type, Random(seed), "event", "Subscription")
@@ -68,7 +68,7 @@ def _executor(document: Document, request: Request, context: GraphQLContext) -> 
 
 
 def _selection(document: Document, plan: Plan, request: Request, world: World) -> Selection:
-    """How a connection has a payload told."""
+    """Return the selection that a connection uses for payloads."""
     variables = ENGINE.coerce_variables(document, request.variables)
     ((key, root),) = plan.roots.items()
     context = GraphQLContext(world, Principal(Role.SYSTEM))  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ async def _execute_payload(selection: Selection, payload: Any) -> bytes:
 
 
 def _decode_ordered(encoded: bytes) -> Any:
-    """A result whose last brace is missing, with the order of its keys."""
+    """Decode a result without its last brace, keeping the order of its keys."""
     return json.loads(encoded + b"}", object_pairs_hook=list)
 
 

@@ -1,7 +1,7 @@
-"""Plans and graphql-core tell the same of the gateway's own schema, for tenants with homes in a real database.
+"""Plans and graphql-core return the same results for the gateway's own schema, for tenants with homes in a database.
 
-Some ask for records that are another tenant's or nobody's, some may ask for little, and one meter point's consent is
-withdrawn, so that edges tell errors of single parents.
+Some requests name records of another tenant or of nobody, some callers have few permissions, and one meter point has no
+consent, so that edges return errors for single parents.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -19,14 +19,14 @@ from tests.graphql.compiled.scale import scale
 pytestmark = IGNORE_UNAWAITED_COROUTINES
 SCALE = scale()
 EXCLUDED = frozenset({"previewTemplate"})
-"""Root fields that are not compared: a preview tells how long it took."""
+"""Root fields that are not compared: a preview contains its duration."""
 
 
 CENTRAL = frozenset(
     {"virtualEntities", "virtualEntity", "resources", "resource", "devices", "device", "readings", "rawReadings"}
     | {"meterRead", "resourceConnection", "virtualEntityConnection", "display", "userAlerts", "consents", "alertTypes"}
 )
-"""Root fields that are asked for most."""
+"""Root fields that are requested most."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""One fault of one kind at one place: each check of a plan by itself, because others often see the same wrong value."""
+"""One fault of one kind at one position: tests each check of a plan alone, because others often find the same value."""
 
 from collections.abc import Mapping
 from itertools import cycle
@@ -103,7 +103,7 @@ DOCUMENTS_BY_POSITION = {
     "Mutation.both": "mutation { a: bump { steps } both(by: 3) { value } b: bump { steps } }",
     "Mutation.clear": "mutation { clear bump { value } }",
 }
-"""Documents by the place whose value is wrong in them."""
+"""Documents by the position of the wrong value."""
 
 
 def _context(broken: Mapping[str, Fault]) -> Any:
@@ -142,7 +142,7 @@ READABLE_ONCE: dict[str, tuple[str, Fault]] = {
     "coroutine for a list": ("Room.cube", lambda: _value_later([])),
     "coroutine for an object": ("Meter.limits", lambda: _value_later(LimitsRow("in time", *[None] * 14))),
 }
-"""Values that can be read once, by what they stand for. None of them stands below an edge that is followed twice."""
+"""Values that can be read once, by kind. None of them is below an edge that is loaded twice."""
 
 
 @pytest.mark.parametrize("name", READABLE_ONCE)

@@ -1,6 +1,6 @@
-"""The types of a schema that has everything which the compiled executor must do as graphql-core does it.
+"""The types of a schema with every feature that plans must execute as graphql-core does.
 
-Rows of a type are objects of the Strawberry type itself, Structs, or now one and now the other.
+Rows of a type are objects of the Strawberry type itself, Structs, or a mix of both.
 """
 
 from datetime import date, datetime
@@ -22,13 +22,13 @@ Celsius = NewType("Celsius", float)
 
 def _serialize_celsius(degrees: Any) -> float | None:
     if type(degrees) is not float:
-        raise ValueError(f"{degrees!r} is no temperature")
-    return None if degrees > 1000 else round(degrees, 1)  # which is null for a value that is not, and an error
+        raise ValueError(f"{degrees!r} is not a temperature")
+    return None if degrees > 1000 else round(degrees, 1)  # null for a value that is not null, which is an error
 
 
 def _parse_celsius(degrees: Any) -> Celsius:
     if type(degrees) not in (int, float) or degrees < -273.15:
-        raise ValueError(f"{degrees!r} is no temperature")
+        raise ValueError(f"{degrees!r} is not a temperature")
     return Celsius(float(degrees))
 
 
@@ -52,7 +52,7 @@ class Speed(Enum):
 
 
 class Raised:
-    """Stands in a row where reading the attribute raises this error."""
+    """A row value for an attribute that raises this error when it is read."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -94,7 +94,7 @@ class Metered:
 
     @classmethod
     def resolve_type(cls, row: Any, _info: Any, _kind: Any) -> str | None:
-        """By the class of a row, but for those of a unit that says otherwise, and for some that are none of these."""
+        """Return the name of a row's class, or None or a wrong name for rows that test errors."""
         if isinstance(row, Meter | MeterRow | Panel):
             return None if row.unit == "of no type" else type(row).__name__.removesuffix("Row")
         return "Limits"
@@ -102,7 +102,7 @@ class Metered:
 
 @strawberry.type
 class Limits:
-    """Leaves alone: one of each kind, nullable and not."""
+    """Only leaves: one of each kind, nullable and non-null."""
 
     path: str
     whole: int
@@ -145,7 +145,7 @@ class LimitsRow(msgspec.Struct):
 
 @strawberry.type
 class Tile:
-    """Has no class check of its own but in the union: graphql-core takes any object that has the attributes."""
+    """A type without a class check outside the union: graphql-core accepts any object with the attributes."""
 
     path: str
     label: str | None
@@ -162,7 +162,7 @@ class TileRow(msgspec.Struct):
 
 
 class ProbeRow(msgspec.Struct):
-    """A row of either type: what it is stands in its value."""
+    """A row of either type; its value decides which."""
 
     path: Any
     kind: str

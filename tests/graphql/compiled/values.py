@@ -1,4 +1,4 @@
-"""Values for GraphQL types, the same for the same seed and place, and now and then wrong ones."""
+"""Values for GraphQL types, equal for the same seed and path, and sometimes wrong."""
 
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -25,14 +25,14 @@ from wattgate.graphql.core.fields import edge_of
 
 
 class UnknownObject:
-    """What no type has a place for."""
+    """A value that fits no type."""
 
     def __repr__(self) -> str:
         return "<odd>"
 
 
 class FailingAwaitable(Awaitable[Any]):
-    """Can be awaited any number of times, and always fails."""
+    """An awaitable that can be awaited many times and always fails."""
 
     def __await__(self) -> Generator[Any, Any, Any]:
         raise ValueError("too late")
@@ -43,7 +43,7 @@ class FailingAwaitable(Awaitable[Any]):
 
 
 class OtherIterable:
-    """A list in all but its class."""
+    """An iterable that behaves like a list but has another class."""
 
     def __init__(self, *items: Any) -> None:
         self._items = items
@@ -56,14 +56,14 @@ class OtherIterable:
 
 
 class Namesake(Enum):
-    """Members that are called as those of others are."""
+    """An enum with the member names of other enums."""
 
     RED = "another red"
     SLOW = "another slow"
 
 
 class StrSubclass(str):
-    """A text that is not exactly a str."""
+    """A subclass of str."""
 
     __slots__ = ()
 
@@ -75,11 +75,11 @@ FAULTS: dict[str, Fault] = {
     "undefined": lambda: Undefined,
     "odd": UnknownObject,
     "error as value": lambda: ValueError("as a value"),
-    "told error as value": lambda: NotFound("no such thing"),
+    "gateway error as value": lambda: NotFound("no such thing"),
     "raised": lambda: Raised(RuntimeError("raised")),
-    "told error raised": lambda: Raised(Forbidden("not for you")),
+    "gateway error raised": lambda: Raised(Forbidden("not for you")),
     "awaitable": FailingAwaitable,
-    "text that tells of no type": lambda: "of no type",
+    "text without a type": lambda: "of no type",
     "text": lambda: "text",
     "number as text": lambda: "12",
     "subclass of str": lambda: StrSubclass("sub"),
@@ -111,11 +111,12 @@ FAULTS: dict[str, Fault] = {
     "row of neither kind": lambda: ProbeRow("probe", kind="neither"),
     "class": lambda: MeterRow,
 }
-"""What may stand where something else should, by what it is."""
+"""Wrong values by kind."""
 
 ACCEPTED_BY_GRAPHQL_CORE = frozenset({"undefined", "again", "awaitable"})
-"""Those in which graphql-core may see nothing wrong, but a plan leaves to it; of an awaitable for an object it does not
-where the name of its type is all that is asked.
+"""Faults in which graphql-core may find no error, although a plan falls back.
+
+graphql-core accepts an awaitable for an object if only `__typename` is selected.
 """
 
 RANDOM_FAULTS = tuple(made for name, made in FAULTS.items() if name not in ACCEPTED_BY_GRAPHQL_CORE)
@@ -137,9 +138,9 @@ _MEMBERS = {"Colour": tuple(Colour), "Pace": tuple(Speed)}
 
 
 class Values:
-    """Makes values of output types. A share `rate` of them is wrong, and those at the places named in `broken`.
+    """Creates values of output types. A share `rate` of them is wrong, and so are those at positions in `broken`.
 
-    A place is a field such as `Meter.grid` or `Query.named`, an edge by the name of its loader, or the items of one
+    A position is a field such as `Meter.grid` or `Query.named`, an edge by the name of its loader, or the items of one
     of these: `Meter.grid[]`, `Meter.grid[][]`.
     """
 
@@ -149,7 +150,7 @@ class Values:
         self._broken = broken
 
     def of(self, type_: Any, rng: Random, path: str, position: str) -> Any:
-        """A value of the type, whose rows stand at the path."""
+        """Return a value of the type. `path` becomes part of its rows."""
         if position in self._broken:
             return self._broken[position]()
         if self._rate and rng.random() < self._rate:
@@ -177,7 +178,7 @@ class Values:
         return WireColumn(items) if path.endswith("column") else items
 
     def row(self, type_: GraphQLObjectType, rng: Random, path: str) -> Any:
-        """A row of the object type with all that is no edge."""
+        """Return a row of the object type with all fields that are not edges."""
         values = {"path": path}
         for field in type_.fields.values():
             declared = field.extensions["strawberry-definition"]
@@ -195,5 +196,5 @@ def _build_row(cls: type, name: str, values: dict[str, Any]) -> Any:
     row = cls(**values)
     for name, value in values.items():
         if isinstance(value, Raised) and name != "held":
-            delattr(row, name)  # so that asking for it raises
+            delattr(row, name)  # so that reading it raises
     return row

@@ -1,5 +1,4 @@
-"""What stands in the place of the gateway's runner: operations and edges whose answers depend on the seed and on the
-call alone."""
+"""A replacement for the gateway's runner: results of operations and edges depend only on the seed and the call."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ NO_FAULTS: Mapping[str, Fault] = MappingProxyType({})
 
 
 class World:
-    """The runner of one execution. Two worlds of the same seed answer the same calls with equal rows."""
+    """The runner of one execution. Two worlds with the same seed return equal rows for equal calls."""
 
     def __init__(
         self, schema: strawberry.Schema, seed: int, rate: float = 0.0, broken: Mapping[str, Fault] = NO_FAULTS
@@ -38,20 +37,20 @@ class World:
         self._counter = Counter(path="counter", value=0, text=None, steps=[], limits=None)
 
     async def run(self, operation: Operation, _principal: Principal, arguments: Mapping[str, Any]) -> Any:
-        """What the gateway's runner does of an operation: call its resolver."""
+        """Call the resolver of an operation, as the runner of the gateway does."""
         self.calls.append(f"{operation.name}({dict(arguments)!r})")
         return await operation.resolver(self, **arguments)
 
     async def load(
         self, edge: EdgeField, _principal: Principal, parents: Sequence[Any], arguments: Mapping[str, Any]
     ) -> list[Any]:
-        """What the gateway's runner does of an edge: call its loader, for somebody."""
-        assert parents, f"{edge.load.__name__} was asked about nobody"
+        """Call the loader of an edge, as the runner of the gateway does, for at least one parent."""
+        assert parents, f"{edge.load.__name__} was called without parents"
         results: list[Any] = await edge.load(self, parents, **arguments)
         return results
 
     async def answer(self, name: str, arguments: dict[str, Any]) -> Any:
-        """What a query gives."""
+        """Return the result of a query."""
         path = f"{name}{arguments!r}"
         _modify_arguments(arguments)
         rng = await self._wait_or_fail(path)
@@ -62,7 +61,7 @@ class World:
         return _return_or_raise(self.values.of(root.fields[to_camel_case(name)].type, rng, path, f"Query.{name}"))
 
     async def load_each(self, name: str, parents: list[Any], arguments: dict[str, Any]) -> list[Any]:
-        """What an edge leads to from each parent. A wrong one is wrong for one parent, or fails as a whole."""
+        """Return one result of an edge for each parent. A fault affects one parent or the whole call."""
         await self._wait_or_fail(f"{name}{arguments!r}")
         type_ = edges(self._schema)[name]
         results = []
@@ -73,7 +72,7 @@ class World:
         return results
 
     async def change(self, name: str, arguments: dict[str, Any]) -> Any:
-        """What a mutation gives: mostly the one counter, as it then is."""
+        """Return the result of a mutation, which is mostly the counter in its new state."""
         called = f"{name}{arguments!r}"
         rng = await self._wait_or_fail(f"{len(self.calls)} {called}")
         counter = self._counter
@@ -85,7 +84,7 @@ class World:
         if rng.random() < 2 * self._rate:
             setattr(counter, rng.choice(("value", "text", "limits")), rng.choice((None, "12", 2**40, [])))
         if rng.random() < 2 * self._rate:
-            raise Conflict(f"{name} stands against {counter.value}")
+            raise Conflict(f"{name} conflicts with {counter.value}")
         if (position := f"Mutation.{name}") in self._broken:
             return _return_or_raise(self._broken[position]())
         match name:
@@ -102,7 +101,7 @@ class World:
         return counter.limits
 
     async def _wait_or_fail(self, call: str) -> Random:
-        """Wait some turns, as real work does; fail now and then, whoever asks."""
+        """Yield to other tasks a few times, as real work does, and sometimes fail."""
         rng = Random(f"{self._seed}{call}")
         for _ in range(rng.randint(0, 3)):
             await asyncio.sleep(0)
@@ -117,7 +116,7 @@ class World:
 
 
 def edges(schema: Any) -> dict[str, Any]:
-    """The type of what each edge leads to, by the name of its loader."""
+    """Return the result type of each edge by the name of its loader."""
     types_by_loader: dict[str, Any] = schema.extensions.setdefault("tests.edges", {})
     if not types_by_loader:
         for type_ in schema.type_map.values():
@@ -135,7 +134,7 @@ def _return_or_raise(value: Any) -> Any:
 
 
 def _modify_arguments(value: Any) -> None:
-    """Change what may be changed of arguments: a resolver may, and the next execution must not see it."""
+    """Modify mutable arguments: resolvers may do so, and the next execution must not see it."""
     if isinstance(value, dict):
         for item in value.values():
             _modify_arguments(item)
