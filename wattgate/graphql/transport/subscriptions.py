@@ -28,6 +28,7 @@ from wattgate.principal import AccessScope, Authenticate, Principal
 from wattgate.realtime.connections.service import OperationRejected, OperationResult, PreparedOperation
 from wattgate.realtime.operation_request import OperationRequest
 from wattgate.realtime.subscriptions.subscription import Subscription
+from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 from wattgate.request_context import CURRENT_PRINCIPAL
 
 SINCE = "since"
@@ -170,8 +171,8 @@ class SubscriptionService:
         prepared = self.prepare_cached(key)
         operation = prepared.operation
         await self.pipeline.charge(principal, document, prepared.variables)
-        source = await self._runner.run(operation, principal, dict(prepared.arguments))
-        payload_only = prepared.execute_sync is not None and source.view is None
+        source: SubscriptionSource = await self._runner.run(operation, principal, dict(prepared.arguments))
+        payload_only = prepared.execute_sync is not None and source.snapshot is None
         return Subscription(
             key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), payload_only)),
             source=source,
