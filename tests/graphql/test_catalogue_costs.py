@@ -164,7 +164,7 @@ def test_limits_page_lists_the_cost_of_documents() -> None:
 
 def test_limits_page_lists_the_actual_weights() -> None:
     documented = [
-        int(one.replace(",", "")) for one in re.findall(r"^\| (?:a|an) [^|]+ \| ([\d,]+) \|$", PAGE, re.MULTILINE)
+        int(number.replace(",", "")) for number in re.findall(r"^\| (?:a|an) [^|]+ \| ([\d,]+) \|$", PAGE, re.MULTILINE)
     ]
     assert documented[:5] == [STATEMENT_WEIGHT, STATEMENT_WEIGHT, MUTATION_WEIGHT, PASSWORD_HASH_WEIGHT, 1]
     assert f"{UNIT_MICROSECONDS} µs" in PAGE
@@ -247,10 +247,10 @@ def minimum(amount: Amount) -> int:
 
 
 def test_mutations_cost_more_than_queries_and_all_weights_are_positive() -> None:
-    for one in OPERATIONS:
-        assert minimum(one.base_cost) >= (
-            MUTATION_WEIGHT if one.kind is OperationKind.MUTATION else STATEMENT_WEIGHT
-        ), one.name
+    for operation in OPERATIONS:
+        assert minimum(operation.base_cost) >= (
+            MUTATION_WEIGHT if operation.kind is OperationKind.MUTATION else STATEMENT_WEIGHT
+        ), operation.name
     for coordinate, field, sizes in fields():
         edge = edge_of(field.extensions["strawberry-definition"])
         assert edge is None or minimum(edge.weight) > 0, coordinate

@@ -143,7 +143,9 @@ def test_stored_readings_are_estimated_as_one_every_ten_seconds() -> None:
 
 
 def operation(name: str) -> Operation:
-    return next(one for one in OPERATIONS if one.name == name and one.kind.value != "Subscription")
+    return next(
+        candidate for candidate in OPERATIONS if candidate.name == name and candidate.kind.value != "Subscription"
+    )
 
 
 @pytest.mark.parametrize(

@@ -271,8 +271,8 @@ def naive_cost(text: str, values: Mapping[str, Any]) -> int:
     """Return the cost of a query by walking through all fields that graphql-core collects, with sizes passed down."""
     document, variables = parse(text), variables_of(text, **values)
     operation = operation_in(text)
-    defined = [one for one in document.definitions if isinstance(one, FragmentDefinitionNode)]
-    fragments = {one.name.value: FragmentDetails(one) for one in defined}
+    definitions = [definition for definition in document.definitions if isinstance(definition, FragmentDefinitionNode)]
+    fragments = {definition.name.value: FragmentDetails(definition) for definition in definitions}
     walk = _Walk(fragments, variables, operation)
     root = SCHEMA.query_type
     assert root is not None
@@ -320,9 +320,9 @@ class _Walk:
         if is_leaf_type(kind):
             return 0, 0
         once = each = 0
-        for one in SCHEMA.get_possible_types(kind) if is_abstract_type(kind) else [kind]:
-            fields = collect_subfields(SCHEMA, self._fragments, self._variables, self._operation, one, details)
-            more = self.selection(one, fields.grouped_field_set, scope)
+        for member in SCHEMA.get_possible_types(kind) if is_abstract_type(kind) else [kind]:
+            fields = collect_subfields(SCHEMA, self._fragments, self._variables, self._operation, member, details)
+            more = self.selection(member, fields.grouped_field_set, scope)
             once, each = once + more[0], each + more[1]
         return once, each
 
@@ -338,9 +338,9 @@ class _Walk:
             return once, each + (not leaf)
         own_size = next(
             (
-                _ListSize(_amount(one.assumed_size, arguments), one.items_per_unit)
-                for one in sizes
-                if not one.sized_fields
+                _ListSize(_amount(size.assumed_size, arguments), size.items_per_unit)
+                for size in sizes
+                if not size.sized_fields
             ),
             None,
         )
@@ -351,7 +351,7 @@ class _Walk:
 
 def _coordinates(name: str) -> list[str]:
     kind = name.partition(".")
-    return [name] if kind[2] else [f"{name}.{one}" for one in SCHEMA.type_map[name].fields]  # type: ignore[attr-defined]
+    return [name] if kind[2] else [f"{name}.{field_name}" for field_name in SCHEMA.type_map[name].fields]  # type: ignore[attr-defined]
 
 
 def _amount(amount: Amount, arguments: Mapping[str, Any]) -> int:

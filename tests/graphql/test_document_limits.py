@@ -51,9 +51,9 @@ def nested(depth: int) -> str:
     return "{ a " * depth + "}" * depth
 
 
-def inside(count: int, one: str) -> str:
+def inside(count: int, field: str) -> str:
     """Return a document with many fields in one selection below the root."""
-    return "{ x { " + " ".join(one.format(number) for number in range(count)) + " } }"
+    return "{ x { " + " ".join(field.format(number) for number in range(count)) + " } }"
 
 
 BOUNDS: dict[str, tuple[Callable[[int], str], str]] = {
@@ -73,7 +73,7 @@ BOUNDS: dict[str, tuple[Callable[[int], str], str]] = {
 
 
 def test_every_limit_has_a_test_document() -> None:
-    assert set(BOUNDS) == {one.name for one in fields(DocumentLimits)}
+    assert set(BOUNDS) == {limit.name for limit in fields(DocumentLimits)}
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
@@ -242,7 +242,11 @@ def test_rejection_of_a_harmful_document_names_the_exceeded_limit(text: str, nou
 
 def expanded(document: DocumentNode) -> Iterator[tuple[FieldNode | DirectiveNode, int]]:
     """Yield all fields and directives of the first operation with their depth, with fragments expanded."""
-    fragments = {one.name.value: one for one in document.definitions if isinstance(one, FragmentDefinitionNode)}
+    fragments = {
+        definition.name.value: definition
+        for definition in document.definitions
+        if isinstance(definition, FragmentDefinitionNode)
+    }
     operation = document.definitions[0]
     assert isinstance(operation, OperationDefinitionNode)
 
@@ -250,8 +254,8 @@ def expanded(document: DocumentNode) -> Iterator[tuple[FieldNode | DirectiveNode
         yield from ((directive, depth) for directive in node.directives or ())
         if isinstance(node, FieldNode):
             yield node, depth
-        for one in node.selection_set.selections if getattr(node, "selection_set", None) else ():
-            yield from inside(one, depth + isinstance(one, FieldNode))
+        for child in node.selection_set.selections if getattr(node, "selection_set", None) else ():
+            yield from inside(child, depth + isinstance(child, FieldNode))
         if isinstance(node, FragmentSpreadNode) and node.name.value in fragments:
             yield from inside(fragments[node.name.value], depth)
 

@@ -70,12 +70,14 @@ def documents() -> list[tuple[str, bool]]:
     _register_scalars()
     cases: list[tuple[str, bool]] = []
     found_in_schema = schemathesis.graphql.from_file(SCHEMA).get_all_operations()
-    operations = [one.ok() for one in found_in_schema if isinstance(one, Ok)]
+    operations = [operation.ok() for operation in found_in_schema if isinstance(operation, Ok)]
     assert operations
-    names = {one: one.label.partition(".")[2] for one in operations}
-    for one in sorted(operations, key=lambda one: RUN_LAST.index(names[one]) if names[one] in RUN_LAST else -1):
+    names = {operation: operation.label.partition(".")[2] for operation in operations}
+    for operation in sorted(
+        operations, key=lambda operation: RUN_LAST.index(names[operation]) if names[operation] in RUN_LAST else -1
+    ):
         for mode, count in ((GenerationMode.POSITIVE, scale().valid), (GenerationMode.NEGATIVE, scale().invalid)):
-            cases += _cases(one.as_strategy(generation_mode=mode), count)
+            cases += _cases(operation.as_strategy(generation_mode=mode), count)
     return cases
 
 
@@ -112,7 +114,7 @@ class ExistingIds(Visitor):
 
     def __init__(self, tenant: Tenant, chance: random.Random) -> None:
         super().__init__()
-        self._known = {f"{to_camel_case(name)}Id": one for name, one in tenant.ids.items()}
+        self._known = {f"{to_camel_case(name)}Id": record_id for name, record_id in tenant.ids.items()}
         self._known |= {short: tenant.ids[name] for short, name in SHORT_ID_NAMES.items()}
         self._known |= {"userId": tenant.user_id, "accountId": tenant.account_id, "mpxn": tenant.ids["mpxn"]}
         self._chance = chance
@@ -133,7 +135,11 @@ class ExistingIds(Visitor):
         name = self._names[-1] if self._names else ""
         if self._chance.random() < 0.25 or not (name.endswith("Id") or name == "mpxn"):
             return None
-        ids = [one for known, one in self._known.items() if known.lower().endswith(name.lower())]
+        ids = [
+            record_id
+            for argument_name, record_id in self._known.items()
+            if argument_name.lower().endswith(name.lower())
+        ]
         return StringValueNode(value=self._chance.choice(ids or [*self._known.values()]))
 
     enter_int_value = enter_string_value

@@ -21,8 +21,8 @@ MEGABYTE = 2**20
 COMMENT_NUMBERS = count()
 
 
-def many(number: int, one: str) -> str:
-    return " ".join(one.format(n) for n in range(number))
+def many(number: int, field: str) -> str:
+    return " ".join(field.format(n) for n in range(number))
 
 
 HOSTILE = {

@@ -31,7 +31,7 @@ HELLO = "{ __typename }"
 
 async def post(served: House, content: bytes | str, **headers: str) -> httpx.Response:
     request_headers = {"content-type": JSON, "accept": GRAPHQL} | {
-        name.replace("_", "-"): one for name, one in headers.items()
+        name.replace("_", "-"): value for name, value in headers.items()
     }
     return await served.http.post("/graphql", content=content, headers=request_headers)
 

@@ -15,4 +15,4 @@ async def test_every_audit_of_graphql_over_http_passes(demo_url: str, node_scrip
     assert process.returncode == 0, err.decode()
     audits = json.loads(out)
     assert len(audits) == AUDITS
-    assert [one for one in audits if one["status"] != "ok"] == []
+    assert [audit for audit in audits if audit["status"] != "ok"] == []

@@ -34,13 +34,13 @@ async def test_pages_of_a_list_have_no_gaps_and_no_duplicates(served: House) -> 
     walked: list[str] = []
     after = None
     while True:
-        one = await page(served, first=3, after=after)
-        assert len(one["edges"]) <= 3
-        assert one["pageInfo"]["hasPreviousPage"] is (after is not None)
-        walked += [edge["node"]["userActionId"] for edge in one["edges"]]
-        assert one["pageInfo"]["endCursor"] == one["edges"][-1]["cursor"]
-        after = one["pageInfo"]["endCursor"]
-        if not one["pageInfo"]["hasNextPage"]:
+        connection = await page(served, first=3, after=after)
+        assert len(connection["edges"]) <= 3
+        assert connection["pageInfo"]["hasPreviousPage"] is (after is not None)
+        walked += [edge["node"]["userActionId"] for edge in connection["edges"]]
+        assert connection["pageInfo"]["endCursor"] == connection["edges"][-1]["cursor"]
+        after = connection["pageInfo"]["endCursor"]
+        if not connection["pageInfo"]["hasNextPage"]:
             break
     assert sorted(walked) == sorted(record["userActionId"] for record in plain)
     assert len(walked) == len(set(walked))
@@ -62,10 +62,10 @@ async def test_each_connection_returns_only_records_of_the_tenant(served: House,
     results = [
         await by_graphql(served, connection, {}, tenant.headers["application"]) for tenant in (served.one, served.other)
     ]
-    ours, theirs = ({str(edge["node"]) for edge in one.value["edges"]} for one in results)
-    assert ours
-    assert theirs
-    assert not ours & theirs
+    own_nodes, other_nodes = ({str(edge["node"]) for edge in result.value["edges"]} for result in results)
+    assert own_nodes
+    assert other_nodes
+    assert not own_nodes & other_nodes
     refused = await by_graphql(served, connection, {}, {})
     assert refused.code == "UNAUTHENTICATED"
 

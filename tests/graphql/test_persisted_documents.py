@@ -38,20 +38,20 @@ async def send(home: House, transport: str, body: RequestBody, headers: dict[str
         case "post" | "stream":
             answer = await home.http.post("/graphql", json=body, headers=headers | accept)
         case _:
-            parameters = {name: one if isinstance(one, str) else json.dumps(one) for name, one in body.items()}
+            parameters = {name: value if isinstance(value, str) else json.dumps(value) for name, value in body.items()}
             answer = await home.http.get("/graphql", params=parameters, headers=headers | accept)
     assert answer.status_code < 500
     if answer.headers["content-type"].startswith("text/event-stream"):
-        (line,) = [one for one in answer.text.splitlines() if one.startswith("data: {")]
-        return json.loads(line[6:])
+        (data_line,) = [data_line for data_line in answer.text.splitlines() if data_line.startswith("data: {")]
+        return json.loads(data_line[6:])
     return answer.json()
 
 
 async def _send_over_socket(home: House, body: RequestBody, headers: dict[str, str]) -> Any:
-    async with socket(home.url, headers=headers) as one:
-        await one.init()
-        await one.say(type="subscribe", id="1", payload=body)
-        message = await one.hear()
+    async with socket(home.url, headers=headers) as client:
+        await client.init()
+        await client.say(type="subscribe", id="1", payload=body)
+        message = await client.hear()
         return {"errors": message["payload"]} if message["type"] == "error" else message["payload"]
 
 

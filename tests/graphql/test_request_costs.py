@@ -73,10 +73,10 @@ async def test_exhausted_budget_reports_the_retry_time_on_each_transport(tmp_pat
         assert "data" not in last.json()
         streamed = await http.post("/graphql", json=HOMES, headers={**headers, "accept": "text/event-stream"})
         assert "RATE_LIMITED" in streamed.text
-        async with socket(url, headers=headers) as one:
-            await one.init()
-            await one.say(type="subscribe", id="1", payload=HOMES)
-            message = await one.hear()
+        async with socket(url, headers=headers) as client:
+            await client.init()
+            await client.say(type="subscribe", id="1", payload=HOMES)
+            message = await client.hear()
             assert message["type"] == "error"
             assert message["payload"][0]["extensions"]["code"] == "RATE_LIMITED"
             assert message["payload"][0]["extensions"]["retryAfter"] > 0

@@ -206,7 +206,11 @@ class _Writer:
             key, name, called, inner = self._rng.choice(existing)
             prefix = "" if key == name else f"{key}: "
             return self._field_text(prefix + called, type_.fields[name], inner, depth)
-        names = [name for name, one in type_.fields.items() if self._is_selectable(type_, name, one, depth)]
+        names = [
+            name
+            for name, field_definition in type_.fields.items()
+            if self._is_selectable(type_, name, field_definition, depth)
+        ]
         if not names:
             return self._typename(type_, scope)
         name = self._rng.choice(names)

@@ -109,7 +109,7 @@ async def test_plans_execute_struct_rows_behind_interfaces() -> None:
     assert engine.fallback_count == 0
 
 
-@pytest.mark.parametrize("change", [lambda found: found[:-1], lambda found: [*found, None], tuple])
+@pytest.mark.parametrize("change", [lambda results: results[:-1], lambda results: [*results, None], tuple])
 async def test_loader_with_wrong_number_of_results_fails_as_in_graphql_core(change: Any) -> None:
     class Careless(World):
         async def load(self, *arguments: Any) -> Any:
