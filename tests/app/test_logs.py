@@ -88,7 +88,7 @@ async def test_refusals_are_logged_with_caller_and_without_credentials(home: Hom
     assert ended["level"] == "info"
     (opened,) = lines_with("a connection is open")
     assert (opened["level"], opened["actor"]) == ("debug", account["actor"])
-    assert lines_with("a page of the origin 'https://elsewhere.example' may not open sockets here")
+    assert lines_with("WebSocket rejected: the origin 'https://elsewhere.example' is not allowed")
     assert lines_with("POST /api/v0-1/auth responded with 401 in ")
     assert {"time", "level", "logger", "message", "process"} <= set.intersection(*map(set, lines))
 

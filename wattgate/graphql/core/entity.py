@@ -1,4 +1,4 @@
-"""A uniform kind of record, declared once and expanded to its operations."""
+"""Declarations of uniform records, each expanded to its list, get, add and update operations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from wattgate.principal import AuthScheme, Permission
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """Records that are listed, found, added and changed without further rules.
+    """Records that can be listed, read, added and changed without further rules.
 
-    `called` is the noun with its article, for descriptions. `lists`, `add` and `update` (the input types) say which
-    operations there are. `filters` are columns by which a list can be narrowed down. `schemes` gives the REST scheme
-    of an operation that SPEC.md names one for, by HTTP method ("GET" is the list, "GET one" a single record).
-    `acknowledges` and `written` (the status) say how REST answers writes; see `Rest`. `size` is how long its list is
-    assumed to be. An entity that needs more than this has written resolvers instead.
+    `noun` includes its article and is used in descriptions. `has_list`, `add_input` and `update_input` select the
+    operations. `filters` are columns that can narrow the list. `schemes` gives the REST authentication scheme of each
+    operation for which SPEC.md names one, by HTTP method ("GET" is the list, "GET one" a single record).
+    `acknowledged_fields` and `write_status` define the REST response to writes; see `RestRoute`. `list_size` is the
+    assumed length of the list. An entity that needs more than this has hand-written resolvers instead.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Entity:
 
 
 def build_operations(entity: Entity) -> Iterator[Operation]:
-    """The two to four operations of an entity, as the same values that written resolvers make."""
-    one = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
-    key = {entity.model.key: Argument(strawberry.ID)}
+    """Yield the one to four operations of an entity, of the same type as those of hand-written resolvers."""
+    record_path = f"{entity.path}/{{{to_camel_case(entity.model.key)}}}"
+    key_argument = {entity.model.key: Argument(strawberry.ID)}
     plural_noun = entity.plural_noun or entity.plural.replace("_", " ")
     beneficiary = "for the acting user" if entity.model.owner else "to the application"
 
@@ -74,8 +74,8 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
         returns=entity.graphql_type,
         needs=entity.read_permission,
         description=with_caller_note(f"Return {entity.noun} by its ID.", entity.read_permission),
-        arguments=key,
-        rest=(RestRoute("GET", one, scheme=dict(entity.schemes).get("GET one")),),
+        arguments=key_argument,
+        rest=(RestRoute("GET", record_path, scheme=dict(entity.schemes).get("GET one")),),
     )
     if entity.add_input:
         yield Operation(
@@ -98,8 +98,8 @@ def build_operations(entity: Entity) -> Iterator[Operation]:
             description=with_caller_note(
                 f"Change {entity.noun}. Omitted fields keep their values.", entity.write_permission
             ),
-            arguments={**key, "input": Argument(entity.update_input)},
-            rest=(_write_route("PUT", one, entity),),
+            arguments={**key_argument, "input": Argument(entity.update_input)},
+            rest=(_write_route("PUT", record_path, entity),),
         )
 
 
