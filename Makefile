@@ -22,22 +22,28 @@ faults: .venv/installed-dev
 	@WATTGATE_TEST_FAULTS=long $(BIN)/python -m pytest --timeout 1800 tests/faults \
 		tests/browser/test_display_link.py
 
-# Other documents: make fuzz FROM=100
+# Other documents: make fuzz FROM=100. The same examples and order of tests as in an earlier run: make fuzz SEED=<its seed>
 FROM ?= 0
+SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+FUZZ = WATTGATE_TEST_FUZZ=$(FROM) $(BIN)/python -m pytest -n 2 --timeout 1800 --randomly-seed=$(SEED) --hypothesis-seed=$(SEED)
 fuzz: .venv/installed-dev
-	@echo "wattgate: comparing compiled documents with graphql-core, asking made-up ones, tens of thousands (some minutes)"
-	@WATTGATE_TEST_FUZZ=$(FROM) $(BIN)/python -m pytest -n 2 --timeout 1800 tests/compiled tests/test_graphql_fuzz.py
+	@echo "wattgate: comparing compiled documents with graphql-core, sending random ones, tens of thousands (some minutes)"
+	@echo "wattgate: to repeat this run: make fuzz FROM=$(FROM) SEED=$(SEED)"
+	@$(FUZZ) tests/graphql/compiled tests/graphql/test_fuzz.py
+	@echo "wattgate: drawing many more random examples for the property tests (some minutes)"
+	@$(FUZZ) -m hypothesis tests
 
 conformance: .venv/installed-dev
 	@echo "wattgate: running graphql-core's own tests of execution by way of compiled documents"
-	@$(BIN)/python -m tests.compiled.graphql_core_suite
+	@$(BIN)/python -m tests.graphql.compiled.graphql_core_suite
 
 check: .venv/installed-dev
-	@echo "wattgate: format, lint, types, layers"
+	@echo "wattgate: format, lint, types, layers, prose"
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python tools/prose_check.py
 
 bench: .venv/installed-dev
 	@$(BIN)/python -m bench

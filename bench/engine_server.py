@@ -14,17 +14,17 @@ import strawberry
 import uvloop
 
 from bench.sample import FIRST, loaded
-from wattgate.app.drain import Drain
-from wattgate.app.serving import Server, config, listeners
+from wattgate.app.server.drain import Drain
+from wattgate.app.server.serving import Server, config, listeners
 from wattgate.db.engine import Database
 from wattgate.db.rows import Rows
 from wattgate.errors import NotFound, Unauthenticated
-from wattgate.graphql.endpoint import Endpoint
-from wattgate.graphql.fields import edge
-from wattgate.graphql.gate import Gate
-from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.graphql.runner import Runner
-from wattgate.graphql.schema import build
+from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.execution.pipeline import Gate
+from wattgate.graphql.execution.schema import build
+from wattgate.graphql.transport.http import Endpoint
 from wattgate.principal import Permission, Principal, Role, Scheme
 from wattgate.realtime.bus.memory import MemoryBus
 

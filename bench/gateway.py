@@ -15,12 +15,12 @@ import orjson
 from strawberry import ID
 
 from tests.support.house import operation
-from wattgate.app.factory import Gateway, assemble
+from wattgate.app.server.factory import Gateway, assemble
 from wattgate.app.settings import Settings
 from wattgate.db.migrate import upgrade
-from wattgate.graphql.resolvers import identity, provisioning, resources
-from wattgate.graphql.types import homes as home_types
+from wattgate.graphql.resolvers import provisioning, resources, tokens
 from wattgate.graphql.types import resources as types
+from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.principal import Principal, Role
 
 USERNAME, PASSWORD = "bench@example.org", "correct horse"
@@ -125,7 +125,7 @@ async def _settled(gateway: Gateway, count: int) -> Owner:
     account = await run(provisioning.create_user, owner, {"username": USERNAME, "password": PASSWORD})
     owner = Principal(Role.SYSTEM, application_id=founded.application_id, user_id=account.user_id)
     log_in = {"application_id": founded.application_id, "username": USERNAME, "password": PASSWORD}
-    token = (await run(identity.authenticate, Principal(Role.ANONYMOUS), log_in)).token
+    token = (await run(tokens.authenticate, Principal(Role.ANONYMOUS), log_in)).token
     kind = types.NewResourceType(name="energy", classifier="electricity.consumption", storage=_storage())
     type_id = (await run(resources.add_resource_type, owner, {"input": kind})).resource_type_id
     made = []

@@ -160,7 +160,7 @@ def in_memory(folder: Path, found: Node | None) -> list[Contender]:
     ]
 
 
-def _of_node(found: Node, script: str) -> tuple[Path, Path]:
+def _of_node(found: Node, script: str) -> tuple[str | Path, ...]:
     return found.executable, found.folder / script
 
 
@@ -171,7 +171,8 @@ async def in_database(url: str, found: Node | None, size: Size) -> AsyncIterator
         span = {"start": START.isoformat(), "end": START.replace(month=2).isoformat()}
         months = [{"id": one, "range": span} for one in made.owner.resource_ids]
         questions = _questions((HOME, MONTH % "buckets", MONTH % "columns"), made.ids, months)
-        command, environment = (sys.executable, "-m", "wattgate", "serve"), {"WATTGATE_DATABASE_URL": url, **SERVED}
+        command: tuple[str | Path, ...] = (sys.executable, "-m", "wattgate", "serve")
+        environment = {"WATTGATE_DATABASE_URL": url, **SERVED}
         contenders = [Contender(OURS, command, questions, made.tokens, environment)]
         if found is not None:
             questions = _questions((THEIR_HOME, THEIR_MONTH, THEIR_MONTH), made.ids, months)

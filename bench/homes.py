@@ -12,11 +12,11 @@ from strawberry import ID
 from bench.gateway import PASSWORD, USERNAME, Owner, owner
 from tests.support.house import operation
 from wattgate.app.settings import Settings
-from wattgate.graphql.resolvers import identity
-from wattgate.graphql.types import homes as home_types
+from wattgate.enums import TariffKind
+from wattgate.graphql.resolvers import tokens as identity
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import tariffs as tariff_types
-from wattgate.names import TariffKind
+from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.principal import Principal, Role
 
 START = datetime(2025, 1, 1, tzinfo=UTC)

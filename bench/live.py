@@ -6,6 +6,7 @@ to send.
 """
 
 import asyncio
+import operator
 import os
 import statistics
 import sys
@@ -31,7 +32,7 @@ from tests.support.node import Node, NoNode, node
 from tests.support.redis_server import redis_server
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.names import ReadingQuality
+from wattgate.enums import ReadingQuality
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, LiveReading
 
@@ -61,8 +62,13 @@ class Size:
 class Stage(Protocol):
     """A server under measurement, which may be told to send."""
 
-    server: Pinned
-    init: dict[str, str]
+    @property
+    def server(self) -> Pinned:
+        """Its process."""
+
+    @property
+    def init(self) -> dict[str, str]:
+        """The payload with which its subscribers begin."""
 
     async def fire(self, resource_ids: Sequence[str], events: int, every: float) -> None:
         """Publish so many readings of each resource, so many seconds apart."""
@@ -232,14 +238,17 @@ async def measured(contender: Contender, resource_ids: Sequence[str], size: Size
 async def displays(contender: Contender, resource_ids: Sequence[str], homes: Sequence[str]) -> float:
     """Microseconds of the gateway's processor for each reading of a home that has a display.
 
-    A display is told the newest frame: of readings that come at once, the last one.
+    A display is told the newest frame: of readings that come at once, the last one. TimeoutError if a display
+    receives no frame.
     """
     async with contender.stage() as stage:
         crowd = Crowd(stage.server.port, init=stage.init)
         await crowd.join([(DISPLAY, {"id": one}) for one in homes])
         await crowd.warmed(partial(stage.fire, resource_ids, 1, 0))
+        before = [member.messages for member in crowd.members]
         begun, load = stage.server.cpu, contender.homes
         await stage.fire(resource_ids, load.events, load.every)
+        await crowd.until(lambda: all(map(operator.lt, before, (member.messages for member in crowd.members))))
         await crowd.settled()
         return (stage.server.cpu - begun) / (load.events * len(homes)) * 1e6
 
@@ -256,7 +265,7 @@ async def bare_sends(size: Size, events: int = 200) -> float:
         def data_received(self, data: bytes) -> None:
             nonlocal heard
             heard += len(data)
-            if heard == awaited:
+            if heard >= awaited:
                 whole.set()
 
     async with pinned(sys.executable, "-m", "bench.bare_send", str(size.crowd), str(events)) as server:
@@ -265,7 +274,11 @@ async def bare_sends(size: Size, events: int = 200) -> float:
         begun = server.cpu
         async with asyncio.timeout(SETTLED_WITHIN):
             await whole.wait()
-        return (server.cpu - begun) / (events * size.crowd) * 1e6
+        used = server.cpu - begun
+        await asyncio.sleep(bare_send.EVERY)
+        if heard != awaited:
+            raise RuntimeError(f"{heard - awaited} bytes too many")
+        return used / (events * size.crowd) * 1e6
 
 
 def _query(resource_id: str) -> tuple[str, dict[str, Any]]:

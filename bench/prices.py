@@ -1,4 +1,4 @@
-"""What edges and operations take of a processor: `wattgate.graphql.weights` has its weights from here.
+"""What edges and operations take of a processor: `wattgate.graphql.core.cost_weights` has its weights from here.
 
 All work is done in this process, SQLite's too, and its processor time counts: the least of some rounds, less that of
 the same document without what is measured.
@@ -23,17 +23,17 @@ from bench.table import show
 from tests.support.house import operation
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
-from wattgate.graphql.compiled.engine import Engine
-from wattgate.graphql.context import Context
-from wattgate.graphql.documents import Documents
-from wattgate.graphql.limits import DocumentLimits
+from wattgate.enums import RuleKind, TariffKind, ThresholdSide
+from wattgate.graphql.core.context import Context
+from wattgate.graphql.core.cost_weights import UNIT
+from wattgate.graphql.execution.compiled.engine import Engine
+from wattgate.graphql.execution.document_limits import DocumentLimits
+from wattgate.graphql.execution.documents import Documents
 from wattgate.graphql.resolvers.bulk_recording import ReadingArrays, record_reading_arrays
+from wattgate.graphql.types import alert_rules as rule_types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.graphql.types import devices as device_types
-from wattgate.graphql.types import rules as rule_types
 from wattgate.graphql.types import tariffs as tariff_types
-from wattgate.graphql.weights import UNIT
-from wattgate.names import RuleKind, TariffKind, ThresholdSide
 
 RESOURCES, DAYS, ROUNDS = 40, 366, 7
 NOW = utc_now().replace(minute=0, second=0, microsecond=0)
@@ -189,8 +189,8 @@ async def _operations(home: Home) -> list[tuple[str, float]]:
         given = [{"resourceId": home.owner.resource_ids[1], "readings": values}]
         found.append((f"recordReadings, {count:,}", await home.least(document, series=given)))
     document = "mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series) { recorded } }"
-    given = [{"resourceId": home.owner.resource_ids[1], "at": instants, "value": [1] * count}]
-    found.append((f"recordReadingColumns, {count:,}", await home.least(document, series=given)))
+    columns = [{"resourceId": home.owner.resource_ids[1], "at": instants, "value": [1] * count}]
+    found.append((f"recordReadingColumns, {count:,}", await home.least(document, series=columns)))
     document = f"""mutation ($prices: [NewTariffPrice!]!) {{
         setTariffPrices(tariffId: "{ids["dynamic"]}", prices: $prices) {{ __typename }} }}"""
     known = [{"at": at, "rate": 20} for at in instants]

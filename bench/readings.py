@@ -8,7 +8,7 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,16 +29,16 @@ from bench.gateway import Bench, bench
 from bench.table import show
 from tests.support.house import operation
 from tests.support.servers import broker, database_on, postgresql
-from wattgate.app.mqtt_intake import MqttIntake
-from wattgate.app.readings_import import import_csv
+from wattgate.app.cli.imports.readings import import_csv
+from wattgate.app.workers.mqtt_intake import MqttIntake
 from wattgate.clock import TimeRange, from_ms, iso_ms, to_ms
-from wattgate.db import partitions
-from wattgate.db.buckets import DAY
 from wattgate.db.models import Reading
+from wattgate.db.readings import partitions
+from wattgate.energy.buckets import DAY
+from wattgate.enums import Period
 from wattgate.graphql.resolvers import readings
 from wattgate.graphql.types import devices as device_types
-from wattgate.names import Period
-from wattgate.realtime.address import Address
+from wattgate.realtime.server_address import Address
 
 HALF_HOUR = 30 * 60 * 1000
 START = to_ms(datetime(2025, 1, 1, tzinfo=UTC))
@@ -82,7 +82,7 @@ class Driver:
     def __init__(self, postgresql: asyncpg.Connection | None, sqlite: sqlite3.Connection | None) -> None:
         self._postgresql, self._sqlite = postgresql, sqlite
 
-    async def insert(self, rows: list[tuple[int, ...]]) -> None:
+    async def insert(self, rows: Sequence[tuple[int, ...]]) -> None:
         """Put rows into the table of readings: one COPY, or one executemany in a transaction."""
         if self._postgresql:
             await self._postgresql.copy_records_to_table("reading", records=rows)

@@ -1,12 +1,14 @@
 """How benchmarks print: a table of ratios, each with what it was measured against."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 
 console = Console(width=140)
 
 
-def show(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def show(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Print a table; the first column is text, the others are numbers."""
     table = Table(title=title, title_justify="left", box=None, header_style="bold")
     for position, column in enumerate(columns):

@@ -13,17 +13,19 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, async_playwright
 
-from tests.support import node
+from tests.support import chance, node
 from tests.support.demonstration import demonstration
 from tests.support.house import House, Tenant, house, tenant_on
 from tests.support.schema import pattern_on
 from tests.support.servers import Databases, database_on, postgresql, serving
-from tests.support.timed import Clock, Timed
+from tests.support.timed import NOW, Clock, Timed
 from wattgate.app.demo import live
-from wattgate.app.factory import create_app
+from wattgate.app.server.factory import create_app
 
 for name in [name for name in os.environ if name.startswith("WATTGATE_") and not name.startswith("WATTGATE_TEST_")]:
     del os.environ[name]  # the tests choose their own settings
+
+chance.load_profile()
 
 ENGINES = ["sqlite", "postgresql"]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome"]
@@ -95,11 +97,18 @@ async def served(databases: Databases) -> AsyncIterator[House]:
 
 
 @pytest.fixture(scope="session")
-async def timed(databases: Databases) -> AsyncIterator[Timed]:
-    """A served gateway on each engine whose time a test sets, forwards only."""
+async def timed_for_session(databases: Databases) -> AsyncIterator[Timed]:
+    """A served gateway on each engine with a clock that tests set. Tests use it through `timed`."""
     clock = Clock()
     async with databases() as url, house(url, clock=clock) as made:
         yield Timed(made, clock)
+
+
+@pytest.fixture
+def timed(timed_for_session: Timed) -> Timed:
+    """A served gateway on each engine whose time a test sets, forwards only. Each test begins at the same time."""
+    timed_for_session.clock.now = NOW
+    return timed_for_session
 
 
 @pytest.fixture(scope="session")

@@ -12,15 +12,15 @@ from starlette.routing import Route
 
 from tests.support.house import House, Tenant
 from tests.support.servers import serving
-from wattgate.app.factory import tell_unexpected
+from wattgate.app.server.factory import tell_unexpected
+from wattgate.enums import TRACE_ID
 from wattgate.errors import BadInput, GatewayError
-from wattgate.graphql.endpoint import Endpoint
-from wattgate.graphql.gate import Gate
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.resolvers import live, profiles
-from wattgate.graphql.schema import build
-from wattgate.graphql.types.identity import Done
-from wattgate.names import TRACE_ID
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.execution.pipeline import Gate
+from wattgate.graphql.execution.schema import build
+from wattgate.graphql.resolvers import live_readings, profiles
+from wattgate.graphql.transport.http import Endpoint
+from wattgate.graphql.types.accounts import Done
 from wattgate.principal import Permission
 from wattgate.rest_compat.routes import routes
 
@@ -40,7 +40,7 @@ async def break_it(call: Call) -> Any:
 @pytest.fixture
 async def faulty(served: House) -> Any:
     """A client on a gateway whose operations have defects."""
-    operations = (broken, break_it, live.readings)
+    operations = (broken, break_it, live_readings.readings)
     schema, runner = build(operations), served.gateway.runner
     authenticate = served.gateway.authenticator.principal
     graphql = Endpoint(Gate(schema, runner), authenticate, ide=False)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from wattgate.names import TRACE_ID
+from wattgate.enums import TRACE_ID
 
 Path = tuple[str | int, ...]
 """Where something stands in a request: names of members and positions in lists."""

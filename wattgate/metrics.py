@@ -48,47 +48,62 @@ class Tally:
         self._untold = 0
 
 
-CLIENTS = Gauge("wattgate_num_clients", "Sockets and event streams that are open.", multiprocess_mode="livesum")
-SUBSCRIPTIONS = Gauge("wattgate_num_subscriptions", "Subscriptions that are open.", multiprocess_mode="livesum")
-CHANNELS = Gauge("wattgate_num_channels", "Topics that somebody watches, by process.", multiprocess_mode="livesum")
+CLIENTS = Gauge("wattgate_num_clients", "Open WebSocket connections and event streams.", multiprocess_mode="livesum")
+SUBSCRIPTIONS = Gauge("wattgate_num_subscriptions", "Open subscriptions.", multiprocess_mode="livesum")
+CHANNELS = Gauge(
+    "wattgate_num_channels", "Topics with subscribers, counted in each process.", multiprocess_mode="livesum"
+)
 GROUPS = Gauge(
-    "wattgate_num_groups", "Groups of subscribers that share an execution, by process.", multiprocess_mode="livesum"
+    "wattgate_num_groups",
+    "Groups of subscribers that share one execution, counted in each process.",
+    multiprocess_mode="livesum",
 )
 SERVER_DISCONNECTS = Counter(
-    "wattgate_client_num_server_disconnects", "Sockets that the gateway closed, by close code.", ["code"]
+    "wattgate_client_num_server_disconnects", "WebSocket connections that the gateway closed, by close code.", ["code"]
 )
 RECOVER = Counter(
-    "wattgate_client_recover", "Subscriptions resumed from a position, by whether all was there.", ["recovered"]
+    "wattgate_client_recover",
+    "Subscriptions resumed from a position, by whether every event was recovered.",
+    ["recovered"],
 )
 CONNECTION_LIMIT_REACHED = Counter(
-    "wattgate_client_connection_limit_reached", "Connections refused or displaced, by the limit reached.", ["limit"]
+    "wattgate_client_connection_limit_reached",
+    "Connections rejected or replaced, by the limit that was reached.",
+    ["limit"],
 )
 PING_PONG_SECONDS = Histogram(
-    "wattgate_ping_pong_duration_seconds", "From a ping to its pong.", buckets=_REQUEST_BUCKETS
+    "wattgate_ping_pong_duration_seconds", "Time from a ping to its pong.", buckets=_REQUEST_BUCKETS
 )
-MESSAGES_SENT = Tally(Counter("wattgate_transport_messages_sent", "Messages to subscribers."))
-MESSAGES_SENT_BYTES = Tally(Counter("wattgate_transport_messages_sent_size", "Bytes of messages to subscribers."))
+MESSAGES_SENT = Tally(Counter("wattgate_transport_messages_sent", "Messages sent to subscribers."))
+MESSAGES_SENT_BYTES = Tally(
+    Counter("wattgate_transport_messages_sent_size", "Bytes of the messages sent to subscribers.")
+)
 PUB_SUB_LAG_SECONDS = Histogram(
     "wattgate_pub_sub_lag_seconds",
-    "From the publication of an event to its arrival at a process.",
+    "Time from the publication of an event to its arrival at a process.",
     buckets=_LAG_BUCKETS,
 )
 BROADCAST_SECONDS = Histogram(
-    "wattgate_broadcast_duration_seconds", "Handing an event to all its subscribers.", buckets=_SHORT_BUCKETS
+    "wattgate_broadcast_duration_seconds", "Time to pass an event to all its subscribers.", buckets=_SHORT_BUCKETS
 )
 COMMAND_SECONDS = Histogram(
-    "wattgate_command_duration_seconds", "Messages from sockets, by their type.", ["type"], buckets=_REQUEST_BUCKETS
+    "wattgate_command_duration_seconds",
+    "Time to process a message from a WebSocket, by its type.",
+    ["type"],
+    buckets=_REQUEST_BUCKETS,
 )
-EVENTS_LOST = Counter("wattgate_events_lost", "Events that could not be brought to the bus, or from it.")
+EVENTS_LOST = Counter(
+    "wattgate_events_lost", "Events that the gateway could not publish to the bus or receive from it."
+)
 DELIVERIES = Counter(
     "wattgate_deliveries", "Attempts to deliver mail, pushes and webhooks, by kind and outcome.", ["kind", "outcome"]
 )
 BUDGET_REFUSALS = Counter(
-    "wattgate_budget_refusals", "Requests refused because a budget was spent, by whose it is.", ["policy"]
+    "wattgate_budget_refusals", "Requests rejected because a budget was empty, by the policy of the budget.", ["policy"]
 )
 HTTP_SECONDS = Histogram(
     "wattgate_http_server_request_duration_seconds",
-    "Requests until their answer is sent, event streams left out; by method, route and status.",
+    "Time to answer a request, without event streams; by method, route and status.",
     ["method", "route", "status"],
     buckets=_REQUEST_BUCKETS,
 )

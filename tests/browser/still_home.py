@@ -13,10 +13,10 @@ from tests.support.demonstration import demonstration
 from tests.support.house import CALLER_BUDGET
 from tests.support.servers import Relay, serving
 from wattgate.app.demo import seed
-from wattgate.app.factory import create_app
+from wattgate.app.server.factory import create_app
 from wattgate.clock import utc_now
+from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.recording import record_readings
-from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import readings as types
 
 HISTORY = timedelta(days=9)

@@ -15,7 +15,7 @@ from tests.browser.still_home import SECOND, StillHome, still_home
 from tests.faults.scale import scale
 from wattgate.app.demo.seed import send_alert
 from wattgate.clock import utc_now
-from wattgate.graphql.login import TOKEN_LIFETIME
+from wattgate.graphql.services.login import TOKEN_LIFETIME
 
 pytestmark = pytest.mark.browser
 
@@ -104,7 +104,7 @@ async def test_the_needle_is_blank_as_soon_as_the_gateway_says_that_the_meter_is
     await expect(page.get_by_test_id("connection")).to_have_text("Delayed")
     await expect(page.get_by_test_id("explanation")).to_contain_text("This reading is 11")
     await expect(page.get_by_test_id("power")).to_have_text(NOTHING, timeout=SEVERAL_READINGS)
-    await expect(page.locator(".dial .needle")).to_be_hidden()
+    await expect(page.locator(".gauge .needle")).to_be_hidden()
     await expect(page.get_by_test_id("explanation")).to_have_text(LAST_READING)
     await expect(page.get_by_test_id("connection")).to_have_text("Not up to date")
     await overheard.until('"STALE"')
@@ -118,7 +118,7 @@ async def test_the_needle_is_blank_when_the_link_is_down_for_longer_than_a_readi
     await home.relay.cut()
     await page.clock.fast_forward(121_000)
     await expect(page.get_by_test_id("power")).to_have_text(NOTHING)
-    await expect(page.locator(".dial .needle")).to_be_hidden()
+    await expect(page.locator(".gauge .needle")).to_be_hidden()
     await expect(page.get_by_test_id("explanation")).to_have_text(LAST_READING)
     await expect(page.get_by_test_id("explanation")).to_contain_text("This screen has lost its connection.")
     await home.relay.open()

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.support.demonstration import demonstration
 from tests.support.servers import serving
 from wattgate.app.demo import seed
-from wattgate.app.factory import create_app
+from wattgate.app.server.factory import create_app
 
 pytestmark = pytest.mark.browser
 

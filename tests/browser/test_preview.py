@@ -40,7 +40,7 @@ async def log_in(page: Page, username: str = EDITOR) -> None:
     await page.get_by_test_id("login").click()
 
 
-async def open_studio(page: Page) -> None:
+async def open_editor(page: Page) -> None:
     """Log in, and wait until the first template is rendered."""
     await log_in(page)
     await rendered(page)
@@ -65,22 +65,22 @@ async def test_who_may_not_read_templates_is_told_so(context: BrowserContext) ->
 
 
 async def test_what_is_written_is_seen_at_once(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     mail = page.frame_locator("iframe")
     await expect(mail.get_by_role("heading")).to_have_text("More power than usual")
     await page.get_by_test_id("subject").fill("Hello {{ name }}")
     await page.get_by_test_id("preheader").fill("A word before")
     await page.get_by_test_id("html-source").fill(PLAIN)
     await expect(mail.locator("body > p")).to_have_text("Hello Ada Lovelace")
-    await expect(page.get_by_test_id("shown-subject")).to_have_text("Hello Ada Lovelace")
-    await expect(page.get_by_test_id("shown-preheader")).to_have_text("A word before")
+    await expect(page.get_by_test_id("rendered-subject")).to_have_text("Hello Ada Lovelace")
+    await expect(page.get_by_test_id("rendered-preheader")).to_have_text("A word before")
     await expect(page.get_by_test_id("verdict")).to_have_text("Ready to send")
     await page.get_by_role("radio", name="Text", exact=True).last.check(force=True)
     await expect(page.get_by_test_id("plain")).to_contain_text("Hello Ada Lovelace")
 
 
 async def test_sample_data_is_made_or_written_or_an_alerts(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     await page.get_by_test_id("html-source").fill(PLAIN.replace("name", "power"))
     await rendered(page)
     await page.get_by_role("radio", name="Sample data").check(force=True)
@@ -98,7 +98,7 @@ async def test_sample_data_is_made_or_written_or_an_alerts(page: Page) -> None:
 
 
 async def test_a_finding_leads_to_its_line(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     await page.get_by_test_id("subject").fill("A subject")
     source = page.get_by_test_id("html-source")
     image = '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">'
@@ -114,18 +114,18 @@ async def test_a_finding_leads_to_its_line(page: Page) -> None:
 
 
 async def test_a_reader_of_another_culture_gets_what_the_chain_finds(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     await page.get_by_test_id("culture").fill("de-AT")
     await page.get_by_role("radio", name="Cultures").check(force=True)
-    await expect(page.get_by_test_id("tried").locator("li")).to_have_text(["de-AT", "de", "en-GB"])
-    await expect(page.get_by_test_id("chosen")).to_contain_text("in en-GB")
+    await expect(page.get_by_test_id("cultures-tried").locator("li")).to_have_text(["de-AT", "de", "en-GB"])
+    await expect(page.get_by_test_id("selected-template")).to_contain_text("in en-GB")
     await expect(page.get_by_test_id("coverage").locator("li")).to_contain_text(
         ["en-GB: High consumption", "fr-FR: Forte consommation"]
     )
 
 
 async def test_the_mail_is_shown_at_widths_and_in_emulated_dark(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     frame = page.get_by_test_id("mail")
     for width in (320, 375, 600):
         await page.get_by_role("radio", name=f"{width} pixels").check(force=True)
@@ -141,7 +141,7 @@ async def test_the_mail_is_shown_at_widths_and_in_emulated_dark(page: Page) -> N
 
 async def test_nothing_in_a_template_runs(context: BrowserContext) -> None:
     page = await context.new_page()
-    await open_studio(page)
+    await open_editor(page)
     asked: list[str] = []
     said: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -154,7 +154,7 @@ async def test_nothing_in_a_template_runs(context: BrowserContext) -> None:
     for subject in ("<img src=x onerror=top.ran=1>", "<script>top.ran=1</script>"):
         await page.get_by_test_id("subject").fill(subject)
         await page.get_by_test_id("html-source").fill(HOSTILE)
-        await expect(page.get_by_test_id("shown-subject")).to_have_text(subject)
+        await expect(page.get_by_test_id("rendered-subject")).to_have_text(subject)
         for dark in ("light", "partial", "full"):
             await page.get_by_test_id("dark").select_option(dark)
             await expect(page.frame_locator("iframe").first.locator("p")).to_have_text("<img src=x onerror=top.ran=1>")
@@ -170,7 +170,7 @@ async def test_nothing_in_a_template_runs(context: BrowserContext) -> None:
 
 
 async def test_a_template_is_saved_published_and_rolled_back(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     await page.get_by_test_id("new").click()
     await page.get_by_test_id("name").fill("Of a test")
     await page.get_by_test_id("culture").fill("cy")
@@ -190,9 +190,9 @@ async def test_a_template_is_saved_published_and_rolled_back(page: Page) -> None
 
 
 async def test_a_test_is_sent_and_found_in_the_outbox(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     await page.get_by_test_id("subject").fill("Hello {{ name }}")
-    await page.get_by_test_id("try").click()
+    await page.get_by_test_id("send-test").click()
     dialog = page.get_by_role("dialog", name="Send a test")
     await dialog.get_by_label("To").fill("somebody@elsewhere.example")
     await dialog.get_by_role("button", name="Send").click()
@@ -204,7 +204,7 @@ async def test_a_test_is_sent_and_found_in_the_outbox(page: Page) -> None:
     assert await barriers(page) == []
     await page.keyboard.press("Escape")
     await expect(dialog).to_be_hidden()
-    await page.get_by_test_id("try").click()
+    await page.get_by_test_id("send-test").click()
     await expect(dialog.get_by_label("To")).to_have_value("tester@wattgate.example")
     outbox = await page.context.new_page()
     await outbox.goto("/outbox")
@@ -212,7 +212,7 @@ async def test_a_test_is_sent_and_found_in_the_outbox(page: Page) -> None:
 
 
 async def test_what_is_not_saved_is_not_left_without_a_word(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     opened = await page.get_by_test_id("templates").input_value()
     await page.get_by_test_id("subject").fill("Not saved")
     asked: list[str] = []
@@ -235,7 +235,7 @@ async def test_what_is_not_saved_is_not_left_without_a_word(page: Page) -> None:
 
 
 async def test_a_text_that_is_taken_away_is_made_from_the_html(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     await page.get_by_role("radio", name="Text", exact=True).first.check(force=True)
     await page.get_by_test_id("text-source").fill("A text for {{ name }}")
     await page.get_by_role("radio", name="Text", exact=True).last.check(force=True)
@@ -245,14 +245,15 @@ async def test_a_text_that_is_taken_away_is_made_from_the_html(page: Page) -> No
 
 
 async def test_everything_is_reached_by_keyboard(page: Page) -> None:
-    await open_studio(page)
+    await open_editor(page)
     await page.get_by_test_id("templates").focus()
     focused = "() => document.activeElement.dataset.testid ?? document.activeElement.name"
     reached = []
     for _ in range(19):
         reached.append(await page.evaluate(focused))
         await page.keyboard.press("Tab")
-    wanted = ["templates", "new", "versions", "save", "publish", "roll-back", "try", "logout", "culture", "subject"]
+    actions = ["save", "publish", "roll-back", "send-test"]
+    wanted = ["templates", "new", "versions", *actions, "logout", "culture", "subject"]
     assert reached[: len(wanted)] == wanted
     assert {"html-source", "view", "width", "dark"} <= set(reached)
 
@@ -260,7 +261,7 @@ async def test_everything_is_reached_by_keyboard(page: Page) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_nothing_stands_in_anybodys_way(page: Page, scheme: Literal["light", "dark"]) -> None:
     await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    await open_studio(page)
+    await open_editor(page)
     for width, height in ((1280, 800), (390, 844)):
         await page.set_viewport_size({"width": width, "height": height})
         assert (await overflow(page))["across"] == 0

@@ -1,7 +1,7 @@
 """The street on which everything breaks, one for all scenes of a run; and the table of what was found."""
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Generator, Mapping
 from typing import Any
 
 import pytest
@@ -30,7 +30,9 @@ async def street(built_street: Street, request: pytest.FixtureRequest) -> Street
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """What the gateways wrote is told with a test that fails."""
     report = yield
     street = getattr(item, "funcargs", {}).get("street")

@@ -12,6 +12,7 @@ from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Response
 from websockets.protocol import State
+from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
 from tests.faults.history import Came, Entry, Left, Refused, Shown, Told
@@ -38,7 +39,7 @@ class Connection(asyncio.Protocol):
     """One connection of a display. `closed` is done when it is gone, with the close code if there was one."""
 
     def __init__(self, uri: str, take: Callable[["Connection", dict[str, Any]], None]) -> None:
-        self._protocol = ClientProtocol(parse_uri(uri), subprotocols=[SUBPROTOCOL], max_size=None)
+        self._protocol = ClientProtocol(parse_uri(uri), subprotocols=[Subprotocol(SUBPROTOCOL)], max_size=None)
         self._take = take
         self._transport: asyncio.Transport | None = None
         self.heard = asyncio.get_running_loop().time()

@@ -24,10 +24,10 @@ from tests.support.postgresql_server import PostgresqlServer, postgresql_server
 from tests.support.redis_server import RedisServer, redis_server
 from tests.support.schema import bring_up
 from tests.support.tables import check_rollups
-from wattgate.app.factory import assemble
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings
 from wattgate.clock import from_ms
-from wattgate.graphql.resolvers import identity
+from wattgate.graphql.resolvers import tokens as identity
 from wattgate.principal import Principal, Role
 
 Tell = Callable[[str, Mapping[str, int]], None]

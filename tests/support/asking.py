@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.support.house import Tenant
 from wattgate.db.rows import Rows
-from wattgate.graphql.operation import Call, Kind, Operation
+from wattgate.graphql.core.operation import Call, Kind, Operation
 from wattgate.principal import Permission, Principal
 
 

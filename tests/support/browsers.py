@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from wattgate.messages.web_push import Subscription, base64url
+from wattgate.delivery.channels.web_push import Subscription, base64url
 
 
 class Browser:

@@ -3,7 +3,7 @@
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from wattgate.names import Period, Weekday
+from wattgate.enums import Period, Weekday
 
 
 def label(instant: datetime, period: Period, zone: ZoneInfo, week_start: Weekday = Weekday.MONDAY) -> object:

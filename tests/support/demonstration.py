@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support.schema import bring_up
 from wattgate.app.demo import seed
-from wattgate.app.factory import assemble
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings, demo_settings
 from wattgate.clock import utc_now
 

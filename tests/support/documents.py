@@ -6,6 +6,8 @@ from pathlib import Path
 from graphql import get_introspection_query
 from hypothesis import strategies as st
 
+from tests.support.markdown import code_blocks
+
 ROOT = Path(__file__).parents[2]
 INTERPOLATED = {
     "declared": ", $electricity: ID!, $gas: ID!, $exported: ID!",
@@ -32,7 +34,7 @@ def own() -> dict[str, str]:
     for path in sorted((ROOT / "wattgate" / "app" / "static").rglob("*.js")):
         found |= _named(path.name, _of_javascript(path.read_text()))
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
-        found |= _named(path.name, re.findall(r"^```graphql\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL))
+        found |= _named(path.name, code_blocks(path.read_text(), "graphql"))
     return found
 
 

@@ -17,12 +17,12 @@ from graphql import (
 
 from tests.support.house import House
 from wattgate.clock import iso
+from wattgate.enums import camel
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.fields import edge_of
-from wattgate.graphql.operation import JSON, Operation, Rest
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.operation import JSON, Operation, Rest
+from wattgate.graphql.execution.schema import build
 from wattgate.graphql.resolvers.raw_readings import ARROW
-from wattgate.graphql.schema import build
-from wattgate.names import camel
 
 SCHEMA = build(OPERATIONS)._schema
 
@@ -41,7 +41,8 @@ def field_of(operation: Operation) -> GraphQLField:
     """The root field of an operation in the built schema."""
     root = SCHEMA.get_type(operation.kind.value)
     assert isinstance(root, GraphQLObjectType)
-    return root.fields[camel(operation.name)]
+    field: GraphQLField = root.fields[camel(operation.name)]
+    return field
 
 
 def document(operation: Operation, given: Iterable[str], edges: tuple[str, ...] = ()) -> str:

@@ -9,8 +9,8 @@ from uuid import uuid4
 from tests.support import examples_areas, examples_devices, examples_users
 from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.house import PASSWORD, STORAGE, Tenant
+from wattgate.enums import TariffKind
 from wattgate.graphql.types import resources as resource_types
-from wattgate.names import TariffKind
 
 
 async def _own_account(tenant: Tenant) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from tests.support.example import NOTHING, Example, by_id, fixed
 from tests.support.furniture import silence_rule
 from tests.support.house import Tenant
 from wattgate.db.models import MailSuppression
-from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.enums import SuppressionCause
+from wattgate.graphql.core.operation import Call, Kind, operation
 from wattgate.graphql.types.alerts import Channel, NewTemplateText, TemplateChange
-from wattgate.graphql.types.endpoints import NewWebhookEndpoint
 from wattgate.graphql.types.flexibility import NewDfsEvent
-from wattgate.graphql.types.templates import TemplateToPreview
-from wattgate.names import SuppressionCause
+from wattgate.graphql.types.template_previews import TemplateToPreview
+from wattgate.graphql.types.webhook_endpoints import NewWebhookEndpoint
 from wattgate.principal import Permission
 
 ROOT = "/user/verification/status"

@@ -14,7 +14,7 @@ from pathlib import Path
 from wattgate.__main__ import main
 
 _LOADED = multiprocessing.get_context("forkserver")
-_LOADED.set_forkserver_preload([__name__, "wattgate.app.cli"])
+_LOADED.set_forkserver_preload([__name__, "wattgate.app.cli.main"])
 
 _ONE_BY_ONE = threading.Lock()
 """Whoever starts a process looks whether others have ended, and that can be read only once."""

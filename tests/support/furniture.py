@@ -6,18 +6,23 @@ from typing import Any
 
 from strawberry import ID
 
+from wattgate.enums import RuleKind
+from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers import webhooks
-from wattgate.graphql.types import alerts, content, endpoints, flexibility, prompts, rules
+from wattgate.graphql.types import alert_rules, alerts, content, flexibility, prompts, webhook_endpoints
 from wattgate.graphql.types.alerts import Channel
-from wattgate.names import RuleKind
 
 
 async def furnish(tenant: Any) -> None:
     ids, run = tenant.ids, tenant.run
-    made = await run("add_content", input=content.NewContent(reference="tips", name="Tips", data={"title": "Tips"}))
+    made = await run(
+        "add_content", input=content.NewContent(reference="tips", name="Tips", data=Json({"title": "Tips"}))
+    )
     ids["content"] = made.content_id
     for culture in ("default", "fr"):
-        given = content.NewLanguageContent(content_id=ID(made.content_id), culture_code=culture, data={"in": culture})
+        given = content.NewLanguageContent(
+            content_id=ID(made.content_id), culture_code=culture, data=Json({"in": culture})
+        )
         ids["language_content"] = (await run("add_language_content", input=given)).language_content_id
     for reference in ("app", "dfs"):
         terms = content.NewTermsConditions(
@@ -46,9 +51,9 @@ async def furnish(tenant: Any) -> None:
     await _flexibility(tenant)
 
 
-def silence_rule(tenant: Any) -> rules.NewAlertRule:
+def silence_rule(tenant: Any) -> alert_rules.NewAlertRule:
     """A rule that watches for silence, and does nothing yet."""
-    return rules.NewAlertRule(
+    return alert_rules.NewAlertRule(
         name="Silence",
         kind=RuleKind.NO_DATA,
         window_minutes=60,
@@ -107,7 +112,9 @@ async def _notifications(tenant: Any) -> None:
         },
     )
     ids["webhook"] = webhook.webhook_id
-    nowhere = endpoints.NewWebhookEndpoint(url="https://hooks.invalid/events", events=["alert.*"], enabled=False)
+    nowhere = webhook_endpoints.NewWebhookEndpoint(
+        url="https://hooks.invalid/events", events=["alert.*"], enabled=False
+    )
     ids["webhook_endpoint"] = (await run("add_webhook_endpoint", input=nowhere)).endpoint.endpoint_id
     ids["alert_rule"] = (await run("add_alert_rule", input=silence_rule(tenant))).rule_id
     ids["webhook_error"] = (await run("webhook_errors"))[0].error_id

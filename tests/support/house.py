@@ -16,20 +16,20 @@ from tests.support.furniture import furnish
 from tests.support.people import oauth_headers
 from tests.support.schema import bring_up
 from tests.support.servers import serving
-from wattgate.app.factory import Gateway, assemble, create_app
+from wattgate.app.server.factory import Gateway, assemble, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import Clock, utc_now
+from wattgate.enums import TariffKind
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.fields import edge_named
-from wattgate.graphql.operation import Kind, Operation
-from wattgate.graphql.resolvers import identity, provisioning, recording
+from wattgate.graphql.core.fields import edge_named
+from wattgate.graphql.core.operation import Kind, Operation
+from wattgate.graphql.resolvers import provisioning, recording, tokens
+from wattgate.graphql.types import accounts as identity_types
 from wattgate.graphql.types import alerts, content
-from wattgate.graphql.types import homes as home_types
-from wattgate.graphql.types import identity as identity_types
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as resource_types
 from wattgate.graphql.types import tariffs as tariff_types
-from wattgate.names import TariffKind
+from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"
@@ -111,7 +111,7 @@ class Tenant:
 
     async def add_token(self) -> str:
         """A further token of the tenant's account."""
-        issued = await self.gateway.runner.run(identity.new_token, self.account, {})
+        issued = await self.gateway.runner.run(tokens.new_token, self.account, {})
         return str(issued.token)
 
     async def set_tariff(
@@ -151,7 +151,7 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
             {"username": username, "password": PASSWORD, "administrator": administrator},
         )
         login = await run(
-            identity.authenticate,
+            tokens.authenticate,
             Principal(Role.ANONYMOUS),
             {"application_id": tenant.application_id, "username": username, "password": PASSWORD},
         )
@@ -244,7 +244,7 @@ async def house(
 
     `more` are further settings.
     """
-    usual = {
+    usual: dict[str, Any] = {
         "database_url": database_url,
         "allowed_origins": ["*"],
         "test_addresses": ["@testers.example"],

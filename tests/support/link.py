@@ -14,7 +14,7 @@ import httpx
 from tests.support.house import Tenant, settle
 from tests.support.schema import bring_up
 from tests.support.servers import Relay, serving
-from wattgate.app.factory import assemble, create_app
+from wattgate.app.server.factory import assemble, create_app
 from wattgate.app.settings import Settings
 
 RECOVERED, LOST = "recovered", "lost"

@@ -15,17 +15,17 @@ from tests.support.house import House, Tenant, settle
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from tests.support.socket import Socket, socket
-from wattgate.app.factory import Gateway, assemble, create_app
+from wattgate.app.server.factory import Gateway, assemble, create_app
 from wattgate.app.settings import Settings
 from wattgate.clock import utc_now
-from wattgate.graphql.login import TOKEN_LIFETIME
+from wattgate.enums import ReadingQuality
+from wattgate.graphql.services.login import TOKEN_LIFETIME
 from wattgate.metrics import CLIENTS, SUBSCRIPTIONS
-from wattgate.names import ReadingQuality
 from wattgate.realtime import topics
+from wattgate.realtime.connections.connection_registry import CONTROL
+from wattgate.realtime.connections.direct_wire import DirectWire
+from wattgate.realtime.connections.limits import Limits
 from wattgate.realtime.events import AlertSent, Event, LiveReading
-from wattgate.realtime.limits import Limits
-from wattgate.realtime.sockets import CONTROL
-from wattgate.realtime.wire import DirectWire
 
 WIRES: dict[str, Any] = {"direct": DirectWire, "portable": "websockets-sansio"}
 """How sockets are served: by our own protocol of uvicorn, and by its plain one, as on any other server."""
@@ -180,7 +180,7 @@ class LiveHouse(House):
         """Wait until no more than so many connections are left, and what their end has begun is done."""
         sockets = self.gateway.sockets
         await self.until(lambda: sockets.count == but and len(sockets._work) <= STANDING)
-        await self.until(lambda: but or not (self.gateway.live.groups.count or self.gateway.live.wheel.placed))
+        await self.until(lambda: bool(but) or not (self.gateway.live.groups.count or self.gateway.live.wheel.placed))
 
 
 @asynccontextmanager

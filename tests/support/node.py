@@ -60,7 +60,7 @@ def _installed(executable: Path, npm: Path, scripts: Path) -> Path:
         if not (home / "installed").exists():
             for name in ("package.json", "package-lock.json"):
                 shutil.copy(scripts / name, home)
-            command = [executable, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+            command: list[str | Path] = [executable, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
             done = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300, check=False)
             if done.returncode:
                 raise NoNode(f"npm cannot install the packages of {scripts.name}: {done.stderr.strip()[-500:]}")

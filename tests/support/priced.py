@@ -8,9 +8,9 @@ from graphql import GraphQLObjectType, GraphQLSchema, get_named_type, is_leaf_ty
 from hypothesis import strategies as st
 from strawberry.tools import create_type
 
-from wattgate.graphql.fields import edge, field_of
-from wattgate.graphql.operation import Call, Kind, Operation, operation
-from wattgate.graphql.weights import Size, number, per_item
+from wattgate.graphql.core.cost_weights import Size, number, per_item
+from wattgate.graphql.core.fields import edge, field_of
+from wattgate.graphql.core.operation import Call, Kind, Operation, operation
 from wattgate.principal import Permission
 
 FREE = Permission.ANYONE

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Tariff, TariffBand, TariffBlock
-from wattgate.db.pricing import Sample
-from wattgate.db.timeline import Prices
-from wattgate.names import Period, TariffKind, Weekday
+from wattgate.energy.pricing import Sample
+from wattgate.energy.timeline import Prices
+from wattgate.enums import Period, TariffKind, Weekday
 
 EVERY_DAY = list(Weekday)
 WORKING_DAYS = EVERY_DAY[:5]
@@ -32,7 +32,7 @@ def band(name: str, rate: str, start: str, end: str, weekdays: Sequence[Weekday]
 
 
 def blocks(*limits_and_rates: tuple[str | None, str]) -> list[TariffBlock]:
-    return [TariffBlock(Decimal(rate), limit and Decimal(limit)) for limit, rate in limits_and_rates]
+    return [TariffBlock(Decimal(rate), None if limit is None else Decimal(limit)) for limit, rate in limits_and_rates]
 
 
 def energy(kwh: str) -> int:

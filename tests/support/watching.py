@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from wattgate.names import ReadingQuality
+from wattgate.enums import ReadingQuality
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event, LiveReading
 

@@ -11,10 +11,10 @@ import sys
 import tracemalloc
 from datetime import UTC, datetime, timedelta
 
-from wattgate.app.factory import assemble
-from wattgate.app.readings_import import import_csv
+from wattgate.app.cli.imports.readings import import_csv
+from wattgate.app.server.factory import assemble
 from wattgate.app.settings import Settings
-from wattgate.graphql import bulk
+from wattgate.graphql.transport import bulk
 from wattgate.principal import Principal, Role
 
 START = datetime(2025, 1, 1, tzinfo=UTC)

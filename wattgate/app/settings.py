@@ -1,4 +1,4 @@
-"""Every setting of the gateway, read once from the environment or `.env`."""
+"""Settings of the gateway, read once from the environment or `.env`."""
 
 import os
 from importlib.util import find_spec
@@ -13,13 +13,13 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from wattgate.app.topic_filter import is_topic_filter
-from wattgate.messages import destination
-from wattgate.messages.addresses import AllowList, mailbox
-from wattgate.messages.destination import Reach
-from wattgate.messages.smtp import SmtpServer
-from wattgate.messages.web_push import Vapid
-from wattgate.realtime.address import Address
+from wattgate.app.mqtt_topic_filter import is_topic_filter
+from wattgate.delivery.channels.smtp import SmtpServer
+from wattgate.delivery.channels.web_push import Vapid
+from wattgate.delivery.http import egress
+from wattgate.delivery.http.egress import Reach
+from wattgate.delivery.mail_addresses import AllowList, mailbox
+from wattgate.realtime.server_address import Address
 
 DEMO_LINK_KEY = SecretStr("only for the demonstration, known to all")
 
@@ -27,142 +27,216 @@ DATABASES = ("sqlite", "postgresql", "postgres")
 
 
 class Settings(BaseSettings):
-    """Each field is the environment variable WATTGATE_ and its name in capitals. A bad value stops the boot."""
+    """Settings of a gateway. Field `name` is read from the variable WATTGATE_NAME; an invalid value stops the start."""
 
     model_config = SettingsConfigDict(env_prefix="WATTGATE_", env_file=".env", frozen=True, extra="forbid")
 
     database_url: str = Field(
-        default="sqlite:///wattgate.sqlite3", description="SQLite or PostgreSQL, as an SQLAlchemy URL."
+        default="sqlite:///wattgate.sqlite3", description="SQLAlchemy URL of the database: SQLite or PostgreSQL."
     )
-    database_pool_size: int = Field(default=20, ge=1, le=200, description="Database connections of a process.")
+    database_pool_size: int = Field(
+        default=20, ge=1, le=200, description="Maximum number of database connections in each process."
+    )
     redis_url: str | None = Field(
         default=None,
-        description="Redis 6.2 or later, which joins several gateways: redis:// or rediss://user:password@host:port/0.",
+        description=(
+            "Redis server (6.2 or later) that connects several gateways: redis:// or "
+            "rediss://user:password@host:port/0. If not set, live events and budgets stay within one process."
+        ),
     )
-    base_path: str = Field(default="/api/v0-1", description="Where the REST interface stands ({base_url}).")
-    host: str = Field(default="127.0.0.1", description="Address to listen on.")
-    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes any free one.")
+    base_path: str = Field(
+        default="/api/v0-1",
+        description="Path prefix of the REST interface ({base_url}); begins with a slash, does not end with one.",
+    )
+    host: str = Field(
+        default="127.0.0.1", description="Address to listen on. The default accepts connections from this machine only."
+    )
+    port: int = Field(default=8000, ge=0, le=65535, description="TCP port to listen on. 0 selects any free port.")
     environment: Literal["development", "production"] = Field(
-        default="production", description="development serves an IDE at /graphql, and /metrics."
+        default="production",
+        description=(
+            "`development` also serves the GraphQL IDE at /graphql, introspection, /metrics on the main port and, "
+            "without WATTGATE_SMTP_URL, unsent mail at /outbox."
+        ),
     )
     allowed_origins: list[str] = Field(
-        default=["*"], description="Origins (JSON list) whose web pages may call; * for any."
+        default=["*"],
+        description="Origins of web pages that may call the gateway by HTTP and WebSocket. `*` allows every origin.",
     )
-    max_body_bytes: int = Field(default=4 * 2**20, ge=2**10, description="Largest request body.")
+    max_body_bytes: int = Field(
+        default=4 * 2**20,
+        ge=2**10,
+        description="Maximum size of a request body, in bytes (default: 4 MiB). Streams to /readings have no limit.",
+    )
     operation_seconds: float = Field(
-        default=30.0, gt=0, le=600, description="Seconds that a GraphQL query or mutation may take, with its SQL."
+        default=30.0,
+        gt=0,
+        le=600,
+        description="Time limit for a GraphQL query or mutation, including its SQL, in seconds.",
     )
     max_account_connections: int = Field(
-        default=20, ge=1, description="Sockets and event streams of one account at once; the oldest give way."
+        default=20,
+        ge=1,
+        description=(
+            "Maximum concurrent connections for each account, over all gateways. A further one closes the oldest."
+        ),
     )
     max_application_connections: int = Field(
-        default=100_000, ge=1, description="Those of all accounts of one application; the oldest give way."
+        default=100_000,
+        ge=1,
+        description=(
+            "Maximum concurrent connections for each application, over all gateways. A further one closes the oldest."
+        ),
     )
     caller_budget: int = Field(
-        default=50_000, ge=0, le=10**9, description="Cost that one log-in may spend at once; 0 sets no limit."
+        default=50_000, ge=0, le=10**9, description="Budget of one log-in, in units of cost. 0 means no limit."
     )
     application_budget: int = Field(
-        default=5_000_000, ge=0, le=10**9, description="Cost of all callers of one application; 0 sets no limit."
+        default=5_000_000,
+        ge=0,
+        le=10**9,
+        description="Budget that all callers of one application share, in units of cost. 0 means no limit.",
     )
     budget_seconds: int = Field(
-        default=60, ge=1, le=86_400, description="Seconds in which a budget that was spent fills again."
+        default=60, ge=1, le=86_400, description="Time in which an empty budget fills again completely, in seconds."
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="What is logged.")
-    log_format: Literal["text", "json"] = Field(default="text", description="How it is logged: json for collectors.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Minimum level of the log records that are written."
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="Format of the log: `text` for people, `json` (one object a line) for collectors."
+    )
     drain_pause: float = Field(
         default=2.0,
         ge=0,
         le=10,
-        description="Seconds at the end in which /readyz answers 503 but all is served, for load balancers.",
+        description=(
+            "Seconds to keep serving after SIGTERM while /readyz returns 503, so that load balancers stop sending "
+            "requests."
+        ),
     )
     drain_seconds: float = Field(
-        default=8.0, ge=0, le=20, description="Seconds at the end over which sockets are closed, one after the other."
+        default=8.0,
+        ge=0,
+        le=20,
+        description="Seconds over which open connections are closed, evenly, after the pause. 0 closes all at once.",
     )
     drain_limit: float = Field(
-        default=25.0, ge=1, le=28, description="Seconds after which the end is cut short, with whatever is left."
+        default=25.0,
+        ge=1,
+        le=28,
+        description="Maximum seconds from SIGTERM to the end of the process; then the rest is cut off.",
     )
     metrics_port: int | None = Field(
         default=None,
         ge=1,
         le=65535,
-        description="Port of /metrics for Prometheus; that of the gateway itself where it is the same one.",
+        description=(
+            "Port that serves /metrics. Set it to WATTGATE_PORT to share the main port. If not set, only "
+            "`development` serves /metrics, on the main port."
+        ),
     )
-    metrics_host: str = Field(default="127.0.0.1", description="Address on which the port of /metrics listens.")
+    metrics_host: str = Field(default="127.0.0.1", description="Address that WATTGATE_METRICS_PORT listens on.")
 
     deliver: bool = Field(
-        default=True, description="Whether serve delivers mail, pushes and webhooks itself; else wattgate worker does."
+        default=True,
+        description="Whether `wattgate serve` delivers mail, pushes and webhooks. If false, run `wattgate worker`.",
     )
     delivery_lease: float = Field(
         default=60.0,
         ge=1,
         le=600,
-        description="Seconds until another worker takes over a delivery; the clocks of all workers must agree.",
+        description=(
+            "Seconds for which a worker owns a delivery that it has claimed; then another worker may claim it. The "
+            "clocks of all workers must agree within seconds."
+        ),
     )
 
     callout_networks: list[IPv4Network | IPv6Network] = Field(
         default=[],
-        description="Networks (JSON list, such as 10.1.0.0/16) within reach of webhooks and pushes beside public ones.",
+        description="Networks, such as 10.1.0.0/16, that webhooks and Web Push may reach besides public addresses.",
     )
     callout_http: bool = Field(
-        default=False, description="Whether webhooks and pushes may go to http addresses, unencrypted."
+        default=False, description="Whether webhooks and Web Push may use unencrypted http addresses."
     )
-    push_url: str | None = Field(default=None, description="Where pushes to phones go by HTTP: a push provider's URL.")
-    push_token: SecretStr | None = Field(default=None, description="The credential there, sent as Bearer.")
+    push_url: str | None = Field(
+        default=None,
+        description="URL of your push provider, which gets the pushes for phones. If not set, phones get no pushes.",
+    )
+    push_token: SecretStr | None = Field(
+        default=None, description="Bearer token that the gateway sends to WATTGATE_PUSH_URL."
+    )
     web_push_key: SecretStr | None = Field(
-        default=None, description="Private VAPID key of Web Push: 32 bytes in base64url."
+        default=None,
+        description="Private VAPID key for Web Push: 32 bytes in base64url. If not set, browsers get no pushes.",
     )
     web_push_contact: str | None = Field(
         default=None,
         validate_default=True,
-        description="Who sends Web Push: a mailto: or https: address for the push services.",
+        description="Contact for push services: a mailto: or https: address. Required with WATTGATE_WEB_PUSH_KEY.",
     )
 
     smtp_url: str | None = Field(
         default=None,
-        description="Mail server: smtps:// or smtp+starttls://user:password@host:port, or smtp:// without encryption.",
+        description=(
+            "Mail server: smtps:// or smtp+starttls://user:password@host:port, or smtp:// without encryption. If not "
+            "set, mail waits in the outbox; `development` shows it at /outbox."
+        ),
     )
     smtp_ca_file: Path | None = Field(
-        default=None, description="Certificates (PEM) that a mail server of a private authority is known by."
+        default=None,
+        description="PEM file with the CA certificates of the mail server. If not set, the system's are used.",
     )
-    smtp_timeout: float = Field(default=30.0, ge=1, le=300, description="Seconds that sending one mail may take.")
+    smtp_timeout: float = Field(default=30.0, ge=1, le=300, description="Time limit for sending one mail, in seconds.")
     mail_from: str | None = Field(
-        default=None, validate_default=True, description="Who writes the mails: Energy <alerts@energy.example>."
+        default=None,
+        validate_default=True,
+        description="Sender of the mails, such as `Energy <alerts@energy.example>`. Required with WATTGATE_SMTP_URL.",
     )
     public_url: str | None = Field(
         default=None,
         validate_default=True,
-        description="Where people reach the gateway, such as https://energy.example; for the links in mails.",
+        description="Public URL of the gateway, used for links in mails. Required with WATTGATE_SMTP_URL.",
     )
     link_key: SecretStr | None = Field(
         default=None,
         min_length=32,
         validate_default=True,
-        description="Signs the links in mails: at least 32 random characters, the same in every process.",
+        description="Secret that signs the links in mails; the same in every process. Required with WATTGATE_SMTP_URL.",
     )
 
     test_addresses: list[str] = Field(
         default=[],
-        description="Who may get test mails (JSON list): addresses, or @energy.example for all of a domain.",
+        description=(
+            "Addresses that may receive test mails; @energy.example stands for every address of a domain. If empty, "
+            "nobody may."
+        ),
     )
 
     mqtt_url: str | None = Field(
-        default=None, description="Broker of in-home displays, mqtt:// or mqtts://user:password@host:port."
+        default=None,
+        description="MQTT broker of the in-home displays: mqtt:// or mqtts://user:password@host:port.",
     )
     mqtt_application_id: str | None = Field(
-        default=None, validate_default=True, description="The application whose devices these displays are."
+        default=None,
+        validate_default=True,
+        description="ID of the application that owns these displays. Required with WATTGATE_MQTT_URL.",
     )
     mqtt_topics: list[str] = Field(
         default=["glow/+/STATE", "glow/+/SENSOR/+", "SMART/+/+"],
         min_length=1,
-        description="What is subscribed to (JSON list); another prefix may stand for glow.",
+        description="Topic filters to subscribe to. Replace glow if your displays publish under another prefix.",
     )
     mqtt_client_id: str = Field(
-        default="wattgate", min_length=1, max_length=64, description="Who the gateway is to the broker; one each."
+        default="wattgate",
+        min_length=1,
+        max_length=64,
+        description="MQTT client ID; the broker keeps messages for it. Give each gateway its own.",
     )
 
     @property
     def reach(self) -> Reach:
-        """How far requests go to addresses that users name."""
+        """Destinations that requests to user-supplied addresses may reach."""
         return Reach(networks=tuple(self.callout_networks), plain=self.callout_http)
 
     @field_validator("database_url")
@@ -173,7 +247,7 @@ class Settings(BaseSettings):
         except ArgumentError:
             raise ValueError("is not a database URL such as postgresql://user:password@host/name") from None
         if backend not in DATABASES:
-            raise ValueError(f"{backend} is not supported; SQLite and PostgreSQL are")
+            raise ValueError(f"{backend} is not supported; use SQLite or PostgreSQL")
         return url
 
     @field_validator("redis_url")
@@ -188,8 +262,8 @@ class Settings(BaseSettings):
     def _push_provider(cls, url: str | None) -> str | None:
         if url is not None:
             try:
-                destination.parse(url, destination.ANYWHERE)
-            except destination.Refused as refused:
+                egress.parse(url, egress.ANYWHERE)
+            except egress.Refused as refused:
                 raise ValueError(f"the address {refused}") from None
         return url
 
@@ -200,7 +274,7 @@ class Settings(BaseSettings):
         if key is None:
             return contact
         if contact is None or not contact.startswith(("mailto:", "https:")):
-            raise ValueError("is needed with WATTGATE_WEB_PUSH_KEY: an address that begins with mailto: or https:")
+            raise ValueError("is required with WATTGATE_WEB_PUSH_KEY: an address that begins with mailto: or https:")
         Vapid(key.get_secret_value(), contact)
         return contact
 
@@ -218,21 +292,21 @@ class Settings(BaseSettings):
             try:
                 create_default_context(cafile=file)
             except OSError as error:
-                raise ValueError(f"cannot be used: {error}") from None
+                raise ValueError(f"cannot be read as PEM certificates: {error}") from None
         return file
 
     @field_validator("mail_from", "public_url", "link_key")
     @classmethod
     def _needed_for_mail(cls, given: str | SecretStr | None, info: ValidationInfo) -> str | SecretStr | None:
         if given is None and info.data.get("smtp_url"):
-            raise ValueError("is needed with WATTGATE_SMTP_URL")
+            raise ValueError("is required with WATTGATE_SMTP_URL")
         return given
 
     @field_validator("mail_from")
     @classmethod
     def _writer(cls, written: str | None) -> str | None:
         if written is not None and mailbox(written).international:
-            raise ValueError("is an address that not every mail server takes; before the @ use ASCII")
+            raise ValueError("is an address that some mail servers reject; use only ASCII before the @")
         return written
 
     @field_validator("test_addresses")
@@ -247,7 +321,7 @@ class Settings(BaseSettings):
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-                raise ValueError("is not the address of a web site, such as https://energy.example")
+                raise ValueError("is not the address of a web site; write one such as https://energy.example")
         return url
 
     @field_validator("mqtt_url")
@@ -256,14 +330,14 @@ class Settings(BaseSettings):
         if url is not None:
             Address.of_broker(url)
             if find_spec("aiomqtt") is None:
-                raise ValueError("needs what is not installed: pip install wattgate[mqtt]")
+                raise ValueError("needs a package that is not installed: pip install wattgate[mqtt]")
         return url
 
     @field_validator("mqtt_application_id")
     @classmethod
     def _somebodys_displays(cls, application_id: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("mqtt_url") and not application_id:
-            raise ValueError("is needed with WATTGATE_MQTT_URL: the application whose devices the displays are")
+            raise ValueError("is required with WATTGATE_MQTT_URL: the ID of the application that owns the displays")
         return application_id
 
     @field_validator("mqtt_topics")
@@ -271,19 +345,19 @@ class Settings(BaseSettings):
     def _topic_filters(cls, topics: list[str]) -> list[str]:
         for topic in topics:
             if not is_topic_filter(topic):
-                raise ValueError(f"{topic!r} is no topic that a broker takes")
+                raise ValueError(f"{topic!r} is not a valid MQTT topic filter")
         return topics
 
     @field_validator("base_path")
     @classmethod
     def _rooted(cls, path: str) -> str:
         if not path.startswith("/") or path.endswith("/"):
-            raise ValueError("begins with a slash and does not end with one")
+            raise ValueError("must begin with a slash and must not end with one")
         return path
 
 
 def traces_are_wanted() -> bool:
-    """Whether the variables of OpenTelemetry's specification say where traces are sent."""
+    """Return whether the OpenTelemetry variables of the environment name a collector for traces."""
     given = os.environ
     if given.get("OTEL_SDK_DISABLED", "").lower() == "true" or given.get("OTEL_TRACES_EXPORTER") == "none":
         return False
@@ -291,12 +365,12 @@ def traces_are_wanted() -> bool:
 
 
 def environment_with(**changed: str) -> dict[str, str]:
-    """The environment of this process with some variables changed, for a process that it starts."""
+    """Return this process's environment with some variables changed, for a child process."""
     return {**os.environ, **changed}
 
 
 def demo_settings(folder: Path) -> Settings:
-    """The environment's settings, with a database in `folder` and the IDE on where it does not say otherwise."""
+    """Return the environment's settings, with defaults for a demonstration whose database is in `folder`."""
     settings = Settings()
     given = settings.model_fields_set
     defaults = {

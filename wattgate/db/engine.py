@@ -27,10 +27,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engin
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import PoolProxiedConnection
 
-from wattgate.db.guard import guard
 from wattgate.db.reader import PostgresqlReader, Reader, SqliteReader
+from wattgate.db.tenancy_guard import guard
 from wattgate.errors import BadInput, Conflict, Unavailable
-from wattgate.spans import NO_SPANS, Spans
+from wattgate.tracer import NO_SPANS, Spans
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 from sqlalchemy.pool import PoolProxiedConnection
 
 from wattgate.db.driver import Made, made
-from wattgate.db.guard import SCOPED, refuse_unscoped
-from wattgate.spans import Spans
+from wattgate.db.tenancy_guard import SCOPED, refuse_unscoped
+from wattgate.tracer import Spans
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

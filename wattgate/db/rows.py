@@ -26,11 +26,11 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
-from wattgate.db.guard import SCOPED
 from wattgate.db.models import Application, ApplicationCredential, OAuthClient, Tenanted
-from wattgate.db.prices import Prices
 from wattgate.db.reader import Session, dialect_of, fetch
-from wattgate.db.series import Series
+from wattgate.db.readings.series import Series
+from wattgate.db.readings.tariff_prices import Prices
+from wattgate.db.tenancy_guard import SCOPED
 from wattgate.errors import NotFound
 
 M = TypeVar("M", bound=Tenanted)

@@ -1,17 +1,17 @@
 """The uniform kinds of record, each declared once."""
 
 from wattgate.db import models
-from wattgate.graphql.entity import Entity
+from wattgate.graphql.core.cost_weights import GROWING
+from wattgate.graphql.core.entity import Entity
+from wattgate.graphql.types import alert_rules as rule_types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.graphql.types import content as content_types
 from wattgate.graphql.types import devices as device_types
-from wattgate.graphql.types import endpoints as endpoint_types
-from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import prompts as prompt_types
 from wattgate.graphql.types import resources as resource_types
-from wattgate.graphql.types import rules as rule_types
+from wattgate.graphql.types import virtual_entities as home_types
+from wattgate.graphql.types import webhook_endpoints as endpoint_types
 from wattgate.graphql.types import webhooks as webhook_types
-from wattgate.graphql.weights import GROWING
 from wattgate.principal import Permission, Scheme
 
 ENTITIES: tuple[Entity, ...] = (

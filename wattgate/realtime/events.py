@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from wattgate.db.models import NetworkState
-from wattgate.names import CatchUpState, DeliveryKind, ReadingQuality
-from wattgate.realtime.protocol import Request
+from wattgate.energy.network_state import NetworkState
+from wattgate.enums import CatchUpState, DeliveryKind, ReadingQuality
+from wattgate.realtime.connections.protocol import Request
 
 
 class Event(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from wattgate.metrics import CHANNELS
 from wattgate.realtime.batches import Batches
 from wattgate.realtime.bus import Bus
 from wattgate.realtime.events import Event
-from wattgate.realtime.feed import Feed
+from wattgate.realtime.subscriptions.event_queue import Feed
 
 
 class Listener(Protocol):

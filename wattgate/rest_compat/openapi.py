@@ -25,17 +25,18 @@ from strawberry.types.base import StrawberryList, StrawberryObjectDefinition, St
 from strawberry.types.enum import StrawberryEnumDefinition
 
 from wattgate import __version__
+from wattgate.enums import camel
 from wattgate.errors import GatewayError
-from wattgate.graphql.fields import edge_of
-from wattgate.graphql.glossary import described
-from wattgate.graphql.operation import JSON, Operation, Rest
-from wattgate.graphql.schema import Schema
-from wattgate.names import camel
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.operation import JSON, Operation, Rest
+from wattgate.graphql.execution.argument_binder import ArgumentBinder
+from wattgate.graphql.execution.descriptions import described
+from wattgate.graphql.execution.schema import Schema
 from wattgate.principal import Permission, Scheme
-from wattgate.rest_compat.arguments import INPUT, Binder
+from wattgate.rest_compat.arguments import INPUT
 from wattgate.rest_compat.examples import EXAMPLES, Documented
-from wattgate.rest_compat.render import name_of
-from wattgate.rest_compat.shapes import SHAPES
+from wattgate.rest_compat.formats import SHAPES
+from wattgate.rest_compat.row_renderer import name_of
 
 Json = dict[str, Any]
 
@@ -120,7 +121,7 @@ def document(operations: Iterable[Operation], schema: Schema, base_path: str) ->
 
 
 def _place(operation: Operation, rest: Rest, schema: Schema, components: Json) -> Json:
-    arguments = Binder(schema, operation).arguments
+    arguments = ArgumentBinder(schema, operation).arguments
     shown = EXAMPLES.get(rest.place, Documented())
     made: Json = {
         "operationId": f"{rest.method.lower()}{''.join(part.title() for part in re.findall(r'[A-Za-z]+', rest.path))}",

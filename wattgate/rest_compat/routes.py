@@ -13,22 +13,23 @@ from starlette.routing import BaseRoute, Route
 
 from wattgate.clock import Clock, utc_now
 from wattgate.errors import GatewayError, RateLimited, Unauthenticated
-from wattgate.graphql.bulk import Run
-from wattgate.graphql.cost import cost_of_call
-from wattgate.graphql.edge import Edge
-from wattgate.graphql.fields import edge_of
-from wattgate.graphql.operation import JSON, Operation, Rest
-from wattgate.graphql.runner import Runner, permit
-from wattgate.graphql.schema import Schema
+from wattgate.graphql.core.edge import Edge
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.operation import JSON, Operation, Rest
+from wattgate.graphql.core.runner import Runner, permit
+from wattgate.graphql.cost.estimate import cost_of_call
+from wattgate.graphql.execution.argument_binder import ArgumentBinder
+from wattgate.graphql.execution.schema import Schema
+from wattgate.graphql.transport.bulk import Run
 from wattgate.principal import Authenticate, Principal
-from wattgate.realtime.budgets import UNLIMITED, Balance, Budgets, rate_limit_headers, spent
-from wattgate.rest_compat.arguments import Binder, body_of, form_of
-from wattgate.rest_compat.exchange import Answer, Exchange
-from wattgate.rest_compat.intake import record_stream
-from wattgate.rest_compat.render import name_of, render_field, renderer
-from wattgate.rest_compat.shapes import BODY, SHAPES, UNIFORM
-from wattgate.rest_compat.shapes.shape import Shape
-from wattgate.rest_compat.tell import json_response, refusal
+from wattgate.realtime.rate_limit.budgets import UNLIMITED, Balance, Budgets, rate_limit_headers, spent
+from wattgate.rest_compat.arguments import arguments_of, body_of, form_of
+from wattgate.rest_compat.bulk_intake import record_stream
+from wattgate.rest_compat.error_responses import json_response, refusal
+from wattgate.rest_compat.formats import BODY, SHAPES, UNIFORM
+from wattgate.rest_compat.formats.legacy_format import Shape
+from wattgate.rest_compat.legacy_request import Answer, Exchange
+from wattgate.rest_compat.row_renderer import name_of, render_field, renderer
 
 OPERATION_HEADER = "x-graphql-operation"
 
@@ -60,7 +61,7 @@ class Place:
     operation: Operation
     rest: Rest
     shape: Shape
-    binder: Binder
+    binder: ArgumentBinder
     render: Callable[[Any], Any]
     edges: tuple[tuple[Any, Edge], ...]
 
@@ -72,7 +73,7 @@ class Place:
             operation=operation,
             rest=rest,
             shape=SHAPES.get(rest.place, UNIFORM),
-            binder=Binder(schema, operation),
+            binder=ArgumentBinder(schema, operation),
             render=renderer(operation),
             edges=tuple((field, edge) for field, edge in edges if edge is not None),
         )
@@ -129,8 +130,9 @@ class Door:
             body=await _body(place, request),
             now=self._clock(),
         )
-        given = (place.shape.given or place.binder.given)(exchange)
-        return Asked(place.binder.bind(given), exchange)
+        convert = place.shape.given
+        raw = arguments_of(exchange, place.binder.arguments) if convert is None else convert(exchange)
+        return Asked(place.binder.bind(raw), exchange)
 
     async def _answer(self, place: Place, principal: Principal, asked: Asked) -> Response:
         headers = {OPERATION_HEADER: place.operation.name}

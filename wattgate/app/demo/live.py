@@ -10,8 +10,8 @@ from strawberry import ID
 from wattgate.app.demo.seed import SYSTEM, Installed, ended, fill, installed
 from wattgate.app.demo.simulation import power
 from wattgate.clock import utc_now
+from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.recording import record_readings
-from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import readings as types
 
 NETWORK_DELAY = timedelta(minutes=5)

@@ -7,12 +7,12 @@ from sqlmodel import SQLModel
 from strawberry import ID
 
 from wattgate.clock import utc_now
-from wattgate.db.meter_points import check_digit
 from wattgate.db.models import NetworkDevice, NetworkMeterPoint, NetworkRegister
-from wattgate.graphql.operation import Operation
+from wattgate.energy.meter_points import check_digit
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.resolvers.devices import add_device
 from wattgate.graphql.resolvers.network_registry import record_in_registry
-from wattgate.graphql.runner import Runner
 from wattgate.graphql.types import devices as types
 from wattgate.principal import Principal
 

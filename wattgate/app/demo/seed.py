@@ -15,19 +15,19 @@ from wattgate.app.demo import templates as demo_templates
 from wattgate.app.demo.simulation import HALF_HOUR, Habits, HalfHour, half_hour
 from wattgate.clock import EPOCH
 from wattgate.db.models import Resource
+from wattgate.enums import TariffKind
 from wattgate.graphql.catalogue import OPERATIONS
-from wattgate.graphql.fields import edge_named
-from wattgate.graphql.operation import Operation
+from wattgate.graphql.core.fields import edge_named
+from wattgate.graphql.core.operation import Operation
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.resolvers import alerts as alert_resolvers
-from wattgate.graphql.resolvers import homes, provisioning, recording, resources, tariffs, template_records
-from wattgate.graphql.runner import Runner
+from wattgate.graphql.resolvers import provisioning, recording, resources, tariffs, templates, virtual_entities
 from wattgate.graphql.types import alerts, content
-from wattgate.graphql.types import homes as home_types
 from wattgate.graphql.types import readings as reading_types
 from wattgate.graphql.types import resources as types
-from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.types import virtual_entities as home_types
 from wattgate.graphql.types.tariffs import NewTariff
-from wattgate.names import TariffKind
 from wattgate.principal import Principal, Role
 
 log = logging.getLogger(__name__)
@@ -184,7 +184,7 @@ async def send_alert(runner: Runner, user_id: str) -> None:
 
 async def installed(runner: Runner) -> list[Installed]:
     """The demonstration homes that the database has."""
-    entities = await runner.run(homes.virtual_entities, SYSTEM, {})
+    entities = await runner.run(virtual_entities.virtual_entities, SYSTEM, {})
     found = await runner.load(edge_named(home_types.VirtualEntity, "resources"), SYSTEM, entities, {})
     by_name = {home.name: home for home in HOMES}
     return [
@@ -295,7 +295,7 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
         for given in [] if series.cost else _tariffs(home, series, added.resource_id):
             await runner.run(tariffs.set_tariff, SYSTEM, {"input": given})
     entity = await runner.run(
-        homes.add_virtual_entity,
+        virtual_entities.add_virtual_entity,
         owner,
         {
             "input": home_types.NewVirtualEntity(
@@ -311,7 +311,7 @@ async def _add_home(runner: Runner, home: DemoHome, user_id: str, ve_type_id: st
     )
     address = {"address": home.address, "city": home.city, "postcode": home.postal_code, "country": "GB"}
     await runner.run(
-        homes.set_virtual_entity_attributes,
+        virtual_entities.set_virtual_entity_attributes,
         owner,
         {"ve_id": entity.ve_id, "attributes": {"address": address}},
     )
@@ -372,7 +372,7 @@ async def _add_templates(runner: Runner) -> None:
             preheader=one.preheader,
             html_template=one.html,
         )
-        await runner.run(template_records.add_template, SYSTEM, {"input": given})
+        await runner.run(templates.add_template, SYSTEM, {"input": given})
 
 
 def _named(name: str) -> Operation:

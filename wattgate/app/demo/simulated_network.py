@@ -6,7 +6,7 @@ from wattgate.app.demo.network import mpan, mprn
 from wattgate.app.demo.seed import HOMES, RESOURCES, ended
 from wattgate.app.demo.simulation import HALF_HOUR, half_hour
 from wattgate.clock import utc_now
-from wattgate.db.network import RegistryNetwork, Value
+from wattgate.db.meter_network import RegistryNetwork, Value
 
 
 class SimulatedNetwork(RegistryNetwork):

@@ -1,5 +1,6 @@
 """Every table of the gateway."""
 
+from wattgate.db.models.alert_rules import AlertRule
 from wattgate.db.models.alerts import Alert, AlertType, Notification, NotificationLog, Template, TemplateVersion
 from wattgate.db.models.consent import ConsentChange, MeterPointConsent
 from wattgate.db.models.content import (
@@ -24,13 +25,10 @@ from wattgate.db.models.devices import (
     DeviceType,
     HardwareIds,
     Intake,
-    NetworkState,
     TypeProtocol,
     TypeSensor,
 )
-from wattgate.db.models.documents import TrustedDocument
 from wattgate.db.models.flexibility import DfsEvent, DfsParticipation, DfsUser
-from wattgate.db.models.homes import VirtualEntity, VirtualEntityResource, VirtualEntityType, WantedResource
 from wattgate.db.models.identity import Account, Token, User
 from wattgate.db.models.mail import KeptMail, MailSuppression, TestMail
 from wattgate.db.models.network import NetworkDevice, NetworkMeterPoint, NetworkReading, NetworkRegister
@@ -41,14 +39,16 @@ from wattgate.db.models.resources import (
     ReadingHour,
     Resource,
     ResourceType,
-    StorageDefinition,
-    StorageField,
 )
-from wattgate.db.models.rules import AlertRule
-from wattgate.db.models.tariffs import Tariff, TariffBand, TariffBlock, TariffPrice
+from wattgate.db.models.tariffs import Tariff, TariffPrice
 from wattgate.db.models.tenancy import Application, ApplicationCredential, Tenanted
+from wattgate.db.models.trusted_documents import TrustedDocument
 from wattgate.db.models.users import AccountProfile, AccountSession, MobileAppToken, OneTimeCode
+from wattgate.db.models.virtual_entities import VirtualEntity, VirtualEntityResource, VirtualEntityType, WantedResource
 from wattgate.db.models.webhooks import Webhook, WebhookEndpoint, WebhookError, WebhookEvent
+from wattgate.energy.network_state import NetworkState
+from wattgate.energy.storage_fields import StorageDefinition, StorageField
+from wattgate.energy.tariffs import TariffBand, TariffBlock
 
 __all__ = [
     "Account",

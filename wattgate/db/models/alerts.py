@@ -7,9 +7,9 @@ from sqlalchemy import Enum, UniqueConstraint
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
-from wattgate.db.columns import AssignedId, Json, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, Json, UtcDateTime, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.names import NotificationState
+from wattgate.enums import NotificationState
 
 
 class AlertType(Tenanted, table=True):

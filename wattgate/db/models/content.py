@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import msgspec
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, Json, Structs, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, Json, Structs, UtcDateTime, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
 
 

@@ -7,9 +7,9 @@ from sqlalchemy import BigInteger, Enum, Index, Integer
 from sqlmodel import Field
 
 from wattgate.clock import utc_now
-from wattgate.db.columns import UtcDateTime, created_at, new_id
+from wattgate.db.column_types import UtcDateTime, created_at, new_id
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.names import DeliveryKind, DeliveryState
+from wattgate.enums import DeliveryKind, DeliveryState
 
 
 class Delivery(Tenanted, table=True):

@@ -7,9 +7,10 @@ import msgspec
 from sqlalchemy import Enum, UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, Json, Structs, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, Json, Structs, UtcDateTime, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.names import CatchUpState
+from wattgate.energy.network_state import NetworkState
+from wattgate.enums import CatchUpState
 
 
 class TypeSensor(msgspec.Struct):
@@ -34,21 +35,6 @@ class HardwareIds(msgspec.Struct):
     mpan: str | None = None
     mprn: str | None = None
     serial_number: str | None = None
-
-
-class NetworkState(msgspec.Struct):
-    """What a display says of itself and of its place on the home's meter network.
-
-    `rssi` is the strength of the signal in dBm, `lqi` the quality of the link from 0 to 255.
-    """
-
-    at: datetime
-    software: str | None = None
-    hardware: str | None = None
-    smets_version: str | None = None
-    rssi: int | None = None
-    lqi: int | None = None
-    status: str | None = None
 
 
 class DeviceType(Tenanted, table=True):

@@ -7,7 +7,7 @@ from typing import ClassVar
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, FixedPoint, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, FixedPoint, UtcDateTime, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
 
 

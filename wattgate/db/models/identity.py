@@ -6,7 +6,7 @@ from typing import ClassVar
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, UtcDateTime, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
 
 

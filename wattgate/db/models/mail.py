@@ -6,13 +6,13 @@ from typing import ClassVar
 from sqlalchemy import Enum, Index, LargeBinary, UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, created_at
+from wattgate.db.column_types import AssignedId, created_at
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.names import SuppressionCause
+from wattgate.enums import SuppressionCause
 
 
 class MailSuppression(Tenanted, table=True):
-    """An address that gets no more mail of the application, as `wattgate.messages.addresses` writes it, in lower case.
+    """An address that gets no more mail of the application, in lower case, as `delivery/mail_addresses.py` writes it.
 
     `reason` is what a mail server said of it, and `delivery_id` the mail that was the last one.
     """

@@ -6,8 +6,8 @@ from decimal import Decimal
 from sqlalchemy import Enum
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.columns import FixedPoint, UtcDateTime
-from wattgate.names import ReadingQuality
+from wattgate.db.column_types import FixedPoint, UtcDateTime
+from wattgate.enums import ReadingQuality
 
 NETWORK_DECIMALS = 6
 """How exactly the registry keeps values: a millionth of a unit."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, Json, UtcDateTime, created_at
+from wattgate.db.column_types import AssignedId, Json, UtcDateTime, created_at
 from wattgate.db.models.tenancy import Tenanted
 
 

@@ -3,38 +3,12 @@
 from datetime import datetime
 from typing import Any, ClassVar
 
-import msgspec
 from sqlalchemy import BigInteger, Integer, SmallInteger
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.columns import (
-    AssignedId,
-    Json,
-    Structs,
-    created_at,
-    new_id,
-    updated_at,
-)
+from wattgate.db.column_types import AssignedId, Json, Structs, created_at, new_id, updated_at
 from wattgate.db.models.tenancy import Tenanted
-
-
-class StorageField(msgspec.Struct):
-    """One measured quantity: what its values are and how exactly they are kept."""
-
-    field_name: str
-    unit: str
-    datatype: str
-    negative: bool = False
-
-
-class StorageDefinition(msgspec.Struct):
-    """How readings of a resource type are stored. `interval` is the ISO 8601 grid of regular sampling."""
-
-    type: str
-    sampling: str
-    start: str
-    fields: list[StorageField]
-    interval: str | None = None
+from wattgate.energy.storage_fields import StorageDefinition
 
 
 class ResourceType(Tenanted, table=True):

@@ -4,36 +4,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar
 
-import msgspec
 from sqlalchemy import BigInteger, Enum, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.columns import AssignedId, FixedPoint, Structs, UtcDateTime, created_at
+from wattgate.db.column_types import AssignedId, FixedPoint, Structs, UtcDateTime, created_at
 from wattgate.db.models.tenancy import Tenanted
-from wattgate.names import Period, TariffKind, Weekday
-
-RATE_DECIMALS = 6
-"""How exactly rates are kept: a millionth of a penny."""
-
-
-class TariffBand(msgspec.Struct):
-    """Hours of some weekdays that have a rate of their own, by the wall clock of the tariff's zone ("HH:MM").
-
-    An end that is not after the start lies on the next day; such a band belongs to the weekday on which it starts.
-    """
-
-    name: str
-    rate: Decimal
-    weekdays: list[Weekday]
-    start: str
-    end: str
-
-
-class TariffBlock(msgspec.Struct):
-    """A rate for the energy of a period up to some amount (kWh); the last block has no limit."""
-
-    rate: Decimal
-    up_to: Decimal | None = None
+from wattgate.energy.tariffs import RATE_DECIMALS, TariffBand, TariffBlock
+from wattgate.enums import Period, TariffKind
 
 
 class Tariff(Tenanted, table=True):

@@ -6,7 +6,7 @@ from typing import ClassVar
 from sqlalchemy import false
 from sqlmodel import Field, SQLModel
 
-from wattgate.db.columns import AssignedId, created_at, updated_at
+from wattgate.db.column_types import AssignedId, created_at, updated_at
 
 # Constraints have names, so that a later migration can say which one it means.
 SQLModel.metadata.naming_convention = {

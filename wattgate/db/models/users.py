@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from wattgate.db.columns import AssignedId, Json, UtcDateTime, created_at, updated_at
+from wattgate.db.column_types import AssignedId, Json, UtcDateTime, created_at, updated_at
 from wattgate.db.models.tenancy import Tenanted
 
 

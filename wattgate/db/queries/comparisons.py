@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from wattgate.clock import TimeRange, to_ms
-from wattgate.db.aggregates import Aggregates
-from wattgate.db.baselines import Compared, closes, compared
-from wattgate.db.buckets import Grid, Run
 from wattgate.db.queries.readings import amounts, readings, values_of
-from wattgate.db.reading_series import ReadingSeries, quality
+from wattgate.db.readings.aggregates import Aggregates
+from wattgate.db.readings.reading_series import ReadingSeries, quality
 from wattgate.db.rows import Rows
-from wattgate.db.storage import MAX_DECIMALS
+from wattgate.energy.baselines import Compared, closes, compared
+from wattgate.energy.buckets import Grid, Run
+from wattgate.energy.storage_fields import MAX_DECIMALS
+from wattgate.enums import Baseline, BucketQuality, Function
 from wattgate.errors import GatewayError
-from wattgate.names import Baseline, BucketQuality, Function
 
 
 @dataclass(frozen=True, slots=True)

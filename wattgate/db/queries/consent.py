@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from wattgate.db.meter_points import canonical
 from wattgate.db.models import MeterPointConsent, Resource
 from wattgate.db.rows import Lookup, Rows
+from wattgate.energy.meter_points import canonical
 from wattgate.errors import ConsentRevoked
 
 T = TypeVar("T")

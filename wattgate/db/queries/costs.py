@@ -9,11 +9,16 @@ from itertools import pairwise
 import msgspec
 
 from wattgate.clock import TimeRange, from_ms, to_ms
-from wattgate.db import buckets, timeline
-from wattgate.db.aggregates import Aggregates, SeriesKey
-from wattgate.db.buckets import HALF_HOUR, Grid
 from wattgate.db.models import Resource, Tariff
-from wattgate.db.pricing import (
+from wattgate.db.queries.consent import withheld
+from wattgate.db.queries.tariffs import histories, in_force, source_id, timelines
+from wattgate.db.queries.time_ranges import check_buckets, closed
+from wattgate.db.readings.aggregates import Aggregates, SeriesKey
+from wattgate.db.readings.series_keys import key_of
+from wattgate.db.rows import Rows
+from wattgate.energy import buckets, timeline
+from wattgate.energy.buckets import HALF_HOUR, Grid
+from wattgate.energy.pricing import (
     BUCKET_DECIMALS,
     VAT_DECIMALS,
     Bill,
@@ -29,14 +34,10 @@ from wattgate.db.pricing import (
     rounded,
     with_vat,
 )
-from wattgate.db.queries.consent import withheld
-from wattgate.db.queries.ranges import check_buckets, closed
-from wattgate.db.queries.tariffs import histories, in_force, source_id, timelines
-from wattgate.db.rows import Rows
-from wattgate.db.series_keys import key_of
-from wattgate.db.storage import Field, fields_of
+from wattgate.energy.storage_fields import Field, fields_of
+from wattgate.energy.tariffs import TariffTerms
+from wattgate.enums import Period, TariffKind
 from wattgate.errors import BadInput, ConsentRevoked, GatewayError, Problem
-from wattgate.names import Period, TariffKind
 
 MAX_SAMPLES = 100_000
 MAX_RANGE = timedelta(days=2_000)
@@ -87,7 +88,7 @@ class _Priced:
 
     source: Resource
     field: Field
-    tariffs: list[Tariff]
+    tariffs: list[TariffTerms]
     pieces: list[Piece]
 
     @property
@@ -242,7 +243,7 @@ async def _priced_of(
     return found
 
 
-def _pieces(known: list[Sample], tariffs: list[Tariff], prices: timeline.Prices, start: int) -> list[Piece]:
+def _pieces(known: list[Sample], tariffs: list[TariffTerms], prices: timeline.Prices, start: int) -> list[Piece]:
     """The samples from start on, priced. A range may be far longer than what is stored of it: that is left out."""
     if not known:
         return []
@@ -271,7 +272,7 @@ def _either_of(gone: dict[str, ConsentRevoked], resource: Resource) -> ConsentRe
     return gone.get(source_id(resource)) or gone.get(resource.resource_id)
 
 
-def _dynamic(tariffs: Iterable[Tariff]) -> set[str]:
+def _dynamic(tariffs: Iterable[TariffTerms]) -> set[str]:
     """The ids of those that have prices."""
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
 
@@ -330,7 +331,7 @@ def _buckets(one: _Priced, edges: Sequence[int]) -> list[CostBucket]:
     return made
 
 
-def _days(tariffs: Sequence[Tariff], edges: Sequence[int]) -> dict[int, Decimal]:
+def _days(tariffs: Sequence[TariffTerms], edges: Sequence[int]) -> dict[int, Decimal]:
     """By position of the bucket, the standing charges of the days that begin in it, with VAT."""
     found: dict[int, Decimal] = {}
     position = 0

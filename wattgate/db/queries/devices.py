@@ -9,10 +9,10 @@ from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import CatchUp, Device, DeviceSensor, DeviceType, NetworkState, Resource
+from wattgate.db.readings.series_keys import key_of
 from wattgate.db.rows import Rows
-from wattgate.db.series_keys import key_of
-from wattgate.db.storage import Field, fields_of
-from wattgate.names import DeviceActivity
+from wattgate.energy.storage_fields import Field, fields_of
+from wattgate.enums import DeviceActivity
 
 LIVE_CADENCE_MS = 60 * 1000
 """How often a device is expected to send what is not sampled on a grid; displays send every 6 to 10 seconds."""

@@ -9,27 +9,26 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from wattgate.clock import to_ms
-from wattgate.db import timeline
-from wattgate.db.aggregates import Aggregates, SeriesKey
-from wattgate.db.buckets import DAY, HALF_HOUR, HOUR, Grid, Run
-from wattgate.db.display import stored
-from wattgate.db.display.frame import Display, draw
-from wattgate.db.display.home import Calendar, Home
-from wattgate.db.display.meter import Kind, Meter
-from wattgate.db.display.stored import Live, Stored
-from wattgate.db.freshness import GIVEN_UP, Picture
 from wattgate.db.models import Resource, Tariff, VirtualEntity
-from wattgate.db.queries import freshness
-from wattgate.db.queries import homes as home_queries
+from wattgate.db.queries import display_inputs, freshness
+from wattgate.db.queries import virtual_entities as home_queries
 from wattgate.db.queries.alerts import unread_alerts_of
 from wattgate.db.queries.consent import withheld
+from wattgate.db.queries.display_inputs import Live, Stored
 from wattgate.db.queries.tariffs import timelines
+from wattgate.db.readings.aggregates import Aggregates, SeriesKey
+from wattgate.db.readings.series_keys import key_of
 from wattgate.db.rows import Rows
-from wattgate.db.series_keys import key_of
-from wattgate.db.storage import POWER_FIELD, Field, field_named, fields_of
-from wattgate.db.tariffs import AHEAD
+from wattgate.energy import timeline
+from wattgate.energy.buckets import DAY, HALF_HOUR, HOUR, Grid, Run
+from wattgate.energy.display.frame import Display, draw
+from wattgate.energy.display.home import Calendar, Home
+from wattgate.energy.display.meter import Kind, Meter
+from wattgate.energy.freshness import GIVEN_UP, Picture
+from wattgate.energy.storage_fields import POWER_FIELD, Field, field_named, fields_of
+from wattgate.energy.tariffs import AHEAD
+from wattgate.enums import TariffKind
 from wattgate.errors import GatewayError
-from wattgate.names import TariffKind
 
 ESTIMATED = 36 * HOUR
 """For how long before the present energy is estimated at most: the meter network delivers a day by the next noon."""
@@ -104,8 +103,10 @@ class _Plan:
     @classmethod
     def of(cls, entity: VirtualEntity, resources: Sequence[Resource], now: datetime) -> "_Plan":
         zone = ZoneInfo(entity.time_zone or DEFAULT_ZONE)
-        days = stored.calendar(now, zone)
-        return cls(entity, [*map(_Measured.of, measured(resources))], zone, days, stored.half_hours(now, days, zone))
+        days = display_inputs.calendar(now, zone)
+        return cls(
+            entity, [*map(_Measured.of, measured(resources))], zone, days, display_inputs.half_hours(now, days, zone)
+        )
 
     @property
     def metered(self) -> list[_Metered]:
@@ -194,7 +195,7 @@ async def _live(rows: Rows, plans: Sequence[_Plan], known: _Known) -> dict[str, 
     latest = await rows.series.latest(list(sources))
     held = await rows.series.held_power([(*key, at) for key, at in since.items()], now)
     return {
-        one.resource_id: stored.live(one, power, kind, latest[key], held[key], now)
+        one.resource_id: display_inputs.live(one, power, kind, latest[key], held[key], now)
         for key, (one, kind, power) in sources.items()
     }
 
@@ -209,10 +210,10 @@ def _home(plan: _Plan, known: _Known, live: Mapping[str, Live], now: int) -> Hom
     standing: list[tuple[int, Decimal]] = []
     for resource, _, field in plan.metered:
         tariffs, energy = known.tariffs.get(resource.resource_id, ()), known.energy[resource.resource_id]
-        rates = stored.rates(tariffs, known.prices, field.unit, energy.since, plan.calendar)
-        meter = stored.meter(energy, rates, plan.calendar, now)
-        meters.append(stored.estimated(meter, energy, own, now))
-        standing += stored.standing(rates, plan.calendar) if rates else []
+        rates = display_inputs.rates(tariffs, known.prices, field.unit, energy.since, plan.calendar)
+        meter = display_inputs.meter(energy, rates, plan.calendar, now)
+        meters.append(display_inputs.estimated(meter, energy, own, now))
+        standing += display_inputs.standing(rates, plan.calendar) if rates else []
     electricity = [known.energy[one.resource.resource_id] for one in plan.metered if one.kind is Kind.ELECTRICITY]
     return Home(
         ve_id=plan.entity.ve_id,
@@ -222,8 +223,8 @@ def _home(plan: _Plan, known: _Known, live: Mapping[str, Live], now: int) -> Hom
         meters=tuple(meters),
         sources=tuple(source for source, _ in own.values()),
         standing=tuple(standing),
-        learned=stored.usual(electricity, plan.calendar.day.start, plan.zone),
-        wish=stored.wish(plan.entity.attributes),
+        learned=display_inputs.usual(electricity, plan.calendar.day.start, plan.zone),
+        wish=display_inputs.wish(plan.entity.attributes),
         picture=known.picture,
         main=next((one.resource.resource_id for one in plan.measured), None),
         drawn_from=frozenset(

@@ -7,8 +7,14 @@ from datetime import timedelta
 from sqlmodel import col
 
 from wattgate.clock import to_ms
-from wattgate.db.aggregates import SeriesKey
-from wattgate.db.freshness import (
+from wattgate.db.models import Device, Intake, Resource
+from wattgate.db.queries import devices as device_queries
+from wattgate.db.queries.consent import either, withheld
+from wattgate.db.queries.resources import measured
+from wattgate.db.readings.aggregates import SeriesKey
+from wattgate.db.readings.series_keys import field_of, number_of
+from wattgate.db.rows import Rows
+from wattgate.energy.freshness import (
     INTAKE_EVERY,
     SAYS_EVERY,
     Freshness,
@@ -16,22 +22,16 @@ from wattgate.db.freshness import (
     Picture,
     Pulse,
     Pulses,
+    Receipt,
     Sender,
     as_of,
     cadence,
     depth,
     reach,
 )
-from wattgate.db.models import Device, Intake, Resource
-from wattgate.db.queries import devices as device_queries
-from wattgate.db.queries.consent import either, withheld
-from wattgate.db.queries.resources import measured
-from wattgate.db.rows import Rows
-from wattgate.db.series import Receipt
-from wattgate.db.series_keys import field_of, number_of
-from wattgate.db.storage import Field, fields_of
+from wattgate.energy.storage_fields import Field, fields_of
+from wattgate.enums import FreshnessState
 from wattgate.errors import GatewayError
-from wattgate.names import FreshnessState
 
 FORGOTTEN = timedelta(days=7)
 """An intake without a sign of life for so long is no longer expected to give one."""

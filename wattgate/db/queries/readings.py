@@ -5,19 +5,19 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import count
 
 from wattgate.clock import TimeRange, from_ms, to_ms
-from wattgate.db import buckets
-from wattgate.db.aggregates import Aggregates, SeriesKey
-from wattgate.db.buckets import Grid
 from wattgate.db.models import Resource
 from wattgate.db.queries import costs as cost_queries
 from wattgate.db.queries.consent import either, withheld
-from wattgate.db.queries.ranges import check_buckets, closed
-from wattgate.db.reading_series import Incomplete, ReadingSeries
+from wattgate.db.queries.time_ranges import check_buckets, closed
+from wattgate.db.readings.aggregates import Aggregates, SeriesKey
+from wattgate.db.readings.reading_series import Incomplete, ReadingSeries
+from wattgate.db.readings.series_keys import field_of, key_of
 from wattgate.db.rows import Rows
-from wattgate.db.series_keys import field_of, key_of
-from wattgate.db.storage import Field
+from wattgate.energy import buckets
+from wattgate.energy.buckets import Grid
+from wattgate.energy.storage_fields import Field
+from wattgate.enums import Function, Period, Weekday
 from wattgate.errors import GatewayError
-from wattgate.names import Function, Period, Weekday
 
 SETTLED = timedelta(minutes=1)
 """How long a write may be under way: what is received later than this before an answer may not be in it yet."""

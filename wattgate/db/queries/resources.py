@@ -8,10 +8,10 @@ import msgspec
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, ResourceType
 from wattgate.db.queries.consent import either, withheld
+from wattgate.db.readings.series import Stored
+from wattgate.db.readings.series_keys import key_of, number_of
 from wattgate.db.rows import Rows
-from wattgate.db.series import Stored
-from wattgate.db.series_keys import key_of, number_of
-from wattgate.db.storage import POWER_FIELD, Field, field_named, fields_of
+from wattgate.energy.storage_fields import POWER_FIELD, Field, field_named, fields_of
 
 POWER_AGE_MS = 15 * 60 * 1000
 """A power reading older than this is no longer what is drawn now."""

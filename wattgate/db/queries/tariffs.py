@@ -10,9 +10,9 @@ from sqlmodel import col
 
 from wattgate.clock import from_ms, to_ms
 from wattgate.db.models import Resource, Tariff
-from wattgate.db.models.tariffs import RATE_DECIMALS
-from wattgate.db.pricing import exactly
 from wattgate.db.rows import Lookup, Rows
+from wattgate.energy.pricing import exactly
+from wattgate.energy.tariffs import RATE_DECIMALS
 from wattgate.errors import BadInput
 
 MAX_PRICES = 20_000

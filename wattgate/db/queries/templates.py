@@ -8,8 +8,8 @@ from sqlmodel import col
 
 from wattgate.db.models import Template, TemplateVersion
 from wattgate.db.rows import Rows
-from wattgate.messages.templates.cultures import DEFAULT_CULTURE, chain_of
-from wattgate.messages.templates.rendering import Source
+from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, chain_of
+from wattgate.delivery.templates.rendering import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.directory import DirectoryToken, directory_of
+from wattgate.db.identity.directory import DirectoryToken, directory_of
 from wattgate.db.rows import Condition
+from wattgate.delivery.channels.web_push import wrong_with
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.inputs import change
-from wattgate.graphql.login import Done, email_of, hash_of_new, log_out, open_account, own_account, proved
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.owner import owner_of
-from wattgate.graphql.types import identity as types
-from wattgate.graphql.weights import GROWING, HASHING, Size
-from wattgate.messages.web_push import wrong_with
+from wattgate.graphql.core.cost_weights import GROWING, HASHING, Size
+from wattgate.graphql.core.inputs import change
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.owner import owner_of
+from wattgate.graphql.services.login import Done, email_of, hash_of_new, log_out, open_account, own_account, proved
+from wattgate.graphql.types import accounts as types
 from wattgate.principal import Permission, Scheme
 
 MAX_TOKENS = 20

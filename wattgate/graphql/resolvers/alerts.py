@@ -7,18 +7,19 @@ from sqlmodel import col
 
 from wattgate.db import models
 from wattgate.db.queries import alerts as queries
+from wattgate.delivery.templates.cultures import is_culture
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.notifications import notify, payload
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.owner import owner_of
-from wattgate.graphql.telling import enqueue_event
+from wattgate.graphql.core.cost_weights import Size
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.owner import owner_of
+from wattgate.graphql.services.notifications import notify, payload
+from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import alerts as types
-from wattgate.graphql.weights import Size
-from wattgate.messages.templates.cultures import is_culture
 from wattgate.principal import Permission
-from wattgate.realtime import missed, topics
+from wattgate.realtime import topics
 from wattgate.realtime.events import AlertsRead, Event
-from wattgate.realtime.watch import Watch
+from wattgate.realtime.subscriptions import backfill
+from wattgate.realtime.subscriptions.subscription_source import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ async def alerts(call: Call, *, steps: bool = False) -> Watch:
     """
     user_id = owner_of(call)
     told = (topics.alerts(user_id), topics.alert_steps(user_id)) if steps else (topics.alerts(user_id),)
-    return Watch(told, missed=missed.alerts(user_id, steps=steps))
+    return Watch(told, missed=backfill.alerts(user_id, steps=steps))
 
 
 @operation(Kind.QUERY, returns=int, needs=Permission.NOTIFICATION_READ)

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wattgate.db.arrays import Floats, Integers, firsts
-from wattgate.db.limits import Limits
-from wattgate.db.recording import Readings
-from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.db.readings.recording import Readings
+from wattgate.energy.arrays import Floats, Integers, firsts
+from wattgate.energy.storage_limits import Limits
+from wattgate.graphql.core.operation import Call, Kind, operation
 from wattgate.graphql.resolvers.recording import TWICE
-from wattgate.graphql.targets import Target, Targets, UnknownTarget, store
+from wattgate.graphql.services.reading_targets import Target, Targets, UnknownTarget, store
 from wattgate.principal import Permission
 
 Series = tuple[str, str | None]

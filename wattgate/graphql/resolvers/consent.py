@@ -8,14 +8,14 @@ from sqlmodel import col
 
 from wattgate.clock import iso
 from wattgate.db import models
-from wattgate.db.meter_points import canonical, meter_point_number, spellings
 from wattgate.db.queries.consent import holds
+from wattgate.energy.meter_points import canonical, meter_point_number, spellings
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.owner import owner_of
-from wattgate.graphql.telling import enqueue_event
+from wattgate.graphql.core.cost_weights import Size, count_of
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.owner import owner_of
+from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import consent as types
-from wattgate.graphql.weights import Size, count_of
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, Revoked

@@ -6,9 +6,9 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.queries.content import dotted, in_language
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.inputs import check_references
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.owner import owner_of
+from wattgate.graphql.core.inputs import check_references
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.owner import owner_of
 from wattgate.graphql.types import content as types
 from wattgate.principal import Permission, Scheme
 

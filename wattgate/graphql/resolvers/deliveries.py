@@ -1,4 +1,4 @@
-"""What workers do with the outbox, application by application: `app/deliveries.py` runs these."""
+"""What workers do with the outbox, application by application: `app/workers/deliveries.py` runs these."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from wattgate.db.models import Delivery
-from wattgate.graphql import notifications, outbox
-from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.messages.channel import Outcome
-from wattgate.names import DeliveryKind, DeliveryState
+from wattgate.delivery.channels.channel import Outcome
+from wattgate.enums import DeliveryKind, DeliveryState
+from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.services import notifications, outbox
 from wattgate.principal import Permission
 
 

@@ -8,12 +8,13 @@ import msgspec
 import strawberry
 from sqlmodel import col
 
-from wattgate.db import meter_points, models
-from wattgate.db.network import InventoryDevice
+from wattgate.db import models
+from wattgate.db.meter_network import InventoryDevice
 from wattgate.db.queries import devices as queries
+from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.owner import owner_of
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.owner import owner_of
 from wattgate.graphql.resolvers.meter_points import number_in_path, resources_at
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import resources as resource_types

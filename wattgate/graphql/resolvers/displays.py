@@ -4,16 +4,16 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries import displays as queries
-from wattgate.db.queries import homes as home_queries
+from wattgate.db.queries import virtual_entities as home_queries
 from wattgate.db.queries.consent import withheld
-from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.core.cost_weights import DISPLAY
+from wattgate.graphql.core.operation import Call, Kind, operation
 from wattgate.graphql.types import displays as types
-from wattgate.graphql.weights import DISPLAY
 from wattgate.principal import Permission
 from wattgate.realtime import topics
-from wattgate.realtime.display import DisplayView
-from wattgate.realtime.freshness import topics_of
-from wattgate.realtime.watch import Watch
+from wattgate.realtime.subscriptions.display import DisplayView
+from wattgate.realtime.subscriptions.freshness import topics_of
+from wattgate.realtime.subscriptions.subscription_source import Watch
 
 
 @operation(Kind.SUBSCRIPTION, returns=types.Display, needs=Permission.READINGS_READ, weight=DISPLAY)

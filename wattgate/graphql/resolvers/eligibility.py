@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import strawberry
 
-from wattgate.db import meter_points
-from wattgate.db.network import InventoryDevice
+from wattgate.db.meter_network import InventoryDevice
+from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
 from wattgate.graphql.resolvers.meter_points import allow, given_number, is_own
 from wattgate.graphql.types import devices as types
 from wattgate.principal import Permission

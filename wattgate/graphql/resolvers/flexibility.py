@@ -4,20 +4,21 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.meter_points import canonical
 from wattgate.db.queries.consent import holds
-from wattgate.db.tariffs import problem_of_rate
+from wattgate.energy.meter_points import canonical
+from wattgate.energy.tariffs import problem_of_rate
 from wattgate.errors import BadInput, Conflict, NotFound, Problem
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.owner import owner_of
-from wattgate.graphql.telling import enqueue_event
+from wattgate.graphql.core.cost_weights import GROWING, Size
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.owner import owner_of
+from wattgate.graphql.services.webhook_events import enqueue_event
 from wattgate.graphql.types import flexibility as types
 from wattgate.graphql.types.flexibility import DfsEventState
-from wattgate.graphql.weights import GROWING, Size
 from wattgate.principal import Permission
-from wattgate.realtime import missed, topics
+from wattgate.realtime import topics
 from wattgate.realtime.events import DfsEventMoved, Event
-from wattgate.realtime.watch import Watch
+from wattgate.realtime.subscriptions import backfill
+from wattgate.realtime.subscriptions.subscription_source import Watch
 
 FOLLOWS: dict[DfsEventState, frozenset[DfsEventState]] = {
     DfsEventState.ANNOUNCED: frozenset({DfsEventState.OPEN, DfsEventState.CANCELLED}),
@@ -170,7 +171,7 @@ async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsE
 @operation(Kind.SUBSCRIPTION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_READ, resumes=True)
 async def dfs_event_changes(call: Call) -> Watch:
     """Every event of the application whose state changes."""
-    return Watch((topics.dfs_events(call.rows.application_id),), missed=missed.dfs_events)
+    return Watch((topics.dfs_events(call.rows.application_id),), missed=backfill.dfs_events)
 
 
 async def _meter_point(call: Call, user_id: str, asked: str | None) -> str:

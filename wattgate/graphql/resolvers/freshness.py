@@ -3,13 +3,13 @@
 import strawberry
 
 from wattgate.db import models
-from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.graphql.resolvers.live import followed
+from wattgate.graphql.core.cost_weights import FRESHNESS, STATEMENTS, Size, count_of, per_item
+from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.resolvers.live_readings import followed
 from wattgate.graphql.types import freshness as types
-from wattgate.graphql.weights import FRESHNESS, STATEMENTS, Size, count_of, per_item
 from wattgate.principal import Permission
-from wattgate.realtime.freshness import DeviceStatesView, FreshnessView, topics_of, topics_of_devices
-from wattgate.realtime.watch import Watch
+from wattgate.realtime.subscriptions.freshness import DeviceStatesView, FreshnessView, topics_of, topics_of_devices
+from wattgate.realtime.subscriptions.subscription_source import Watch
 
 
 @operation(

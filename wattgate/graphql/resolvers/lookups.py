@@ -3,7 +3,7 @@
 from strawberry import UNSET
 
 from wattgate.db import models
-from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, Kind, operation
 from wattgate.graphql.resolvers import devices, users
 from wattgate.graphql.types import lookups as types
 from wattgate.graphql.types import resources as resource_types

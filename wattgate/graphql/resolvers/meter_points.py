@@ -2,9 +2,10 @@
 
 from sqlmodel import col
 
-from wattgate.db import meter_points, models
+from wattgate.db import models
+from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.operation import Call
+from wattgate.graphql.core.operation import Call
 
 
 def given_number(text: str, *path: str) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Collection
 
 from sqlmodel import SQLModel
 
-from wattgate.db.network import RegistryNetwork
+from wattgate.db.meter_network import RegistryNetwork
 from wattgate.errors import NotSupported
-from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, Kind, operation
 from wattgate.principal import Permission
 
 

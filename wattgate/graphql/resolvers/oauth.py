@@ -13,15 +13,15 @@ from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
-from wattgate.db.columns import new_id
-from wattgate.db.identity import digest, new_secret
+from wattgate.db.column_types import new_id
+from wattgate.db.identity.credentials import digest, new_secret
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
-from wattgate.graphql.login import TOKEN_LIFETIME, end_family, entered, issue, logged_in
-from wattgate.graphql.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.cost_weights import HASHING
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
 from wattgate.graphql.resolvers.users import UserRecord, record_of
+from wattgate.graphql.services.login import TOKEN_LIFETIME, end_family, entered, issue, logged_in
 from wattgate.graphql.types import oauth as types
-from wattgate.graphql.weights import HASHING
 from wattgate.principal import SCOPES, Permission
 
 CODE_LIFETIME = timedelta(seconds=60)

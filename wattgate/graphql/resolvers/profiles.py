@@ -9,10 +9,10 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.rows import Condition
 from wattgate.errors import BadInput, NotFound, Problem, TooLarge
-from wattgate.graphql.login import own_account
-from wattgate.graphql.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.services.login import own_account
 from wattgate.graphql.types import users as types
-from wattgate.graphql.types.scalars import Json
 from wattgate.principal import Permission
 
 MAX_BYTES = 64 * 1024

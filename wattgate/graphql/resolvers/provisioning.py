@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from wattgate.db import models
-from wattgate.db.columns import new_id
-from wattgate.db.identity import digest, new_secret
+from wattgate.db.column_types import new_id
+from wattgate.db.identity.credentials import digest, new_secret
+from wattgate.delivery.templates.cultures import DEFAULT_CULTURE, is_culture
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.login import hash_of_new, username_of
-from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.messages.templates.cultures import DEFAULT_CULTURE, is_culture
+from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.services.login import hash_of_new, username_of
 from wattgate.principal import Permission
 
 

@@ -6,16 +6,17 @@ from datetime import datetime
 import strawberry
 
 from wattgate.clock import from_ms, iso_ms, to_ms
-from wattgate.db import meter_points, models
-from wattgate.db.column import Column
+from wattgate.db import models
 from wattgate.db.queries.consent import withheld
-from wattgate.db.series import Stored
-from wattgate.db.series_keys import field_of, key_of
-from wattgate.db.storage import QUALITIES, Field
+from wattgate.db.readings.series import Stored
+from wattgate.db.readings.series_keys import field_of, key_of
+from wattgate.db.wire_column import Column
+from wattgate.energy import meter_points
+from wattgate.energy.storage_fields import QUALITIES, Field
 from wattgate.errors import NotSupported
-from wattgate.graphql.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.cost_weights import STATEMENTS, Size, rows
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import resources as types
-from wattgate.graphql.weights import STATEMENTS, Size, rows
 from wattgate.principal import Permission
 
 ARROW = "application/vnd.apache.arrow.stream"

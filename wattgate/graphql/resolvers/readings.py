@@ -7,13 +7,13 @@ import strawberry
 from wattgate.clock import TimeRange
 from wattgate.db import models
 from wattgate.db.queries import readings as queries
-from wattgate.db.queries.ranges import MAX_BUCKETS
-from wattgate.db.reading_series import ReadingSeries
+from wattgate.db.queries.time_ranges import MAX_BUCKETS
+from wattgate.db.readings.reading_series import ReadingSeries
+from wattgate.enums import Function, Period, Weekday
 from wattgate.errors import GatewayError
-from wattgate.graphql.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.cost_weights import STATEMENTS, per_bucket
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
 from wattgate.graphql.types import resources as types
-from wattgate.graphql.weights import STATEMENTS, per_bucket
-from wattgate.names import Function, Period, Weekday
 from wattgate.principal import Permission
 
 

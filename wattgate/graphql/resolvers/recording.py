@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from wattgate.db.recording import Incoming, Readings
-from wattgate.db.storage import QUALITY_CODES, Refused
+from wattgate.db.readings.recording import Incoming, Readings
+from wattgate.energy.storage_fields import QUALITY_CODES, Refused
+from wattgate.enums import ReadingQuality
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.targets import Target, Targets, UnknownTarget, store, tell_rules
+from wattgate.graphql.core.cost_weights import per_item
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.services.reading_targets import Target, Targets, UnknownTarget, store, tell_rules
 from wattgate.graphql.types import readings as types
-from wattgate.graphql.weights import per_item
-from wattgate.names import ReadingQuality
 from wattgate.principal import Permission
 
 MAX_READINGS = 10_000

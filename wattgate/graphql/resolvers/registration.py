@@ -9,11 +9,14 @@ import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.columns import new_id
-from wattgate.db.identity import digest, new_secret
+from wattgate.db.column_types import new_id
+from wattgate.db.identity.credentials import digest, new_secret
 from wattgate.db.rows import Condition, Rows
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.login import (
+from wattgate.graphql.core.cost_weights import HASHING
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.resolvers.users import UserRecord, record_of
+from wattgate.graphql.services.login import (
     Done,
     email_of,
     entered,
@@ -24,11 +27,8 @@ from wattgate.graphql.login import (
     own_directory,
     proved,
 )
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.resolvers.users import UserRecord, record_of
-from wattgate.graphql.types import identity
+from wattgate.graphql.types import accounts
 from wattgate.graphql.types import users as types
-from wattgate.graphql.weights import HASHING
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, OneTimeCodeMade
@@ -82,7 +82,7 @@ async def register(
     return await record_of(rows, user)
 
 
-@operation(Kind.MUTATION, returns=identity.Done, needs=Permission.ANYONE, rest=Rest("POST", "/user/verify"))
+@operation(Kind.MUTATION, returns=accounts.Done, needs=Permission.ANYONE, rest=Rest("POST", "/user/verify"))
 async def request_verification(
     call: Call,
     *,
@@ -124,7 +124,7 @@ async def verify_user(
     return Verified(user.user_id, user.status)
 
 
-@operation(Kind.MUTATION, returns=identity.Done, needs=Permission.ANYONE, rest=Rest("POST", "/user/resetpassword"))
+@operation(Kind.MUTATION, returns=accounts.Done, needs=Permission.ANYONE, rest=Rest("POST", "/user/resetpassword"))
 async def request_password_reset(
     call: Call,
     *,
@@ -145,7 +145,7 @@ async def request_password_reset(
 
 @operation(
     Kind.MUTATION,
-    returns=identity.Done,
+    returns=accounts.Done,
     needs=Permission.ANYONE,
     rest=Rest("PUT", "/user/resetpassword"),
     weight=HASHING,

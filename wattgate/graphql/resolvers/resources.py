@@ -7,17 +7,18 @@ import strawberry
 from sqlalchemy import ColumnElement
 from sqlmodel import col
 
-from wattgate.db import meter_points, models
-from wattgate.db.storage import Refused, fields_of
+from wattgate.db import models
+from wattgate.energy import meter_points
+from wattgate.energy.storage_fields import Refused, fields_of
 from wattgate.errors import BadInput, Forbidden, Problem
-from wattgate.graphql.inputs import values_of
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.owner import owner_of
+from wattgate.graphql.core.cost_weights import GROWING, Size
+from wattgate.graphql.core.inputs import values_of
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.core.owner import owner_of
 from wattgate.graphql.resolvers.meter_points import given_number, is_own, resources_at
 from wattgate.graphql.resolvers.retention import check_days
 from wattgate.graphql.types import devices as device_types
 from wattgate.graphql.types import resources as types
-from wattgate.graphql.weights import GROWING, Size
 from wattgate.principal import Permission, Role, Scheme
 
 COST = ".cost"

@@ -7,10 +7,10 @@ from sqlmodel import col
 
 from wattgate.clock import to_ms
 from wattgate.db import models
-from wattgate.db.buckets import DAY
-from wattgate.db.series_keys import number_of
+from wattgate.db.readings.series_keys import number_of
+from wattgate.energy.buckets import DAY
 from wattgate.errors import BadInput, Problem
-from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.core.operation import Call, Kind, operation
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
 

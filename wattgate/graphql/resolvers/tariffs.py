@@ -9,14 +9,14 @@ from sqlmodel import col
 from wattgate.clock import from_ms, to_ms
 from wattgate.db import models
 from wattgate.db.queries.tariffs import source_id
-from wattgate.db.tariffs import problem_of_price, problems_of, settle
-from wattgate.db.timeline import Price, scaled
+from wattgate.energy.tariffs import problem_of_price, problems_of, settle
+from wattgate.energy.timeline import Price, scaled
+from wattgate.enums import TariffKind
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.inputs import values_of
-from wattgate.graphql.operation import Call, Kind, operation
+from wattgate.graphql.core.cost_weights import per_item
+from wattgate.graphql.core.inputs import values_of
+from wattgate.graphql.core.operation import Call, Kind, operation
 from wattgate.graphql.types import tariffs as types
-from wattgate.graphql.weights import per_item
-from wattgate.names import TariffKind
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import Event, TariffChanged

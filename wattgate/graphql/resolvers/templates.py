@@ -1,136 +1,242 @@
-"""Templates, tried out."""
+"""Templates on record: added, changed, published and rolled back."""
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any
 
 import strawberry
+from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.queries.templates import Choice, choose, culture_of, published, source_of, templates_for
-from wattgate.errors import BadInput, Problem
-from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.graphql.types import templates as types
-from wattgate.graphql.weights import STATEMENTS
-from wattgate.messages.templates.cultures import is_culture
-from wattgate.messages.templates.rendering import Source
-from wattgate.messages.templates.report import Preview, Report, preview
-from wattgate.principal import Permission
+from wattgate.db.queries import templates as queries
+from wattgate.delivery.templates.cultures import is_culture
+from wattgate.delivery.templates.diagnostics import DoesNotParse, Part, Severity, TooMuch
+from wattgate.delivery.templates.engine import parse
+from wattgate.delivery.templates.report import report
+from wattgate.enums import camel
+from wattgate.errors import BadInput, Conflict, NotFound, Problem
+from wattgate.graphql.core.inputs import values_of
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.types import alerts as types
+from wattgate.principal import Permission, Scheme
+
+SAID = {
+    "subject": Part.SUBJECT,
+    "preheader": Part.PREHEADER,
+    "html_template": Part.HTML,
+    "text": Part.TEXT,
+}
+"""The members of a version that say something, and which part each is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
-    culture_code: str
-    template: models.Template
+@operation(
+    Kind.MUTATION,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=Rest("POST", "/template", scheme=Scheme.BASIC),
+)
+async def add_template(call: Call, *, input: types.NewTemplate) -> models.Template:
+    """Add a template for an alert type in one channel and culture. It is published at once."""
+    kinds = await call.rows.many(models.AlertType, [input.alert_type_id])
+    problems = []
+    if not kinds:
+        problems.append(Problem(("input", "alertTypeId"), f"{input.alert_type_id} does not exist"))
+    if input.application_id not in (None, call.rows.application_id):
+        problems.append(Problem(("input", "applicationId"), "is not the caller's application"))
+    if problems:
+        raise BadInput("the template refers to what does not exist", problems=problems)
+    template = _new(kinds[input.alert_type_id], input.channel_type, input.culture_code, input)
+    template.system_alert_type_id = input.system_alert_type_id or template.system_alert_type_id
+    return await _added(call, template, input)
 
 
-@dataclass(frozen=True, slots=True)
-class Previewed:
-    subject: str | None
-    preheader: str | None
-    html: str | None
-    text: str | None
-    text_made: bool
-    data: Mapping[str, Any]
-    data_from: types.PreviewData
-    template: models.Template | None
-    chosen: models.Template | None
-    cultures_tried: tuple[str, ...]
-    coverage: list[Covered]
-    report: Report
+@operation(
+    Kind.QUERY,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_READ,
+    rest=Rest("GET", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
+)
+async def template_for(
+    call: Call, *, alert_type_id: strawberry.ID, channel_type: types.Channel, culture_code: str
+) -> models.Template:
+    """The newest template of an alert type, channel and culture."""
+    found = await call.rows.all(
+        models.Template,
+        col(models.Template.alert_type_id) == alert_type_id,
+        col(models.Template.channel_type) == channel_type.value,
+        col(models.Template.culture_code) == culture_code,
+        order_by=[models.Template.created_at],
+    )
+    if not found:
+        raise NotFound(f"no template of alert type {alert_type_id} for {channel_type.value} in {culture_code}")
+    return found[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A template as it is written, rendered: which one it is, who else there is, and what came of it."""
+@operation(
+    Kind.MUTATION,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=Rest("POST", "/template/{alertTypeId}/{channelType}/{cultureCode}"),
+)
+async def add_template_for(
+    call: Call,
+    *,
+    alert_type_id: strawberry.ID,
+    channel_type: types.Channel,
+    culture_code: str,
+    input: types.NewTemplateText,
+) -> models.Template:
+    """Add a template for an alert type, channel and culture. It is published at once."""
+    kind = await call.rows.get(models.AlertType, alert_type_id)
+    return await _added(call, _new(kind, channel_type, culture_code, input), input)
 
-    template: models.Template | None
-    others: list[models.Template]
-    choice: Choice
-    source: Source
-    data_from: types.PreviewData
-    made: Preview
+
+@operation(
+    Kind.MUTATION,
+    returns=types.Template,
+    needs=Permission.TEMPLATE_WRITE,
+    rest=Rest("PUT", "/template/{templateId}"),
+)
+async def update_template(call: Call, *, template_id: strawberry.ID, input: types.TemplateChange) -> models.Template:
+    """Change a template; what is left out stays as it is. What it says becomes a version that is published at once."""
+    template = await call.rows.edit(models.Template, template_id)
+    for name, value in values_of(input, models.Template, leave_out=SAID).items():
+        setattr(template, name, value)
+    _check_culture(template.culture_code)
+    given = _given(input)
+    if given:
+        (last,) = await queries.published(call.rows, [template])
+        await _publish(call, template, await _add_version(call, template, {**_said(last), **given}))
+    return template
 
 
-@operation(Kind.QUERY, returns=types.TemplatePreview, needs=Permission.TEMPLATE_READ, weight=STATEMENTS + 20)
-async def preview_template(call: Call, *, input: types.TemplateToPreview) -> Previewed:
-    """A template rendered with data, and a report on it. Nothing is saved, and nothing is sent."""
-    tried = await try_out(call, input)
-    drafted = tried.made.draft
-    return Previewed(
-        drafted.subject,
-        drafted.preheader,
-        drafted.html,
-        drafted.text,
-        tried.source.text is None,
-        tried.made.data,
-        tried.data_from,
-        tried.template,
-        tried.choice.template,
-        tried.choice.tried,
-        _coverage(tried.others),
-        tried.made.report,
+@operation(Kind.MUTATION, returns=types.TemplateVersion, needs=Permission.TEMPLATE_WRITE)
+async def add_template_version(
+    call: Call, *, template_id: strawberry.ID, input: types.NewTemplateVersion
+) -> models.TemplateVersion:
+    """Add a version of a template, which is not sent until it is published."""
+    template = await call.rows.edit(models.Template, template_id)
+    ((newest, *_),) = await queries.versions(call.rows, [template])
+    return await _add_version(call, template, {**_said(newest), **_given(input)})
+
+
+@operation(Kind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
+async def publish_template(call: Call, *, template_id: strawberry.ID, version: int) -> models.Template:
+    """Make a version of a template the one that is sent. Refused where its report has errors."""
+    template = await call.rows.edit(models.Template, template_id)
+    wanted = await _version(call, template, version)
+    errors = [
+        Problem(("version",), str(one))
+        for one in report(queries.source_of(wanted)).findings
+        if one.severity is Severity.ERROR
+    ]
+    if errors:
+        raise BadInput(f"version {version} must not be sent as it is: {errors[0].message}", problems=errors)
+    await _publish(call, template, wanted)
+    return template
+
+
+@operation(Kind.MUTATION, returns=types.Template, needs=Permission.TEMPLATE_WRITE)
+async def roll_back_template(call: Call, *, template_id: strawberry.ID) -> models.Template:
+    """Publish the version of a template that was published before the present one."""
+    template = await call.rows.edit(models.Template, template_id)
+    (some,) = await queries.versions(call.rows, [template])
+    before = [one for one in some if one.version < template.version and one.published_at is not None]
+    if not before:
+        raise Conflict(f"no version of the template was published before version {template.version}")
+    await _publish(call, template, await _version(call, template, before[0].version))
+    return template
+
+
+def _new(
+    kind: models.AlertType,
+    channel_type: types.Channel,
+    culture_code: str,
+    input: types.NewTemplate | types.NewTemplateText,
+) -> models.Template:
+    return models.Template(
+        alert_type_id=kind.alert_type_id,
+        name=input.name,
+        system_alert_type_id=kind.system_alert_type_id,
+        description=input.description,
+        channel_type=channel_type.value,
+        culture_code=culture_code,
+        html_template=input.html_template,
+        active=input.active,
     )
 
 
-async def try_out(call: Call, input: types.TemplateToPreview) -> Tried:
-    """What comes of a template as it is written."""
-    named = None if input.template_id is None else await call.rows.get(models.Template, input.template_id)
-    others, choice = await _chosen(call, input, named)
-    template = named or choice.template
-    source = _source(input, None if template is None else (await published(call.rows, [template]))[0])
-    data, data_from = await _data(call, input)
-    made = await asyncio.to_thread(preview, source, data)
-    return Tried(template, others, choice, source, data_from, made)
+async def _added(
+    call: Call, template: models.Template, input: types.NewTemplate | types.NewTemplateText
+) -> models.Template:
+    _check_culture(template.culture_code)
+    said = {name: getattr(input, name) for name in SAID}
+    _check_said(said)
+    await call.rows.add(template)
+    await _publish(call, template, await _add_version(call, template, said))
+    return template
 
 
-async def _chosen(
-    call: Call, input: types.TemplateToPreview, named: models.Template | None
-) -> tuple[list[models.Template], Choice]:
-    """The templates of the alert type and channel, and the one that somebody of the culture gets."""
-    if input.culture_code is not None and not is_culture(input.culture_code):
+async def _add_version(call: Call, template: models.Template, said: Mapping[str, Any]) -> models.TemplateVersion:
+    """Add a version with the next number; whoever edits the template waits until this is done."""
+    _check_said(said)
+    known = await call.rows.count(
+        models.TemplateVersion, col(models.TemplateVersion.template_id) == template.template_id
+    )
+    return await call.rows.add(
+        models.TemplateVersion(
+            template_id=template.template_id,
+            version=known + 1,
+            created_at=call.rows.now,
+            created_by=call.principal.account_id,
+            **said,
+        )
+    )
+
+
+async def _version(call: Call, template: models.Template, version: int) -> models.TemplateVersion:
+    found = await call.rows.first(
+        models.TemplateVersion,
+        col(models.TemplateVersion.template_id) == template.template_id,
+        col(models.TemplateVersion.version) == version,
+    )
+    if found is None:
+        raise NotFound(f"the template has no version {version}")
+    return await call.rows.edit(models.TemplateVersion, found.version_id)
+
+
+async def _publish(call: Call, template: models.Template, version: models.TemplateVersion) -> None:
+    template.version, template.html_template = version.version, version.html_template
+    version.published_at, version.published_by = call.rows.now, call.principal.account_id
+    await call.rows.flush()
+
+
+def _given(input: types.TemplateChange | types.NewTemplateVersion) -> dict[str, Any]:
+    """What an input says anew. BadInput for a null where there must be something."""
+    given = {name: getattr(input, name) for name in SAID if getattr(input, name) is not strawberry.UNSET}
+    nulls = [name for name, value in given.items() if value is None and name != "text"]
+    if nulls:
+        problems = [Problem(("input", camel(name)), "must not be null") for name in nulls]
+        raise BadInput("a value that must be there is null", problems=problems)
+    return given
+
+
+def _said(version: models.TemplateVersion) -> dict[str, Any]:
+    return {name: getattr(version, name) for name in SAID}
+
+
+def _check_said(said: Mapping[str, Any]) -> None:
+    """BadInput with line and column for what is no template."""
+    problems = []
+    for name, part in SAID.items():
+        try:
+            parse(said[name] or "", part)
+        except (DoesNotParse, TooMuch) as fault:
+            problems += [Problem(("input", camel(name)), str(one)) for one in fault.findings]
+    if problems:
+        raise BadInput(f"the template cannot be read: {problems[0].message}", problems=problems)
+
+
+def _check_culture(code: str) -> None:
+    if not is_culture(code):
         problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
-        raise BadInput(f"{input.culture_code} is not a culture", problems=[problem])
-    alert_type_id: str | None = input.alert_type_id
-    if alert_type_id is not None:
-        await call.rows.get(models.AlertType, alert_type_id)
-    channel, culture = input.channel_type.value, input.culture_code
-    if named is not None:
-        alert_type_id, channel = named.alert_type_id, named.channel_type
-        culture = culture or named.culture_code
-    others = [] if alert_type_id is None else await templates_for(call.rows, alert_type_id, channel)
-    return others, choose(others, culture, await culture_of(call.rows))
-
-
-def _source(input: types.TemplateToPreview, version: models.TemplateVersion | None) -> Source:
-    """The sources of a version of a template, each replaced by one that is given."""
-    if version is None and input.html is None:
-        problem = Problem(("input", "html"), "is missing, and no template is found to take it from", missing=True)
-        raise BadInput("there is nothing to preview", problems=[problem])
-    saved = Source("") if version is None else source_of(version)
-    given = {part: getattr(input, part) for part in ("subject", "preheader", "html")}
-    replaced = {part: source for part, source in given.items() if source is not None}
-    if input.text is not strawberry.UNSET:
-        replaced["text"] = input.text
-    return replace(saved, **replaced)
-
-
-async def _data(call: Call, input: types.TemplateToPreview) -> tuple[dict[str, Any] | None, types.PreviewData]:
-    """What fills the markers; None where it is to be made up."""
-    if input.alert_id is not None:
-        alert = await call.rows.get(models.Alert, input.alert_id)
-        return (alert.data if isinstance(alert.data, dict) else {}), types.PreviewData.ALERT
-    if input.data is None:
-        return None, types.PreviewData.MADE
-    if not isinstance(input.data, dict):
-        raise BadInput("the data is no object", problems=[Problem(("input", "data"), "is no object")])
-    return input.data, types.PreviewData.GIVEN
-
-
-def _coverage(templates: Sequence[models.Template]) -> list[Covered]:
-    """By culture, the newest template, one in use before all others."""
-    found: dict[str, models.Template] = {}
-    for one in sorted(templates, key=lambda one: not one.active):
-        found.setdefault(one.culture_code, one)
-    return [Covered(culture, found[culture]) for culture in sorted(found)]
+        raise BadInput(f"{code} is not a culture", problems=[problem])

@@ -9,11 +9,19 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem
-from wattgate.graphql.login import Done, free_username, log_out, named, open_account, own_directory, username_of
-from wattgate.graphql.operation import Call, Kind, Rest, operation
-from wattgate.graphql.types import identity
+from wattgate.graphql.core.cost_weights import HASHING
+from wattgate.graphql.core.operation import Call, Kind, Rest, operation
+from wattgate.graphql.services.login import (
+    Done,
+    free_username,
+    log_out,
+    named,
+    open_account,
+    own_directory,
+    username_of,
+)
+from wattgate.graphql.types import accounts as identity
 from wattgate.graphql.types import users as types
-from wattgate.graphql.weights import HASHING
 from wattgate.principal import Permission
 
 

@@ -10,16 +10,17 @@ from sqlmodel import col
 
 from wattgate.clock import iso
 from wattgate.db import models
-from wattgate.graphql import outbox
-from wattgate.graphql.operation import Call, Kind, operation
-from wattgate.graphql.telling import COMPLETE, FAILED
+from wattgate.delivery import circuit_breaker
+from wattgate.delivery.channels.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
+from wattgate.delivery.channels.webhook import GONE, THROTTLING, failed_attempt
+from wattgate.delivery.circuit_breaker import Health
+from wattgate.delivery.http import signature
+from wattgate.delivery.webhook_event_codes import PING
+from wattgate.enums import DeliveryState
+from wattgate.graphql.core.operation import Call, Kind, operation
+from wattgate.graphql.services import outbox
+from wattgate.graphql.services.webhook_events import COMPLETE, FAILED
 from wattgate.graphql.types import webhooks as types
-from wattgate.messages import health, signature
-from wattgate.messages.channel import Content, Outcome, Outgoing, Refused, Retry, Sent
-from wattgate.messages.events import PING
-from wattgate.messages.health import Health
-from wattgate.messages.webhook import GONE, THROTTLING, failed_attempt
-from wattgate.names import DeliveryState
 from wattgate.principal import Permission
 
 log = logging.getLogger(__name__)
@@ -71,10 +72,10 @@ async def prepare_webhook(call: Call, *, delivery_id: str) -> Outgoing | Refused
         if not _is_ping(webhook):
             if not endpoint.enabled:
                 return Refused("endpoint.disabled", "the endpoint is disabled")
-            until = health.waits_until(_health(endpoint), call.rows.now)
+            until = circuit_breaker.waits_until(_health(endpoint), call.rows.now)
             if until is not None:
                 return Retry("the endpoint is left alone", facts={POSTPONED: until})
-            _keep(endpoint, health.begun(_health(endpoint), call.rows.now))
+            _keep(endpoint, circuit_breaker.begun(_health(endpoint), call.rows.now))
         webhook.callback_url = endpoint.url
     body = orjson.dumps(webhook.payload)
     secrets = _secrets(call, endpoint or await _namesake(call, webhook.callback_url))
@@ -135,9 +136,9 @@ def _judge(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcome, *, pi
         _disable(endpoint, "it answered 410 Gone")
     elif isinstance(outcome, Retry) and not ping:
         throttled = status in THROTTLING or outcome.after is not None
-        after = health.failed(_health(endpoint), now, throttled=throttled, asked=outcome.after)
+        after = circuit_breaker.failed(_health(endpoint), now, throttled=throttled, asked=outcome.after)
         _keep(endpoint, after)
-        if health.is_given_up(after, now):
+        if circuit_breaker.is_given_up(after, now):
             _disable(endpoint, "it has taken nothing for 5 days")
 
 

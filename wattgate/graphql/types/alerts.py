@@ -9,10 +9,10 @@ from wattgate.db import models
 from wattgate.db.queries import alerts as queries
 from wattgate.db.queries import templates as template_queries
 from wattgate.db.queries.references import referred
-from wattgate.graphql.fields import edge
-from wattgate.graphql.types.scalars import Json
-from wattgate.graphql.weights import Size
-from wattgate.names import NotificationState
+from wattgate.enums import NotificationState
+from wattgate.graphql.core.cost_weights import Size
+from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
 
@@ -21,9 +21,6 @@ class Channel(Enum):
     EMAIL = "email"
     PUSH = "push"
     INBOX = "inbox"
-
-
-strawberry.enum(NotificationState, description="Whether an alert has gone out on a channel.")
 
 
 @strawberry.enum(description="How urgent an alert is.")

@@ -7,8 +7,8 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import content as queries
 from wattgate.db.queries.references import referred
-from wattgate.graphql.fields import edge
-from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.scalars import Json
 from wattgate.principal import Permission
 
 

@@ -7,13 +7,7 @@ from datetime import datetime
 
 import strawberry
 
-from wattgate.names import CatchUpState, DeviceActivity
-
-strawberry.enum(CatchUpState, description="How far a retrieval of readings from the meter network has come.")
-strawberry.enum(
-    DeviceActivity,
-    description="LIVE: it sends as expected; STALE: packets are overdue; OFFLINE: none for very long, or never.",
-)
+from wattgate.enums import CatchUpState, DeviceActivity
 
 
 @strawberry.type(description="A sensor that devices of some type have.")

@@ -5,11 +5,8 @@ from decimal import Decimal
 
 import strawberry
 
+from wattgate.enums import AmbientBasis, AmbientLevel
 from wattgate.graphql.types.freshness import Freshness
-from wattgate.names import AmbientBasis, AmbientLevel
-
-strawberry.enum(AmbientLevel, description="Whether little or much is used at the moment.")
-strawberry.enum(AmbientBasis, description="What a level is judged by.")
 
 
 @strawberry.type(description="A home's power at its meters at one instant.")

@@ -8,7 +8,7 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries.references import referred
-from wattgate.graphql.fields import edge
+from wattgate.graphql.core.fields import edge
 from wattgate.principal import Permission
 
 

@@ -4,15 +4,8 @@ from datetime import datetime
 
 import strawberry
 
+from wattgate.enums import FreshnessCause, FreshnessState
 from wattgate.graphql.types.devices import NetworkState
-from wattgate.names import FreshnessCause, FreshnessState
-
-strawberry.enum(
-    FreshnessState,
-    description="What the age of the newest reading says, by how often readings come. An interval is "
-    "`expectedEverySeconds`.",
-)
-strawberry.enum(FreshnessCause, description="Where readings stay away that do not come.")
 
 
 @strawberry.type(description="How fresh readings are. Whoever draws a value that is STALE or OFFLINE draws an old one.")

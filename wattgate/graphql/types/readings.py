@@ -5,12 +5,7 @@ from decimal import Decimal
 
 import strawberry
 
-from wattgate.names import Baseline, BucketQuality, Function, ReadingQuality
-
-strawberry.enum(Function, description="How the readings of a bucket become one value.")
-strawberry.enum(ReadingQuality, description="What is known of a reading, in the words of the meter network.")
-strawberry.enum(BucketQuality, description="What a bucket's value is worth.")
-strawberry.enum(Baseline, description="What a series is compared with.")
+from wattgate.enums import BucketQuality, ReadingQuality
 
 
 @strawberry.type(description="One span of a series.")

@@ -11,16 +11,16 @@ from wattgate.db.queries import freshness as freshness_queries
 from wattgate.db.queries import readings as reading_queries
 from wattgate.db.queries import resources as queries
 from wattgate.db.queries import tariffs as tariff_queries
-from wattgate.db.queries.ranges import MAX_BUCKETS
-from wattgate.db.reading_series import MAX_OBJECTS
-from wattgate.graphql.fields import edge, listed
+from wattgate.db.queries.time_ranges import MAX_BUCKETS
+from wattgate.db.readings.reading_series import MAX_OBJECTS
+from wattgate.enums import Baseline, BucketQuality, Function, Period, ReadingQuality
+from wattgate.graphql.core.cost_weights import FRESHNESS, IN_SERIES, Size, bucket_count, per_bucket, per_day
+from wattgate.graphql.core.fields import edge, listed
+from wattgate.graphql.core.scalars import Json
 from wattgate.graphql.types.devices import CatchUp, DeviceProtocol, DeviceStatus, DeviceType, HardwareIds, NetworkState
 from wattgate.graphql.types.freshness import Freshness
 from wattgate.graphql.types.readings import Bucket, BucketColumns, SeriesPart
-from wattgate.graphql.types.scalars import Json
 from wattgate.graphql.types.tariffs import CostBucket, CostExplanation, CurrentRates, Tariff
-from wattgate.graphql.weights import FRESHNESS, IN_SERIES, Size, bucket_count, per_bucket, per_day
-from wattgate.names import Baseline, BucketQuality, Function, Period, ReadingQuality
 from wattgate.principal import Permission
 
 SERIES_SIZES = (

@@ -9,14 +9,11 @@ import strawberry
 from wattgate.db import models
 from wattgate.db.queries import tariffs as queries
 from wattgate.db.rows import Rows
-from wattgate.graphql.fields import edge
-from wattgate.graphql.types.ranges import TimeRange
-from wattgate.graphql.weights import IN_SERIES, Size, samples
-from wattgate.names import CostLineKind, Period, TariffKind, Weekday
+from wattgate.enums import CostLineKind, Period, TariffKind, Weekday
+from wattgate.graphql.core.cost_weights import IN_SERIES, Size, samples
+from wattgate.graphql.core.fields import edge
+from wattgate.graphql.types.time_ranges import TimeRange
 from wattgate.principal import Permission
-
-strawberry.enum(TariffKind, description="What the rate of a tariff depends on.")
-strawberry.enum(CostLineKind, description="What a line of a cost explanation is for.")
 
 
 @strawberry.type(

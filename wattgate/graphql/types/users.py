@@ -4,7 +4,7 @@ from datetime import datetime
 
 import strawberry
 
-from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.core.scalars import Json
 
 
 @strawberry.type(description="How web apps subscribe to pushes.")

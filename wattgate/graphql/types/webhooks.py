@@ -6,9 +6,9 @@ import strawberry
 
 from wattgate.db import models
 from wattgate.db.queries.references import referred
-from wattgate.graphql.fields import edge
-from wattgate.graphql.types.endpoints import WebhookEndpoint
-from wattgate.graphql.types.scalars import Json
+from wattgate.graphql.core.fields import edge
+from wattgate.graphql.core.scalars import Json
+from wattgate.graphql.types.webhook_endpoints import WebhookEndpoint
 from wattgate.principal import Permission
 
 

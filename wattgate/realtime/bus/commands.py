@@ -17,8 +17,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 
-from wattgate.realtime.address import Address
 from wattgate.realtime.bus import KEPT_ENTRIES, LEASE_SECONDS
+from wattgate.realtime.server_address import Address
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from typing import Any, Self, cast
 
 import hiredis
 
-from wattgate.realtime.address import Address
 from wattgate.realtime.bus.commands import AT_ONCE
+from wattgate.realtime.server_address import Address
 
 CONNECT_SECONDS = 2.0
 

@@ -11,7 +11,6 @@ from redis.exceptions import RedisError
 
 from wattgate.errors import Unavailable
 from wattgate.metrics import PUB_SUB_LAG_SECONDS
-from wattgate.realtime.address import Address
 from wattgate.realtime.backoff import Backoff
 from wattgate.realtime.bus import LEASE_SECONDS, Deliver, Resynced, is_position, place
 from wattgate.realtime.bus.codec import STAYS, Decoder, encode
@@ -27,6 +26,7 @@ from wattgate.realtime.bus.commands import (
 from wattgate.realtime.bus.outgoing import Outgoing
 from wattgate.realtime.bus.pubsub import PubSub
 from wattgate.realtime.events import Event
+from wattgate.realtime.server_address import Address
 
 T = TypeVar("T")
 

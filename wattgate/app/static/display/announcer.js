@@ -1,6 +1,6 @@
 /** Tells a screen reader how things stand, but not with every reading. */
 
-const PAUSE = 60_000;
+const MIN_INTERVAL = 60_000;
 
 export class Announcer {
   #region;
@@ -12,9 +12,9 @@ export class Announcer {
   }
 
   /** Say a text if it is about something else than the last one or that was a while ago. */
-  say(subject, text) {
+  announce(subject, text) {
     const time = performance.now();
-    if (subject === this.#subject && time - this.#lastTime < PAUSE) return;
+    if (subject === this.#subject && time - this.#lastTime < MIN_INTERVAL) return;
     this.#subject = subject;
     this.#lastTime = time;
     this.#region.textContent = text;

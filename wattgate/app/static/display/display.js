@@ -1,15 +1,15 @@
 /** The in-home display of one person: keeps one of their homes up to date, live and by its history. */
 
-import { Agenda } from "./agenda.js";
-import { atLeast, jumped, now, set } from "./clock.js";
+import { TimerQueue } from "./timer-queue.js";
+import { advanceTo, detectJump, now, setTime } from "../shared/clock.js";
 import { WallClock } from "./format.js";
-import { freshness } from "./frame.js";
-import { listHomes, readHistory } from "./gateway.js";
+import { freshnessAt } from "./frame.js";
+import { listHomes, readHistory } from "../shared/gateway.js";
 import { VIEWS } from "./history.js";
 import { HistoryPanel } from "./history-panel.js";
-import { energiesOf } from "./home.js";
+import { resourceIdsByEnergy } from "./home.js";
 import { HomePicker } from "./home-picker.js";
-import { Link } from "./link.js";
+import { Connection } from "./connection.js";
 import { PeriodPanel } from "./period-panel.js";
 import { PowerPanel } from "./power-panel.js";
 import { StatusBar } from "./status-bar.js";
@@ -18,15 +18,15 @@ import { TariffPanel } from "./tariff-panel.js";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-const RETRY_AFTER = 15 * SECOND;
+const RETRY_DELAY = 15 * SECOND;
 /** New half hours come to all displays at the same moment; they had better not all ask in that moment. */
-const SPREAD = 5 * SECOND;
+const HISTORY_SPREAD = 5 * SECOND;
 
 export class Display {
   #root;
-  #denied;
-  #agenda = new Agenda();
-  #link;
+  #onSessionEnded;
+  #timers = new TimerQueue();
+  #connection;
   #status;
   #power;
   #today;
@@ -37,68 +37,68 @@ export class Display {
   #session = null;
   #home = null;
   #frame = null;
-  #linkState = "connecting";
+  #connectionState = "connecting";
   #wallClock = new WallClock();
 
-  /** `denied` is called when the gateway does not accept the session any longer. */
-  constructor(root, { denied }) {
+  /** `onSessionEnded` is called when the gateway does not accept the session any longer. */
+  constructor(root, { onSessionEnded }) {
     const part = (name) => root.querySelector(`.${name}`);
     this.#root = root;
-    this.#denied = denied;
+    this.#onSessionEnded = onSessionEnded;
     this.#status = new StatusBar(root.querySelector("header"));
     this.#power = new PowerPanel(part("power"));
     this.#today = new PeriodPanel(part("today"));
     this.#month = new PeriodPanel(part("month"));
     this.#tariff = new TariffPanel(part("tariff"));
     this.#history = new HistoryPanel(part("history"), () => this.#readHistory());
-    this.#picker = new HomePicker(part("home"), (home) => this.#open(home));
-    this.#link = new Link(this.#agenda, () => this.#session.token, {
-      frame: ({ display }, first) => this.#receive(display, first),
-      state: (state) => this.#enter(state),
-      tokenNeeded: () => this.#renewAndReturn(),
-      gone: (code) => this.#gone(code),
+    this.#picker = new HomePicker(part("home"), (home) => this.#openHome(home));
+    this.#connection = new Connection(this.#timers, () => this.#session.token, {
+      onFrame: ({ display }, first) => this.#receive(display, first),
+      onState: (state) => this.#setConnectionState(state),
+      onTokenNeeded: () => this.#renewToken(),
+      onRejected: (code) => this.#handleRejection(code),
     });
-    document.addEventListener("visibilitychange", () => this.#everySecond());
+    document.addEventListener("visibilitychange", () => this.#tick());
   }
 
   start(session) {
     this.#session = session;
     this.#clear();
-    this.#renewInTime();
-    this.#everySecond();
-    this.#load();
+    this.#scheduleRenewal();
+    this.#tick();
+    this.#loadHomes();
   }
 
   stop() {
-    this.#link.close();
-    this.#agenda.clear();
+    this.#connection.close();
+    this.#timers.clear();
     this.#session = this.#home = null;
     this.#clear();
   }
 
-  async #load() {
-    const homes = await this.#ask("load", () => listHomes(this.#session.token), () => this.#load());
+  async #loadHomes() {
+    const homes = await this.#request("load", () => listHomes(this.#session.token), () => this.#loadHomes());
     if (!homes) return;
-    const home = this.#picker.offer(homes.filter((one) => Object.keys(energiesOf(one)).length > 0));
+    const home = this.#picker.setHomes(homes.filter((home) => Object.keys(resourceIdsByEnergy(home)).length > 0));
     this.#root.querySelector(".no-homes").hidden = Boolean(home);
-    if (home) this.#open(home);
+    if (home) this.#openHome(home);
   }
 
-  #open(home) {
+  #openHome(home) {
     this.#home = home;
     this.#wallClock = new WallClock(home.timeZone ?? undefined);
     this.#clear();
-    const energies = energiesOf(home);
-    this.#today.begin(energies);
-    this.#month.begin(energies);
-    this.#history.begin(energies, this.#wallClock);
-    this.#link.open(SUBSCRIPTION, { veId: home.veId });
+    const energies = resourceIdsByEnergy(home);
+    this.#today.setEnergies(energies);
+    this.#month.setEnergies(energies);
+    this.#history.setHome(energies, this.#wallClock);
+    this.#connection.open(SUBSCRIPTION, { veId: home.veId });
     this.#readHistory();
   }
 
   #clear() {
     this.#frame = null;
-    this.#linkState = "connecting";
+    this.#connectionState = "connecting";
     for (const panel of [this.#power, this.#today, this.#month, this.#tariff, this.#history]) panel.clear();
     this.#status.showAlerts(0);
   }
@@ -106,25 +106,25 @@ export class Display {
   /** Take a frame. The first one after a connection was made is the answer to a question just asked. */
   #receive(frame, first) {
     const at = Date.parse(frame.at);
-    if (first) set(at);
-    else atLeast(at);
-    const known = this.#frame;
+    if (first) setTime(at);
+    else advanceTo(at);
+    const previous = this.#frame;
     this.#frame = frame;
-    this.#show();
-    if (known && (first || changed(known, frame))) this.#agenda.in(Math.random() * SPREAD, "history", () => this.#readHistory());
+    this.#render();
+    if (previous && (first || historyChanged(previous, frame))) this.#timers.schedule(Math.random() * HISTORY_SPREAD, "history", () => this.#readHistory());
   }
 
-  #enter(state) {
-    this.#linkState = state;
-    this.#show();
+  #setConnectionState(state) {
+    this.#connectionState = state;
+    this.#render();
   }
 
-  #show() {
+  #render() {
     const frame = this.#frame;
-    const linked = this.#linkState === "live";
-    this.#status.showState(this.#linkState, frame && freshness(frame, now(), linked));
+    const connected = this.#connectionState === "live";
+    this.#status.showState(this.#connectionState, frame && freshnessAt(frame, now(), connected));
     if (!frame) return;
-    this.#power.show(frame, this.#wallClock, linked);
+    this.#power.show(frame, this.#wallClock, connected);
     this.#today.show(frame.today, this.#wallClock);
     this.#month.show(frame.month, this.#wallClock);
     this.#tariff.show(frame.tariff, this.#wallClock);
@@ -132,66 +132,66 @@ export class Display {
   }
 
   /** Values grow old when nothing happens. */
-  #everySecond() {
+  #tick() {
     if (!this.#session) return;
-    if (jumped()) this.#link.connect();
+    if (detectJump()) this.#connection.reconnect();
     this.#status.showTime(this.#wallClock);
-    this.#show();
-    this.#agenda.in(SECOND - (now() % SECOND), "second", () => this.#everySecond());
+    this.#render();
+    this.#timers.schedule(SECOND - (now() % SECOND), "second", () => this.#tick());
   }
 
   async #readHistory() {
     const { view } = this.#history;
-    const { period, reach } = VIEWS[view];
+    const { period, lookback } = VIEWS[view];
     const zone = this.#home.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-    const span = { start: now() - reach, end: now(), period, zone };
-    const read = () => readHistory(this.#session.token, energiesOf(this.#home), span);
-    const series = await this.#ask("history", read, () => this.#readHistory());
+    const span = { start: now() - lookback, end: now(), period, zone };
+    const read = () => readHistory(this.#session.token, resourceIdsByEnergy(this.#home), span);
+    const series = await this.#request("history", read, () => this.#readHistory());
     if (series) this.#history.show(view, series);
     else this.#history.fail();
   }
 
-  /** The answer; null when there is none, and then either the session is over or `again` is called in a while. */
-  async #ask(name, question, again) {
+  /** The answer; null when there is none, and then either the session is over or `retry` is called in a while. */
+  async #request(name, send, retry) {
     const [session, home] = [this.#session, this.#home];
-    const past = () => session !== this.#session || home !== this.#home;
-    this.#agenda.cancel(name);
+    const outdated = () => session !== this.#session || home !== this.#home;
+    this.#timers.cancel(name);
     try {
-      const answer = await question();
-      return past() ? null : answer;
+      const response = await send();
+      return outdated() ? null : response;
     } catch (error) {
-      if (past()) return null;
-      if (error.denied) this.#denied();
+      if (outdated()) return null;
+      if (error.unauthenticated) this.#onSessionEnded();
       else {
         console.warn(error);
-        this.#agenda.in(RETRY_AFTER * (1 + Math.random()), name, again);
+        this.#timers.schedule(RETRY_DELAY * (1 + Math.random()), name, retry);
       }
       return null;
     }
   }
 
   /** Get a further token ahead of time, and show it over the connection that stands. */
-  #renewInTime() {
-    this.#agenda.in(this.#session.untilRenewal, "token", () => this.#renewAndReturn());
+  #scheduleRenewal() {
+    this.#timers.schedule(this.#session.millisecondsUntilRenewal, "token", () => this.#renewToken());
   }
 
-  async #renewAndReturn() {
+  async #renewToken() {
     const session = this.#session;
-    const renewed = await this.#ask("token", () => session.renew().then(() => true), () => this.#renewAndReturn());
+    const renewed = await this.#request("token", () => session.renew().then(() => true), () => this.#renewToken());
     if (!renewed) return;
-    this.#link.present(session.token);
-    this.#renewInTime();
+    this.#connection.sendToken(session.token);
+    this.#scheduleRenewal();
   }
 
   /** The home is no longer there, or the page is older than the gateway: both are mended by beginning anew. */
-  #gone(code) {
+  #handleRejection(code) {
     const [delay, then] =
-      code === "NOT_FOUND" ? [RETRY_AFTER, () => this.#load()] : [MINUTE, () => location.reload()];
-    this.#agenda.in(delay * (1 + Math.random() * 4), "link", then);
+      code === "NOT_FOUND" ? [RETRY_DELAY, () => this.#loadHomes()] : [MINUTE, () => location.reload()];
+    this.#timers.schedule(delay * (1 + Math.random() * 4), "connection", then);
   }
 }
 
 /** Whether more of the history is known than before. */
-function changed(before, after) {
+function historyChanged(before, after) {
   return before.today.completeTo !== after.today.completeTo || before.today.end !== after.today.end;
 }

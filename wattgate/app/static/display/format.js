@@ -10,14 +10,14 @@ const shortTenths = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 })
 const pounds = new Intl.NumberFormat("en-GB", { style: "currency", currency: "GBP" });
 
 /** The size of a power in watts, as a number and its unit; its direction is told elsewhere. */
-export function power(watts) {
+export function formatPower(watts) {
   const size = Math.round(Math.abs(watts));
   if (size < 1000) return { number: whole.format(size), unit: "W" };
   return { number: (size < 9995 ? hundredths : tenths).format(size / 1000), unit: "kW" };
 }
 
 /** An amount in kWh, or in the unit that its meter counts. */
-export function energy(amount, unit = "kWh") {
+export function formatEnergy(amount, unit = "kWh") {
   if (amount === null) return NOTHING;
   const size = Math.abs(amount);
   const digits = size < 9.995 ? hundredths : size < 99.95 ? tenths : whole;
@@ -25,29 +25,29 @@ export function energy(amount, unit = "kWh") {
 }
 
 /** An amount in pounds. */
-export function money(amount) {
+export function formatMoney(amount) {
   return amount === null ? NOTHING : pounds.format(amount);
 }
 
 /** The same, in pence below a pound. */
-export function smallMoney(amount) {
-  return Math.abs(amount) < 0.995 ? `${whole.format(amount * 100)}p` : money(amount);
+export function formatMoneyShort(amount) {
+  return Math.abs(amount) < 0.995 ? `${whole.format(amount * 100)}p` : formatMoney(amount);
 }
 
 /** The price of a unit of energy in pence, to a tenth. */
-export function rate(pence) {
+export function formatRate(pence) {
   return pence === null ? NOTHING : `${shortTenths.format(pence)}p`;
 }
 
-export function axisNumber(value) {
+export function formatAxisNumber(value) {
   return shortest.format(value);
 }
 
-export function axisMoney(value) {
-  return Number.isInteger(value) ? `£${whole.format(value)}` : smallMoney(value);
+export function formatAxisMoney(value) {
+  return Number.isInteger(value) ? `£${whole.format(value)}` : formatMoneyShort(value);
 }
 
-export function age(milliseconds) {
+export function formatAge(milliseconds) {
   const seconds = Math.round(milliseconds / 1000);
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
@@ -76,19 +76,19 @@ export class WallClock {
   }
 
   /** An instant as one of the forms above writes it. */
-  write(form, instant) {
+  format(form, instant) {
     return this.#formats[form].format(instant);
   }
 
   /** The time of day, with the day where that is not today. */
   moment(instant, now) {
-    const time = this.write("minutes", instant);
-    return this.write("day", instant) === this.write("day", now) ? time : `${this.write("day", instant)}, ${time}`;
+    const time = this.format("minutes", instant);
+    return this.format("day", instant) === this.format("day", now) ? time : `${this.format("day", instant)}, ${time}`;
   }
 
   /** The same of the end of something: midnight ends a day and does not begin one. */
   endMoment(instant, now) {
-    if (this.write("minutes", instant) !== "00:00") return this.moment(instant, now);
-    return `the end of ${this.write("day", instant - 1)}`;
+    if (this.format("minutes", instant) !== "00:00") return this.moment(instant, now);
+    return `the end of ${this.format("day", instant - 1)}`;
   }
 }

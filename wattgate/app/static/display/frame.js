@@ -3,26 +3,26 @@
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const STATES = ["LIVE", "DELAYED", "STALE", "OFFLINE"];
-/** After so many of the expected intervals, or after `least`, a state gives way to the next: as the gateway has it. */
+/** After so many of the expected intervals, or after `minimum`, a state gives way to the next: as the gateway has it. */
 const LIMITS = [
-  { intervals: 2, least: 30 * SECOND },
-  { intervals: 4, least: 2 * MINUTE },
-  { intervals: 8, least: 15 * MINUTE },
+  { intervals: 2, minimum: 30 * SECOND },
+  { intervals: 4, minimum: 2 * MINUTE },
+  { intervals: 8, minimum: 15 * MINUTE },
 ];
 
 /**
  * The freshness `{ state, asOf, cause }` at an instant. The gateway tells every change of it; but while nothing comes
- * from the gateway, time passes all the same. `linked` is whether it can be heard.
+ * from the gateway, time passes all the same. `connected` is whether it can be heard.
  */
-export function freshness(frame, now, linked) {
+export function freshnessAt(frame, now, connected) {
   const { state, asOf, expectedEverySeconds, cause } = frame.freshness;
   const time = asOf && Date.parse(asOf);
   const aged = asOf ? stateAt(now - time, expectedEverySeconds * SECOND) : "OFFLINE";
-  return { state: later(state, aged), asOf: time, cause: linked ? cause : "LINK" };
+  return { state: worse(state, aged), asOf: time, cause: connected ? cause : "CONNECTION" };
 }
 
 /** The power `{ net, at }`, in watts, that may be shown as the power now, or null. */
-export function powerNow(frame, now) {
+export function currentPower(frame, now) {
   if (!frame.power) return null;
   const at = Date.parse(frame.power.at);
   const state = stateAt(now - at, frame.freshness.expectedEverySeconds * SECOND);
@@ -30,15 +30,15 @@ export function powerNow(frame, now) {
 }
 
 /** The powers in watts between which the middle level lies, or null where levels are not of power. */
-export function bounds({ ambient }) {
+export function levelBounds({ ambient }) {
   return ambient?.unit === "W" ? [ambient.lowBelow, ambient.highFrom] : null;
 }
 
 function stateAt(age, every) {
-  const index = LIMITS.findIndex(({ intervals, least }) => age < Math.max(intervals * every, least));
+  const index = LIMITS.findIndex(({ intervals, minimum }) => age < Math.max(intervals * every, minimum));
   return STATES.at(index);
 }
 
-function later(one, other) {
+function worse(one, other) {
   return STATES[Math.max(STATES.indexOf(one), STATES.indexOf(other))];
 }

@@ -1,10 +1,10 @@
-/** The history: hours, days, weeks or months as bars, in pounds or in kWh, with what each bar is worth. */
+/** The history: hours, days, weeks or months as bars, in pounds or in kWh, with what unit bar is worth. */
 
-import { BarChart } from "./bars.js";
-import { now } from "./clock.js";
-import { axisMoney, axisNumber, energy, smallMoney } from "./format.js";
-import { VIEWS, columnsOf, summary } from "./history.js";
-import { nameOf, tickOf } from "./spans.js";
+import { BarChart } from "./bar-chart.js";
+import { now } from "../shared/clock.js";
+import { formatAxisMoney, formatAxisNumber, formatEnergy, formatMoneyShort } from "./format.js";
+import { VIEWS, buildColumns, summarise } from "./history.js";
+import { bucketName, bucketTick } from "./bucket-labels.js";
 
 const PARTS = { electricity: "Electricity", gas: "Gas", exported: "Exported", standing: "Standing charge" };
 const MARKS = {
@@ -21,19 +21,19 @@ export class HistoryPanel {
   #section;
   #chart;
   #part;
-  #ask;
+  #requestHistory;
   #series = null;
   #shown = null;
   #columns = [];
   #wallClock = null;
 
-  /** `ask` is called when the chosen view is to be read. */
-  constructor(section, ask) {
+  /** `requestHistory` is called when the chosen view is to be read. */
+  constructor(section, requestHistory) {
     this.#section = section;
-    this.#ask = ask;
+    this.#requestHistory = requestHistory;
     this.#part = (name) => section.querySelector(`.${name}`);
-    this.#chart = new BarChart(section, (index) => this.#read(index));
-    section.addEventListener("change", ({ target }) => (target.name === "view" ? this.#leave() : this.#update()));
+    this.#chart = new BarChart(section, (index) => this.#showReadout(index));
+    section.addEventListener("change", ({ target }) => (target.name === "view" ? this.#changeView() : this.#update()));
   }
 
   get view() {
@@ -41,7 +41,7 @@ export class HistoryPanel {
   }
 
   /** Begin with a home that has these energies. */
-  begin(energies, wallClock) {
+  setHome(energies, wallClock) {
     this.#wallClock = wallClock;
     for (const input of this.#section.querySelectorAll('[name="measure"]')) {
       input.parentElement.hidden = input.value !== "cost" && !(input.value in energies);
@@ -55,7 +55,7 @@ export class HistoryPanel {
     this.#columns = [];
     this.#chart.clear();
     this.#part("legend").replaceChildren();
-    this.#wait("");
+    this.#setNotice("");
   }
 
   /** Show what was read of a view. Views that are no longer chosen are passed over. */
@@ -63,81 +63,81 @@ export class HistoryPanel {
     if (view !== this.view) return;
     this.#series = series;
     this.#shown = view;
-    this.#wait("");
+    this.#setNotice("");
     this.#section.setAttribute("aria-busy", "false");
     this.#update();
   }
 
   /** Say that the chosen view cannot be read at the moment. Bars that are there stay. */
   fail() {
-    if (this.#shown !== this.view) this.#wait("The history cannot be read. Trying again soon.");
+    if (this.#shown !== this.view) this.#setNotice("The history cannot be read. Trying again soon.");
   }
 
-  #leave() {
+  #changeView() {
     this.clear();
-    this.#ask();
+    this.#requestHistory();
   }
 
-  #wait(notice) {
+  #setNotice(notice) {
     this.#part("chart-notice").textContent = notice;
     this.#section.setAttribute("aria-busy", String(!this.#series));
   }
 
   #update() {
     if (!this.#series) return;
-    this.#columns = columnsOf(this.#measureInput().value, this.#series, this.#shown, now());
-    const bars = this.#columns.map((column) => this.#bar(column));
-    this.#chart.show(bars, this.#measureInput().value === "cost" ? axisMoney : axisNumber);
+    this.#columns = buildColumns(this.#measureInput().value, this.#series, this.#shown, now());
+    const bars = this.#columns.map((column) => this.#buildBar(column));
+    this.#chart.show(bars, this.#measureInput().value === "cost" ? formatAxisMoney : formatAxisNumber);
     this.#part("legend").replaceChildren(...this.#legend());
   }
 
-  #bar(column) {
-    const name = nameOf(this.#shown, column, this.#wallClock);
-    const details = [...this.#breakdown(column), ...worth(column)];
+  #buildBar(column) {
+    const name = bucketName(this.#shown, column, this.#wallClock);
+    const details = [...this.#breakdown(column), ...markTexts(column)];
     return {
       parts: column.parts,
       marks: column.marks,
       label: `${name}: ${[this.#amount(column), ...details].filter(Boolean).join(", ")}`,
-      tick: tickOf(this.#shown, column, this.#wallClock, now()),
+      tick: bucketTick(this.#shown, column, this.#wallClock, now()),
     };
   }
 
   /** Tell the bar at an index, or all of them together. */
-  #read(index) {
+  #showReadout(index) {
     const column = index === null ? null : this.#columns[index];
     if (column) {
-      const details = [...this.#breakdown(column), ...worth(column)];
-      this.#tell(nameOf(this.#shown, column, this.#wallClock), this.#amount(column) || "–", details.join(" · "));
+      const details = [...this.#breakdown(column), ...markTexts(column)];
+      this.#setReadout(bucketName(this.#shown, column, this.#wallClock), this.#amount(column) || "–", details.join(" · "));
     } else {
-      const { total, mean } = summary(this.#columns);
-      const { title, each } = VIEWS[this.view];
-      const average = mean === null ? "" : `${this.#write(mean)} ${each} on average`;
-      this.#tell(title, total === null ? "–" : this.#write(total), average);
+      const { total, mean } = summarise(this.#columns);
+      const { title, unit } = VIEWS[this.view];
+      const average = mean === null ? "" : `${this.#format(mean)} ${unit} on average`;
+      this.#setReadout(title, total === null ? "–" : this.#format(total), average);
     }
   }
 
-  #tell(name, value, detail) {
+  #setReadout(name, value, detail) {
     this.#part("readout-name").textContent = name;
     this.#part("readout-value").textContent = value;
     this.#part("readout-detail").textContent = detail;
   }
 
   #amount({ value }) {
-    return value === null ? "" : this.#write(value);
+    return value === null ? "" : this.#format(value);
   }
 
-  #write(value) {
-    return this.#measureInput().value === "cost" ? smallMoney(value) : energy(value);
+  #format(value) {
+    return this.#measureInput().value === "cost" ? formatMoneyShort(value) : formatEnergy(value);
   }
 
   #breakdown({ parts }) {
     if (parts.length < 2) return [];
-    return parts.map(([name, value]) => `${PARTS[name].toLowerCase()} ${smallMoney(value)}`);
+    return parts.map(([name, value]) => `${PARTS[name].toLowerCase()} ${formatMoneyShort(value)}`);
   }
 
   #legend() {
     const parts = new Set(this.#columns.flatMap((column) => column.parts.map(([name]) => name)));
-    const marks = new Set(this.#columns.flatMap((column) => worthMarks(column)));
+    const marks = new Set(this.#columns.flatMap((column) => relevantMarks(column)));
     return [
       ...(parts.size > 1 ? [...parts].map((name) => legendItem("part", name, PARTS[name])) : []),
       ...LEGEND.filter((mark) => marks.has(mark)).map((mark) => legendItem("mark", mark, capitalised(MARKS[mark]))),
@@ -149,12 +149,12 @@ export class HistoryPanel {
   }
 }
 
-function worth(column) {
-  return worthMarks(column).map((mark) => MARKS[mark]);
+function markTexts(column) {
+  return relevantMarks(column).map((mark) => MARKS[mark]);
 }
 
 /** A bar without any value is only told to be missing or still to come. */
-function worthMarks({ value, marks }) {
+function relevantMarks({ value, marks }) {
   return LEGEND.filter((mark) => marks.has(mark) && (value !== null || ["late", "missing", "running"].includes(mark)));
 }
 

@@ -6,52 +6,52 @@ const PENCE = 100;
 
 /** How far back each view asks: a little further than is shown, whatever the clocks did meanwhile. */
 export const VIEWS = {
-  hours: { period: "PT1H", count: 24, reach: DAY, title: "Last 24 hours", each: "an hour" },
-  days: { period: "P1D", count: 8, reach: 8 * DAY, title: "Last 8 days", each: "a day" },
-  weeks: { period: "P1W", count: 5, reach: 35 * DAY, title: "Last 5 weeks", each: "a week" },
-  months: { period: "P1M", count: 13, reach: 397 * DAY, title: "Last 13 months", each: "a month" },
+  hours: { period: "PT1H", count: 24, lookback: DAY, title: "Last 24 hours", unit: "an hour" },
+  days: { period: "P1D", count: 8, lookback: 8 * DAY, title: "Last 8 days", unit: "a day" },
+  weeks: { period: "P1W", count: 5, lookback: 35 * DAY, title: "Last 5 weeks", unit: "a week" },
+  months: { period: "P1M", count: 13, lookback: 397 * DAY, title: "Last 13 months", unit: "a month" },
 };
 
 /** How long after its end a span may still be waiting for readings that the meter network delivers late. */
-const LATE = 2 * DAY;
+const LATE_WINDOW = 2 * DAY;
 
 /**
  * The columns `{ start, end, parts, value, marks, unit }` of one measure, times in milliseconds. Parts are `[name,
  * value]`, from the bottom up. A value of null is not known. Marks say what a value is worth: `running` (not over),
  * `late` (not all has come in), `gaps` (some is missing), `missing` (all is), `estimated`, `unpriced`.
  */
-export function columnsOf(measure, series, view, now) {
+export function buildColumns(measure, series, view, now) {
   const { count } = VIEWS[view];
   const names = measure === "cost" ? Object.keys(series).filter((name) => name !== "exported") : [measure];
   const chosen = names.map((name) => [name, series[name]]);
   const length = Math.min(count, ...chosen.map(([, one]) => one.readings.buckets.length));
   return Array.from({ length }, (_, index) => {
-    const samples = chosen.map(([name, one]) => sample(name, one, index - length, now));
+    const samples = chosen.map(([name, one]) => sampleAt(name, one, index - length, now));
     return measure === "cost" ? costColumn(samples, view) : energyColumn(samples[0]);
   });
 }
 
 /** The sum of all columns and the mean of those that are over and known, or null where none is. */
-export function summary(columns) {
+export function summarise(columns) {
   const known = columns.filter(({ value }) => value !== null);
   const whole = known.filter(({ marks }) => !marks.has("running") && !marks.has("late"));
   return { total: known.length ? sum(known) : null, mean: whole.length ? sum(whole) / whole.length : null };
 }
 
 /** What one energy came to in the bucket that stands so many places before the end. */
-function sample(name, { readings, costs }, place, now) {
-  const bucket = readings.buckets.at(place);
+function sampleAt(name, { readings, costs }, index, now) {
+  const bucket = readings.buckets.at(index);
   const [start, end] = [Date.parse(bucket.start), Date.parse(bucket.end)];
   const collectedTo = readings.collectedTo ? Date.parse(readings.collectedTo) : 0;
   const running = now < end;
-  const late = !running && end > collectedTo && now - end < LATE;
+  const late = !running && end > collectedTo && now - end < LATE_WINDOW;
   const marks = new Set();
   if (running) marks.add("running");
   else if (late) marks.add("late");
   else if (bucket.quality === "MISSING") marks.add("missing");
   else if (bucket.quality === "PARTIAL") marks.add("gaps");
   if (bucket.estimated > 0) marks.add("estimated");
-  return { name, start, end, value: bucket.value, unit: readings.unit, marks, cost: costs?.buckets.at(place) ?? null };
+  return { name, start, end, value: bucket.value, unit: readings.unit, marks, cost: costs?.buckets.at(index) ?? null };
 }
 
 function energyColumn({ name, start, end, value, unit, marks }) {

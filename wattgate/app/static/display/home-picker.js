@@ -7,20 +7,20 @@ export class HomePicker {
   #name;
   #homes = [];
 
-  constructor(root, chosen) {
+  constructor(root, onSelect) {
     this.#select = root.querySelector("select");
     this.#name = root.querySelector(".home-name");
     this.#select.addEventListener("change", () => {
       localStorage.setItem(KEY, this.#select.value);
-      chosen(this.#homes.find((home) => home.veId === this.#select.value));
+      onSelect(this.#homes.find((home) => home.veId === this.#select.value));
     });
   }
 
   /** Offer homes; the one to begin with, or undefined where there is none. */
-  offer(homes) {
+  setHomes(homes) {
     this.#homes = homes;
-    const remembered = localStorage.getItem(KEY);
-    const first = homes.find((home) => home.veId === remembered) ?? homes[0];
+    const lastHomeId = localStorage.getItem(KEY);
+    const first = homes.find((home) => home.veId === lastHomeId) ?? homes[0];
     this.#select.replaceChildren(...homes.map((home) => new Option(home.name, home.veId, false, home === first)));
     this.#select.hidden = homes.length < 2;
     this.#name.hidden = homes.length >= 2;

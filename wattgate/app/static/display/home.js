@@ -7,10 +7,10 @@ const CLASSIFIERS = {
 };
 
 /** The ids of a home's resources by energy; an energy that it does not have is not there. */
-export function energiesOf({ resources }) {
-  const found = Object.entries(CLASSIFIERS).map(([name, classifier]) => [
+export function resourceIdsByEnergy({ resources }) {
+  const entries = Object.entries(CLASSIFIERS).map(([name, classifier]) => [
     name,
     resources.find((resource) => resource.classifier === classifier)?.resourceId,
   ]);
-  return Object.fromEntries(found.filter(([, id]) => id));
+  return Object.fromEntries(entries.filter(([, id]) => id));
 }

@@ -1,8 +1,8 @@
 /** The home display, behind its log-in. */
 
 import { Display } from "./display.js";
-import { Gate } from "./gate.js";
+import { AuthenticatedView } from "../shared/authenticated-view.js";
 
 const view = document.querySelector(".display-view");
-const gate = new Gate(view);
-gate.open(new Display(view, { denied: () => gate.leave("Your log-in has ended. Please log in again.") }));
+const authenticatedView = new AuthenticatedView(view);
+authenticatedView.start(new Display(view, { onSessionEnded: () => authenticatedView.end("Your log-in has ended. Please log in again.") }));

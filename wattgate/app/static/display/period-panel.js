@@ -1,7 +1,7 @@
 /** What a period, today or this month, has come to so far. */
 
-import { now } from "./clock.js";
-import { NOTHING, energy, money, smallMoney } from "./format.js";
+import { now } from "../shared/clock.js";
+import { NOTHING, formatEnergy, formatMoney, formatMoneyShort } from "./format.js";
 
 const ENERGIES = ["electricity", "gas", "exported"];
 
@@ -13,7 +13,7 @@ export class PeriodPanel {
   }
 
   /** Begin with a home that has these energies, so that nothing moves when their amounts come. */
-  begin(energies) {
+  setEnergies(energies) {
     for (const name of ENERGIES) this.#row(name).hidden = !(name in energies);
   }
 
@@ -27,20 +27,20 @@ export class PeriodPanel {
   show(period, wallClock) {
     // Just after midnight yesterday's amounts must go, even while the gateway is away.
     if (now() >= Date.parse(period.end)) return this.clear();
-    for (const name of ENERGIES) this.#fill(name, period[name]);
+    for (const name of ENERGIES) this.#showAmount(name, period[name]);
     const { cost } = period;
     this.#part(".cost").hidden = !cost;
-    if (cost) this.#part(".amount").textContent = money(number(cost.total));
+    if (cost) this.#part(".amount").textContent = formatMoney(number(cost.total));
     this.#part(".basis").textContent = cost ? basis(cost) : "";
     const to = period.completeTo && wallClock.endMoment(Date.parse(period.completeTo), now());
     this.#part(".complete-to").textContent = to ? `Complete up to ${to}` : "";
   }
 
   /** Show an amount; null where the home does not measure it. */
-  #fill(name, amount) {
+  #showAmount(name, amount) {
     const row = this.#row(name);
     row.hidden = !amount;
-    if (amount) row.lastElementChild.textContent = energy(number(amount.value), amount.unit);
+    if (amount) row.lastElementChild.textContent = formatEnergy(number(amount.value), amount.unit);
   }
 
   #row(name) {
@@ -57,6 +57,6 @@ function number(value) {
 }
 
 function basis({ standingCharge, estimated }) {
-  const included = `incl. ${smallMoney(Number(standingCharge))} standing charge`;
+  const included = `incl. ${formatMoneyShort(Number(standingCharge))} standing charge`;
   return estimated ? `${included}, partly estimated` : included;
 }

@@ -1,10 +1,10 @@
 /** The power now: the dial, the number, the ambient level, and whether they can be believed. */
 
 import { Announcer } from "./announcer.js";
-import { now } from "./clock.js";
-import { Dial } from "./dial.js";
-import { NOTHING, age, power, rate, smallMoney } from "./format.js";
-import { bounds, freshness, powerNow } from "./frame.js";
+import { now } from "../shared/clock.js";
+import { Gauge } from "./gauge.js";
+import { NOTHING, formatAge, formatMoneyShort, formatPower, formatRate } from "./format.js";
+import { levelBounds, freshnessAt, currentPower } from "./frame.js";
 
 const PENCE = 100;
 const LEVELS = { LOW: "Low", MEDIUM: "Medium", HIGH: "High" };
@@ -18,19 +18,19 @@ const CAUSES = {
   GATEWAY: "The device that sends the readings has gone quiet.",
   PLATFORM: "The energy service takes no readings in at the moment.",
   UNKNOWN: "Nothing newer has come in.",
-  LINK: "This screen has lost its connection.",
+  CONNECTION: "This screen has lost its connection.",
 };
 
 export class PowerPanel {
   #section;
-  #dial;
+  #gauge;
   #announcer;
   #parts;
 
   constructor(section) {
     const part = (name) => section.querySelector(`.${name}`);
     this.#section = section;
-    this.#dial = new Dial(part("dial"));
+    this.#gauge = new Gauge(part("gauge"));
     this.#announcer = new Announcer(part("announcement"));
     this.#parts = Object.fromEntries(
       ["direction", "number", "unit", "hourly", "level", "level-word", "explanation"].map((name) => [name, part(name)]),
@@ -38,45 +38,45 @@ export class PowerPanel {
   }
 
   clear() {
-    this.#showNothing("Waiting for a reading", "");
+    this.#showBlank("Waiting for a reading", "");
     this.#showLevel(null);
   }
 
-  /** Show a frame as it is worth at this moment; `linked` is whether the gateway can be heard. */
-  show(frame, wallClock, linked) {
+  /** Show a frame as it is worth at this moment; `connected` is whether the gateway can be heard. */
+  show(frame, wallClock, connected) {
     const time = now();
-    const current = powerNow(frame, time);
-    const fresh = freshness(frame, time, linked);
+    const current = currentPower(frame, time);
+    const fresh = freshnessAt(frame, time, connected);
     if (current) this.#showPower(frame, current, time - current.at, fresh);
-    else this.#explain(fresh, time, wallClock);
+    else this.#showNoPower(fresh, time, wallClock);
     this.#showLevel(current || frame.ambient?.basis === "PRICE" ? frame.ambient : null);
   }
 
-  #showPower(frame, { net }, old, { state, cause }) {
-    const { number, unit } = power(net);
+  #showPower(frame, { net }, elapsed, { state, cause }) {
+    const { number, unit } = formatPower(net);
     const exporting = net < 0;
     const direction = exporting ? "Exporting" : "Importing";
     this.#section.dataset.flow = exporting ? "exporting" : "importing";
-    this.#write({ direction, number, unit: ` ${unit}`, hourly: hourly(frame.tariff, net) });
-    this.#dial.show(net, Boolean(frame.today.exported), bounds(frame));
-    this.#parts.explanation.textContent = state === "LIVE" ? compared(frame.ambient) : delayed(old, cause);
+    this.#write({ direction, number, unit: ` ${unit}`, hourly: hourlyCost(frame.tariff, net) });
+    this.#gauge.show(net, Boolean(frame.today.exported), levelBounds(frame));
+    this.#parts.explanation.textContent = state === "LIVE" ? comparisonText(frame.ambient) : delayText(elapsed, cause);
     const level = frame.ambient ? `, ${LEVELS[frame.ambient.level].toLowerCase()}` : "";
-    this.#announcer.say(`${direction}${level}`, `${direction}: ${number} ${unit}${level}`);
+    this.#announcer.announce(`${direction}${level}`, `${direction}: ${number} ${unit}${level}`);
   }
 
-  #explain(fresh, time, wallClock) {
-    const why = reason(fresh);
+  #showNoPower(fresh, time, wallClock) {
+    const reason = reasonText(fresh);
     // Where readings are fresh without any power, the newest one is not of power.
-    const told = fresh.asOf && fresh.state !== "LIVE";
-    const seen = told ? `Last reading ${wallClock.write("seconds", fresh.asOf)}, ${age(time - fresh.asOf)} ago. ` : "";
-    this.#showNothing("No live power", seen + why);
-    this.#announcer.say(why, `No live power. ${why}`);
+    const showTime = fresh.asOf && fresh.state !== "LIVE";
+    const lastReading = showTime ? `Last reading ${wallClock.format("seconds", fresh.asOf)}, ${formatAge(time - fresh.asOf)} ago. ` : "";
+    this.#showBlank("No live power", lastReading + reason);
+    this.#announcer.announce(reason, `No live power. ${reason}`);
   }
 
-  #showNothing(direction, explanation) {
+  #showBlank(direction, explanation) {
     this.#section.dataset.flow = "unknown";
     this.#write({ direction, number: NOTHING, unit: "", hourly: "", explanation });
-    this.#dial.blank();
+    this.#gauge.blank();
   }
 
   #showLevel(ambient) {
@@ -93,29 +93,29 @@ export class PowerPanel {
   }
 }
 
-function reason({ state, asOf, cause }) {
+function reasonText({ state, asOf, cause }) {
   if (!asOf) return "There has been no reading yet.";
   return state === "LIVE" ? "The meter of this home does not send its power." : CAUSES[cause ?? "UNKNOWN"];
 }
 
-function hourly(tariff, watts) {
+function hourlyCost(tariff, watts) {
   if (!tariff?.rate || watts < 0) return "";
-  return `${smallMoney(((watts / 1000) * Number(tariff.rate)) / PENCE)} an hour`;
+  return `${formatMoneyShort(((watts / 1000) * Number(tariff.rate)) / PENCE)} an hour`;
 }
 
-function compared(ambient) {
+function comparisonText(ambient) {
   if (!ambient) return "";
-  const [low, high] = [ambient.lowBelow, ambient.highFrom].map((value) => amount(value, ambient.unit));
+  const [low, high] = [ambient.lowBelow, ambient.highFrom].map((value) => formatLevel(value, ambient.unit));
   return `${BASES[ambient.basis]}: low under ${low}, high from ${high}`;
 }
 
-function delayed(old, cause) {
-  const why = cause && cause !== "UNKNOWN" ? ` ${CAUSES[cause]}` : "";
-  return `This reading is ${age(old)} old.${why}`;
+function delayText(elapsed, cause) {
+  const reason = cause && cause !== "UNKNOWN" ? ` ${CAUSES[cause]}` : "";
+  return `This reading is ${formatAge(elapsed)} old.${reason}`;
 }
 
-function amount(value, unit) {
-  if (unit !== "W") return rate(value);
-  const written = power(value);
+function formatLevel(value, unit) {
+  if (unit !== "W") return formatRate(value);
+  const written = formatPower(value);
   return `${written.number} ${written.unit}`;
 }

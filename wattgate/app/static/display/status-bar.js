@@ -1,7 +1,7 @@
 /** The line at the top: whether all is well, unread alerts, and the time at the home. */
 
-import { now } from "./clock.js";
-import { age } from "./format.js";
+import { now } from "../shared/clock.js";
+import { formatAge } from "./format.js";
 
 /** What is said by the state of the link, and while that is good by the freshness of the readings. */
 const TEXTS = {
@@ -26,14 +26,14 @@ export class StatusBar {
   }
 
   /** Show the state of the link, and while it is live that of the readings, if one is known. */
-  showState(link, freshness) {
-    const state = link === "live" ? (freshness?.state ?? "connecting") : link;
+  showState(connectionState, freshness) {
+    const state = connectionState === "live" ? (freshness?.state ?? "connecting") : connectionState;
     const { connection } = this.#parts;
-    connection.dataset.state = link;
+    connection.dataset.state = connectionState;
     connection.dataset.freshness = freshness?.state ?? "UNKNOWN";
     write(connection, TEXTS[state]);
-    const old = freshness?.asOf ? `Newest reading ${age(Math.max(0, now() - freshness.asOf))} ago` : "";
-    if (connection.title !== old) connection.title = old;
+    const title = freshness?.asOf ? `Newest reading ${formatAge(Math.max(0, now() - freshness.asOf))} ago` : "";
+    if (connection.title !== title) connection.title = title;
   }
 
   showAlerts(count) {
@@ -43,8 +43,8 @@ export class StatusBar {
 
   showTime(wallClock) {
     const time = now();
-    write(this.#parts.date, wallClock.write("day", time));
-    write(this.#parts.time, wallClock.write("minutes", time));
+    write(this.#parts.date, wallClock.format("day", time));
+    write(this.#parts.time, wallClock.format("minutes", time));
   }
 }
 

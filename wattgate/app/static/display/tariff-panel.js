@@ -1,7 +1,7 @@
 /** The price of electricity now, until when it holds, and the next one. */
 
-import { now } from "./clock.js";
-import { NOTHING, rate } from "./format.js";
+import { now } from "../shared/clock.js";
+import { NOTHING, formatRate } from "./format.js";
 
 export class TariffPanel {
   #section;
@@ -22,13 +22,13 @@ export class TariffPanel {
     if (!tariff) return;
     const { next } = tariff;
     const changed = tariff.until && now() >= Date.parse(tariff.until);
-    const held = changed ? (next && { rate: next.rate }) : tariff;
+    const current = changed ? (next && { rate: next.rate }) : tariff;
     const moment = (instant) => wallClock.moment(Date.parse(instant), now());
-    this.#write(".amount", held ? rate(held.rate) : NOTHING);
+    this.#write(".amount", current ? formatRate(current.rate) : NOTHING);
     const unit = `a ${tariff.unit.split("/").at(-1)}`;
-    this.#write(".basis", held?.until ? `${unit} until ${moment(held.until)}` : unit);
+    this.#write(".basis", current?.until ? `${unit} until ${moment(current.until)}` : unit);
     this.#showNext(changed ? null : next, tariff, moment);
-    this.#write(".standing", `${tariff.name} · ${rate(tariff.standingCharge)} a day standing charge`);
+    this.#write(".standing", `${tariff.name} · ${formatRate(tariff.standingCharge)} a day standing charge`);
   }
 
   #showNext(next, tariff, moment) {
@@ -37,7 +37,7 @@ export class TariffPanel {
     if (!next) return;
     const change = Number(next.rate) > Number(tariff.rate ?? next.rate) ? "dearer" : "cheaper";
     part.dataset.change = change;
-    this.#write(".next", `${rate(next.rate)} from ${moment(next.start)}, ${change}`);
+    this.#write(".next", `${formatRate(next.rate)} from ${moment(next.start)}, ${change}`);
   }
 
   #write(selector, text) {

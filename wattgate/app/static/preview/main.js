@@ -1,11 +1,11 @@
 /** The studio, behind its log-in. */
 
-import { Gate } from "../display/gate.js";
-import { Studio } from "./studio.js";
+import { AuthenticatedView } from "../shared/authenticated-view.js";
+import { TemplateEditor } from "./template-editor.js";
 
 /** A log-in of its own: whoever writes templates may be another than who watches the home display. */
 const KEY = "wattgate.preview.session";
 
-const view = document.querySelector(".studio-view");
-const gate = new Gate(view, KEY);
-gate.open(new Studio(view, { refused: (message) => gate.leave(message) }));
+const view = document.querySelector(".editor-view");
+const authenticatedView = new AuthenticatedView(view, KEY);
+authenticatedView.start(new TemplateEditor(view, { onRefused: (message) => authenticatedView.end(message) }));

@@ -8,30 +8,30 @@ export class Result {
   }
 
   set view(name) {
-    for (const one of this.#root.querySelectorAll(".shown")) one.hidden = one.dataset.view !== name;
+    for (const panel of this.#root.querySelectorAll(".result-panel")) panel.hidden = panel.dataset.view !== name;
   }
 
   show({ subject, preheader, text, textMade, culturesTried, chosen, coverage }) {
-    this.#tell("[data-testid=shown-subject]", subject || "(no subject)");
-    this.#tell("[data-testid=shown-preheader]", preheader ?? "");
-    this.#tell(".origin", textMade ? "Made from the HTML" : "The template’s own text");
-    this.#tell(".plain pre", text ?? "It cannot be rendered.");
-    this.#list(".tried", culturesTried);
-    this.#tell(
-      ".chosen",
+    this.#setText("[data-testid=rendered-subject]", subject || "(no subject)");
+    this.#setText("[data-testid=rendered-preheader]", preheader ?? "");
+    this.#setText(".text-origin", textMade ? "Made from the HTML" : "The template’s own text");
+    this.#setText(".plain pre", text ?? "It cannot be rendered.");
+    this.#setList(".cultures-tried", culturesTried);
+    this.#setText(
+      ".selected-template",
       chosen ? `This reader gets “${chosen.name}” in ${chosen.cultureCode}.` : "No saved template is in use for this reader.",
     );
-    this.#list(
+    this.#setList(
       ".coverage",
       coverage.map(({ cultureCode, template }) => `${cultureCode}: ${template.name}${template.active ? "" : " (not in use)"}`),
     );
   }
 
-  #tell(selector, text) {
+  #setText(selector, text) {
     this.#root.querySelector(selector).textContent = text;
   }
 
-  #list(selector, texts) {
+  #setList(selector, texts) {
     const items = texts.map((text) => {
       const item = document.createElement("li");
       item.textContent = text;

@@ -1,11 +1,11 @@
 /** What the page asks of the gateway: templates and their versions, past alerts, and how a template would look. */
 
-import { call } from "../display/gateway.js";
+import { call } from "../shared/gateway.js";
 
-const NEWEST = 20;
+const MAX_ALERTS = 20;
 
 /** The application's templates and alert types, and its newest hundred alerts at most. */
-export async function load(token) {
+export async function loadTemplates(token) {
   const { templates, alertTypes, alertConnection } = await call(
     `query Templates {
       templates {
@@ -19,11 +19,11 @@ export async function load(token) {
     {},
     token,
   );
-  const alerts = alertConnection.edges.map((edge) => edge.node).reverse().slice(0, NEWEST);
+  const alerts = alertConnection.edges.map((edge) => edge.node).reverse().slice(0, MAX_ALERTS);
   return { templates, alertTypes, alerts };
 }
 
-export async function preview(token, input) {
+export async function previewTemplate(token, input) {
   const data = await call(
     `query Preview($input: TemplateToPreview!) {
       previewTemplate(input: $input) {
@@ -40,7 +40,7 @@ export async function preview(token, input) {
 }
 
 /** Add a template, whose first version is published at once; its id. */
-export async function add(token, input) {
+export async function addTemplate(token, input) {
   const data = await call(
     "mutation Add($input: NewTemplate!) { addTemplate(input: $input) { templateId } }",
     { input },
@@ -50,7 +50,7 @@ export async function add(token, input) {
 }
 
 /** Add a version of a template, which nobody gets until it is published; its number. */
-export async function save(token, templateId, input) {
+export async function addVersion(token, templateId, input) {
   const data = await call(
     `mutation Save($templateId: ID!, $input: NewTemplateVersion!) {
       addTemplateVersion(templateId: $templateId, input: $input) { version }
@@ -61,7 +61,7 @@ export async function save(token, templateId, input) {
   return data.addTemplateVersion.version;
 }
 
-export function publish(token, templateId, version) {
+export function publishVersion(token, templateId, version) {
   return call(
     `mutation Publish($templateId: ID!, $version: Int!) {
       publishTemplate(templateId: $templateId, version: $version) { templateId }
@@ -71,7 +71,7 @@ export function publish(token, templateId, version) {
   );
 }
 
-export function rollBack(token, templateId) {
+export function rollBackTemplate(token, templateId) {
   return call(
     "mutation RollBack($templateId: ID!) { rollBackTemplate(templateId: $templateId) { templateId } }",
     { templateId },
@@ -80,7 +80,7 @@ export function rollBack(token, templateId) {
 }
 
 /** Send what a preview shows to an address, as a mail that says that it is a test. */
-export async function sendTest(token, address, input) {
+export async function sendTestMail(token, address, input) {
   const data = await call(
     `mutation SendTest($address: String!, $input: TemplateToPreview!) {
       sendTestMail(address: $address, input: $input) { testMail { testMailId } }
@@ -92,7 +92,7 @@ export async function sendTest(token, address, input) {
 }
 
 /** How far a test mail is. */
-export async function testMail(token, testMailId) {
+export async function testMailStatus(token, testMailId) {
   const data = await call(
     "query TestMail($id: ID!) { testMail(testMailId: $id) { state reason testMail { address } } }",
     { id: testMailId },

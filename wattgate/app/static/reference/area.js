@@ -1,6 +1,6 @@
 /** An area: its operations on the page, and its line in the sidebar, which counts those that are shown. */
 
-import { element } from "./dom.js";
+import { element } from "../shared/dom.js";
 import { OperationCard } from "./operation-card.js";
 
 export class Area {

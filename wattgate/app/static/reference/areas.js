@@ -1,6 +1,6 @@
 /** The areas of the interface by their tags, in the order and under the themes in which the page shows them. */
 
-const THEMES = {
+const GROUPS = {
   "Homes and readings": {
     virtualentity: "Homes",
     vetype: "Home types",
@@ -45,18 +45,18 @@ const THEMES = {
   },
   Flexibility: { dfs: "Demand flexibility" },
 };
-const OTHERS = "More";
+const OTHER_GROUP = "More";
 
-/** Operations by theme and area: `[{ theme, areas: [{ tag, name, operations }] }]`; unknown tags come last. */
-export function grouped(operations) {
+/** Operations by theme and area: `[{ name, areas: [{ tag, name, operations }] }]`; unknown tags come last. */
+export function groupOperations(operations) {
   const byTag = new Map();
   for (const operation of operations) {
     if (!byTag.has(operation.area)) byTag.set(operation.area, []);
     byTag.get(operation.area).push(operation);
   }
-  const known = Object.entries(THEMES).map(([theme, names]) => ({ theme, areas: areasOf(names, byTag) }));
-  const unknown = Object.fromEntries([...byTag.keys()].filter((tag) => !nameOf(tag)).map((tag) => [tag, tag]));
-  return [...known, { theme: OTHERS, areas: areasOf(unknown, byTag) }].filter(({ areas }) => areas.length > 0);
+  const known = Object.entries(GROUPS).map(([group, names]) => ({ name: group, areas: areasOf(names, byTag) }));
+  const unknown = Object.fromEntries([...byTag.keys()].filter((tag) => !isKnown(tag)).map((tag) => [tag, tag]));
+  return [...known, { name: OTHER_GROUP, areas: areasOf(unknown, byTag) }].filter(({ areas }) => areas.length > 0);
 }
 
 function areasOf(names, byTag) {
@@ -65,6 +65,6 @@ function areasOf(names, byTag) {
     .map(([tag, name]) => ({ tag, name, operations: byTag.get(tag) }));
 }
 
-function nameOf(tag) {
-  return Object.values(THEMES).some((names) => tag in names);
+function isKnown(tag) {
+  return Object.values(GROUPS).some((names) => tag in names);
 }

@@ -1,16 +1,16 @@
 /** Code with a heading and a button that copies it. */
 
-import { element } from "./dom.js";
+import { element } from "../shared/dom.js";
 
-const SHOWN_FOR = 2000;
+const FEEDBACK_DURATION = 2000;
 const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
 export function codeBlock(title, text, shown = text) {
   const listing = element("pre", { tabindex: "0", "aria-label": title }, element("code", {}, shown));
   const button = element("button", { class: "copy", type: "button", "aria-live": "polite" }, "Copy");
   button.addEventListener("click", async () => {
-    button.textContent = (await copied(text)) ? "Copied" : selected(listing);
-    setTimeout(() => (button.textContent = "Copy"), SHOWN_FOR);
+    button.textContent = (await copyText(text)) ? "Copied" : selectText(listing);
+    setTimeout(() => (button.textContent = "Copy"), FEEDBACK_DURATION);
   });
   const bar = element("div", { class: "bar" }, element("h4", {}, title), button);
   return element("div", { class: "code-block" }, bar, listing);
@@ -18,10 +18,10 @@ export function codeBlock(title, text, shown = text) {
 
 export function jsonBlock(title, value) {
   const text = JSON.stringify(value, null, 2);
-  return codeBlock(title, text, coloured(text));
+  return codeBlock(title, text, highlight(text));
 }
 
-async function copied(text) {
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -30,12 +30,12 @@ async function copied(text) {
   }
 }
 
-function selected(listing) {
+function selectText(listing) {
   getSelection().selectAllChildren(listing);
   return "Selected";
 }
 
-function coloured(json) {
+function highlight(json) {
   const parts = [];
   let end = 0;
   for (const match of json.matchAll(TOKENS)) {

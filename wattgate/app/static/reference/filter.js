@@ -2,16 +2,16 @@
 
 export class Filter {
   #box;
-  #apply;
+  #onChange;
 
-  /** `apply` is called with the words, in lower case; `enter` when the reader wants to go to what is found. */
-  constructor(box, { apply, enter }) {
+  /** `onChange` is called with the words, in lower case; `onEnter` when the reader wants to go to what is found. */
+  constructor(box, { onChange, onEnter }) {
     this.#box = box;
-    this.#apply = apply;
+    this.#onChange = onChange;
     box.addEventListener("input", () => this.#changed());
     box.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.clear();
-      if (event.key === "Enter") enter();
+      if (event.key === "Enter") onEnter();
     });
     document.addEventListener("keydown", (event) => {
       if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -32,6 +32,6 @@ export class Filter {
   }
 
   #changed() {
-    this.#apply(this.#box.value.toLowerCase().split(/\s+/).filter(Boolean));
+    this.#onChange(this.#box.value.toLowerCase().split(/\s+/).filter(Boolean));
   }
 }

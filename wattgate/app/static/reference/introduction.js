@@ -1,21 +1,21 @@
 /** The top of the page: what the interface is, where it is, how to authenticate and how errors look. */
 
 import { codeBlock } from "./code-block.js";
-import { element, prose } from "./dom.js";
-import { labelOf } from "./operation-card.js";
-import { tree } from "./tree.js";
+import { element, prose } from "../shared/dom.js";
+import { schemeLabel } from "./operation-card.js";
+import { schemaTree } from "./tree.js";
 
-export function introduce(root, reference) {
+export function showIntroduction(root, reference) {
   const part = (name) => root.querySelector(`.${name}`);
   part("version").textContent = reference.info.version;
-  part("about").replaceChildren(...prose(reference.info.description ?? ""));
+  part("description").replaceChildren(...prose(reference.info.description ?? ""));
   part("base").querySelector("code").textContent = reference.baseUrl;
   part("base").hidden = false;
   part("schemes").replaceChildren(
     ...Object.entries(reference.schemes).map(([name, scheme]) => schemeCard(name, scheme, reference)),
   );
-  if (reference.errorSchema) part("error-form").replaceChildren(tree(reference.errorSchema, reference));
-  else part("refusals").hidden = true;
+  if (reference.errorSchema) part("error-format").replaceChildren(schemaTree(reference.errorSchema, reference));
+  else part("error-section").hidden = true;
 }
 
 function schemeCard(name, scheme, { operations }) {
@@ -23,7 +23,7 @@ function schemeCard(name, scheme, { operations }) {
   return element(
     "div",
     { class: "scheme" },
-    element("h3", {}, capitalised(labelOf(scheme, name))),
+    element("h3", {}, capitalised(schemeLabel(scheme, name))),
     element(
       "p",
       {},

@@ -1,12 +1,12 @@
 /** Reads the document, and shows it. */
 
-import { grouped } from "./areas.js";
-import { element } from "./dom.js";
+import { groupOperations } from "./areas.js";
+import { element } from "../shared/dom.js";
 import { Filter } from "./filter.js";
-import { introduce } from "./introduction.js";
-import { Unavailable, read } from "./openapi.js";
-import { follow } from "./position.js";
-import { Theme } from "./theme.js";
+import { showIntroduction } from "./introduction.js";
+import { DocumentUnavailable, readDocument } from "./openapi.js";
+import { markCurrentArea } from "./scroll-position.js";
+import { AreaGroup } from "./area-group.js";
 
 const ADDRESS = new URL("openapi.json", new URL(".", location));
 
@@ -17,68 +17,68 @@ const introduction = document.querySelectorAll(".intro, .basics");
 const noMatch = document.querySelector(".no-match");
 
 try {
-  show(await read(ADDRESS));
+  show(await readDocument(ADDRESS));
 } catch (error) {
-  if (!(error instanceof Unavailable)) throw error;
-  list.replaceChildren(failure(error.message));
+  if (!(error instanceof DocumentUnavailable)) throw error;
+  list.replaceChildren(failureNotice(error.message));
 }
 
 function show(reference) {
-  const themes = grouped(reference.operations).map((theme) => new Theme(theme, reference));
-  const areas = themes.flatMap((theme) => theme.areas);
+  const groups = groupOperations(reference.operations).map((group) => new AreaGroup(group, reference));
+  const areas = groups.flatMap((group) => group.areas);
   const cards = areas.flatMap((area) => area.cards);
 
   const filter = new Filter(document.querySelector(".filter"), {
-    apply(words) {
-      const shown = themes.reduce((sum, theme) => sum + theme.filter(words), 0);
+    onChange(words) {
+      const shown = groups.reduce((sum, group) => sum + group.filter(words), 0);
       count.textContent = words.length ? `${shown} of ${cards.length} operations` : `${cards.length} operations`;
       noMatch.hidden = shown > 0;
       for (const part of introduction) part.hidden = words.length > 0;
       if (words.length) scrollTo(0, 0);
     },
-    enter: () => cards.find((card) => !card.root.hidden)?.focus(),
+    onEnter: () => cards.find((card) => !card.root.hidden)?.focus(),
   });
   noMatch.querySelector(".clear").addEventListener("click", () => {
     filter.clear();
     filter.focus();
   });
 
-  introduce(document.querySelector("main"), reference);
-  list.replaceChildren(...themes.map((theme) => theme.section));
-  sidebar.replaceChildren(...themes.map((theme) => theme.entry));
+  showIntroduction(document.querySelector("main"), reference);
+  list.replaceChildren(...groups.map((group) => group.section));
+  sidebar.replaceChildren(...groups.map((group) => group.entry));
   sidebar.addEventListener("click", ({ target }) => target.closest("a") && sidebar.hidePopover());
   for (const control of document.querySelectorAll(".filter, .areas-button")) control.disabled = false;
   filter.clear();
-  follow(areas);
+  markCurrentArea(areas);
   reveal(cards, filter);
   addEventListener("hashchange", () => reveal(cards, filter));
 }
 
 /** Bring what the address names into view; an operation opens, and stands out. */
 function reveal(cards, filter) {
-  const named = document.getElementById(location.hash.slice(1));
-  if (!named) return;
-  if (named.closest("[hidden]")) filter.clear();
-  document.querySelector(".linked")?.classList.remove("linked");
-  const card = cards.find(({ root }) => root === named);
+  const target = document.getElementById(location.hash.slice(1));
+  if (!target) return;
+  if (target.closest("[hidden]")) filter.clear();
+  document.querySelector(".highlighted")?.classList.remove("highlighted");
+  const card = cards.find(({ root }) => root === target);
   if (card) {
     card.open();
     card.focus();
-    named.classList.add("linked");
+    target.classList.add("highlighted");
   }
-  if (named instanceof HTMLDetailsElement) named.open = true;
-  named.scrollIntoView();
+  if (target instanceof HTMLDetailsElement) target.open = true;
+  target.scrollIntoView();
 }
 
-function failure(message) {
-  const again = element("button", { type: "button" }, "Try again");
-  again.addEventListener("click", () => location.reload());
+function failureNotice(message) {
+  const retry = element("button", { type: "button" }, "Try retry");
+  retry.addEventListener("click", () => location.reload());
   return element(
     "div",
     { class: "notice failure", role: "alert", "data-testid": "failure" },
     element("h2", {}, "The reference could not be loaded"),
     element("p", {}, message),
     element("p", {}, "It is made from ", element("a", { href: ADDRESS.href }, ADDRESS.pathname), "."),
-    again,
+    retry,
   );
 }

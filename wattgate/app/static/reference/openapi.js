@@ -1,23 +1,23 @@
 /** The OpenAPI document as the page shows it. */
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
-const TWIN = /^GraphQL: `(.+)`$/;
+const GRAPHQL_FIELD = /^GraphQL: `(.+)`$/;
 
-export class Unavailable extends Error {}
+export class DocumentUnavailable extends Error {}
 
-/** Read the document; throws `Unavailable`, with a sentence for people, when there is none. */
-export async function read(address) {
-  let answer;
+/** Read the document; throws `DocumentUnavailable`, with a sentence for people, when there is none. */
+export async function readDocument(address) {
+  let response;
   try {
-    answer = await fetch(address, { headers: { Accept: "application/json" } });
+    response = await fetch(address, { headers: { Accept: "application/json" } });
   } catch {
-    throw new Unavailable("The gateway cannot be reached.");
+    throw new DocumentUnavailable("The gateway cannot be reached.");
   }
-  if (!answer.ok) throw new Unavailable(`The gateway answered ${answer.status} ${answer.statusText}`.trim() + ".");
+  if (!response.ok) throw new DocumentUnavailable(`The gateway answered ${response.status} ${response.statusText}`.trim() + ".");
   try {
-    return new Reference(await answer.json(), address);
+    return new Reference(await response.json(), address);
   } catch {
-    throw new Unavailable("What the gateway answered is not an OpenAPI document.");
+    throw new DocumentUnavailable("What the gateway answered is not an OpenAPI document.");
   }
 }
 
@@ -50,7 +50,7 @@ export class Reference {
 
   #operation(method, path, described) {
     const paragraphs = (described.description ?? "").split("\n\n").map((text) => text.replaceAll("\n", " "));
-    const twin = paragraphs.map((text) => TWIN.exec(text)?.[1]).find(Boolean) ?? null;
+    const graphqlField = paragraphs.map((text) => GRAPHQL_FIELD.exec(text)?.[1]).find(Boolean) ?? null;
     const responses = Object.entries(described.responses).map(([status, response]) => ({
       status,
       ...this.resolve(response),
@@ -61,13 +61,13 @@ export class Reference {
       method: method.toUpperCase(),
       path,
       summary: described.summary,
-      notes: paragraphs.filter((text) => text && text !== described.summary && !TWIN.test(text)),
-      twin,
+      notes: paragraphs.filter((text) => text && text !== described.summary && !GRAPHQL_FIELD.test(text)),
+      graphqlField,
       credentials: (described.security ?? []).flatMap(Object.keys),
       parameters: described.parameters ?? [],
       body: described.requestBody ? contents(this.resolve(described.requestBody))[0] : null,
-      answers: responses.filter(({ status }) => status < 400).map((one) => ({ ...one, contents: contents(one) })),
-      refusals: responses.filter(({ status }) => status >= 400),
+      responses: responses.filter(({ status }) => status < 400).map((one) => ({ ...one, contents: contents(one) })),
+      errorResponses: responses.filter(({ status }) => status >= 400),
     };
   }
 }

@@ -1,22 +1,22 @@
 /** One operation: a line that says what it is, which opens to all there is to know. */
 
 import { codeBlock, jsonBlock } from "./code-block.js";
-import { curl, isBinary } from "./curl.js";
-import { code, element, pathOf, prose } from "./dom.js";
-import { describe, sample } from "./schema.js";
-import { remarks, signature, tree } from "./tree.js";
+import { curlCommand, isBinary } from "./curl.js";
+import { code, element, formatPath, prose } from "../shared/dom.js";
+import { describeSchema, sampleValue } from "./schema.js";
+import { remarks, schemaTree, signature } from "./tree.js";
 
 export class OperationCard {
   #reference;
   #operation;
-  #searched;
+  #searchText;
   #filled = false;
 
   constructor(operation, reference) {
-    const { id, method, path, summary, twin } = operation;
+    const { id, method, path, summary, graphqlField } = operation;
     this.#reference = reference;
     this.#operation = operation;
-    this.#searched = [method, path, summary, twin].join(" ").toLowerCase();
+    this.#searchText = [method, path, summary, graphqlField].join(" ").toLowerCase();
     this.root = element(
       "details",
       { class: "operation", id, "data-method": method, "data-testid": "operation" },
@@ -24,8 +24,8 @@ export class OperationCard {
         "summary",
         {},
         element("span", { class: "method" }, method),
-        pathOf(path),
-        element("span", { class: "says" }, prose(summary)),
+        formatPath(path),
+        element("span", { class: "summary-text" }, prose(summary)),
       ),
     );
     this.root.addEventListener("toggle", () => this.root.open && this.#fill());
@@ -33,7 +33,7 @@ export class OperationCard {
 
   /** Show the card if it has all these words, in lower case; whether it has. */
   match(words) {
-    const matches = words.every((word) => this.#searched.includes(word));
+    const matches = words.every((word) => this.#searchText.includes(word));
     this.root.hidden = !matches;
     return matches;
   }
@@ -56,53 +56,53 @@ export class OperationCard {
 }
 
 function body(operation, reference) {
-  const { id, notes, parameters, body: sent, answers, refusals } = operation;
+  const { id, notes, parameters, body: requestBody, responses, errorResponses } = operation;
   return element(
     "div",
-    { class: "inside" },
+    { class: "details-body" },
     notes.map((note) => element("p", { class: "note" }, prose(note))),
     facts(operation, reference),
     parametersOf("Path parameters", parameters.filter((one) => one.in === "path"), reference),
     parametersOf("Query parameters", parameters.filter((one) => one.in === "query"), reference),
-    sent ? part("Request body", sent.media, form(sent, reference)) : null,
-    codeBlock("curl", curl(operation, reference)),
-    answers.flatMap(({ status, contents }) =>
-      contents.map((content) => part(`Answer ${status}`, content.media, form(content, reference))),
+    requestBody ? part("Request body", requestBody.media, bodyFormat(requestBody, reference)) : null,
+    codeBlock("curl", curlCommand(operation, reference)),
+    responses.flatMap(({ status, contents }) =>
+      contents.map((content) => part(`Answer ${status}`, content.media, bodyFormat(content, reference))),
     ),
-    errors(refusals),
+    errors(errorResponses),
     element("a", { class: "permalink", href: `#${id}` }, "Link to this operation"),
   );
 }
 
-function facts({ credentials, twin }, reference) {
-  const labels = credentials.map((name) => labelOf(reference.schemes[name], name));
+function facts({ credentials, graphqlField }, reference) {
+  const labels = credentials.map((name) => schemeLabel(reference.schemes[name], name));
   const names = labels.map((label) => element("span", { class: "credential" }, label));
   return element(
     "dl",
     { class: "facts" },
-    fact("Credentials", names.length ? either(names) : "None needed"),
-    twin ? fact("GraphQL", code(twin)) : null,
+    fact("Credentials", names.length ? joinWithOr(names) : "None needed"),
+    graphqlField ? fact("GraphQL", code(graphqlField)) : null,
   );
 }
 
-function fact(term, ...said) {
-  return element("div", {}, element("dt", {}, term), element("dd", {}, said));
+function fact(term, ...content) {
+  return element("div", {}, element("dt", {}, term), element("dd", {}, content));
 }
 
 /** What a security scheme is called. */
-export function labelOf(scheme, name) {
+export function schemeLabel(scheme, name) {
   if (scheme?.type === "apiKey") return `${scheme.name} ${scheme.in}`;
   return scheme?.scheme === "basic" ? "Basic" : name;
 }
 
-function either(nodes) {
+function joinWithOr(nodes) {
   return nodes.flatMap((node, index) => (index ? [" or ", node] : [node]));
 }
 
 function parametersOf(title, parameters, reference) {
   if (parameters.length === 0) return null;
   const rows = parameters.map(({ name, schema, required, description, example }) => {
-    const { type, values } = describe(schema, reference);
+    const { type, values } = describeSchema(schema, reference);
     return element(
       "li",
       {},
@@ -115,19 +115,19 @@ function parametersOf(title, parameters, reference) {
 }
 
 /** The schema of a body beside an example of it. */
-function form({ schema, example }, reference) {
+function bodyFormat({ schema, example }, reference) {
   if (isBinary(schema)) return element("p", { class: "remark" }, "Binary data.");
   return element(
     "div",
-    { class: "form" },
-    tree(schema, reference),
-    jsonBlock("Example", example ?? sample(schema, reference)),
+    { class: "body-format" },
+    schemaTree(schema, reference),
+    jsonBlock("Example", example ?? sampleValue(schema, reference)),
   );
 }
 
-function errors(refusals) {
-  if (refusals.length === 0) return null;
-  const rows = refusals.map(({ status, description }) =>
+function errors(errorResponses) {
+  if (errorResponses.length === 0) return null;
+  const rows = errorResponses.map(({ status, description }) =>
     element("li", {}, element("b", {}, status), " ", element("span", {}, description.replaceAll("_", "_\u200B"))),
   );
   return part("Errors", element("a", { href: "#errors" }, "How errors look"), element("ul", { class: "errors" }, rows));

@@ -7,22 +7,22 @@ const INSTANT = "2026-11-01T00:00:00Z";
  * A schema in the words of the page: `type` in words, `values` of an enum, `members` of the object it holds (in
  * however many arrays), and `name` where that object is a component.
  */
-export function describe(schema, reference) {
+export function describeSchema(schema, reference) {
   const name = schema.$ref?.split("/").at(-1) ?? null;
   const plain = reference.resolve(schema);
   if (plain.anyOf) {
     const others = plain.anyOf.filter((one) => one.type !== "null");
-    const [one] = others.map((other) => describe(other, reference));
+    const [one] = others.map((other) => describeSchema(other, reference));
     const nullable = others.length < plain.anyOf.length && one.type !== "any";
     return { ...one, type: nullable ? `${one.type} or null` : one.type };
   }
   if (plain.type === "array") {
-    const items = describe(plain.items ?? {}, reference);
+    const items = describeSchema(plain.items ?? {}, reference);
     return { ...items, type: items.type === "any" ? "array" : `array of ${items.type}` };
   }
   return {
     name,
-    type: plain.enum ? "enum" : (name ?? wordsOf(plain)),
+    type: plain.enum ? "enum" : (name ?? typeName(plain)),
     values: plain.enum ?? [],
     members: Object.entries(plain.properties ?? {}).map(([member, of]) => ({
       member,
@@ -32,16 +32,16 @@ export function describe(schema, reference) {
   };
 }
 
-function wordsOf({ type = "any", format, contentMediaType }) {
+function typeName({ type = "any", format, contentMediaType }) {
   if (contentMediaType) return "binary";
   return format ?? [type].flat().join(" or ");
 }
 
 /** A value of this schema; with `requiredOnly`, of objects only what must be there, if anything must. */
-export function sample(schema, reference, { requiredOnly = false, name = "", within = [] } = {}) {
+export function sampleValue(schema, reference, { requiredOnly = false, name = "", within = [] } = {}) {
   const plain = reference.resolve(schema);
   const inner = (of, member) =>
-    sample(of, reference, { requiredOnly, name: member, within: schema.$ref ? [...within, schema.$ref] : within });
+    sampleValue(of, reference, { requiredOnly, name: member, within: schema.$ref ? [...within, schema.$ref] : within });
   if (plain.enum) return plain.enum[0];
   if (plain.anyOf) return inner(plain.anyOf.find((one) => one.type !== "null"), name);
   const type = [plain.type].flat()[0];

@@ -1,26 +1,26 @@
 /** A schema as a tree of its members. */
 
-import { code, element, prose } from "./dom.js";
-import { describe } from "./schema.js";
+import { code, element, prose } from "../shared/dom.js";
+import { describeSchema } from "./schema.js";
 
-export function tree(schema, reference) {
-  const { name, type, members } = describe(schema, reference);
+export function schemaTree(schema, reference) {
+  const { name, type, members } = describeSchema(schema, reference);
   const unnamed = type === "object" && members.length > 0;
   return element(
     "div",
     { class: "schema" },
     unnamed ? null : element("p", { class: "type" }, type),
-    listOf(members, reference, [name]),
+    memberList(members, reference, [name]),
   );
 }
 
-function listOf(members, reference, within) {
+function memberList(members, reference, within) {
   if (members.length === 0) return null;
-  return element("ul", { class: "tree" }, members.map((one) => branch(one, reference, within)));
+  return element("ul", { class: "tree" }, members.map((one) => memberItem(one, reference, within)));
 }
 
-function branch({ member, schema, required }, reference, within) {
-  const { name, type, values, members } = describe(schema, reference);
+function memberItem({ member, schema, required }, reference, within) {
+  const { name, type, values, members } = describeSchema(schema, reference);
   // A component within itself is named, not unfolded again.
   const unfolded = name && within.includes(name) ? [] : members;
   return element(
@@ -28,7 +28,7 @@ function branch({ member, schema, required }, reference, within) {
     {},
     signature(member, type, required),
     remarks(schema.description, values),
-    listOf(unfolded, reference, [...within, name]),
+    memberList(unfolded, reference, [...within, name]),
   );
 }
 

@@ -1,15 +1,12 @@
 """Readings have quality, revision and time of receipt; monthly partitions on PostgreSQL; hours and days rolled up."""
 
+import re
 import time
 from datetime import UTC
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 from alembic import op
-
-from wattgate.db.models import StorageDefinition
-from wattgate.db.storage import fields_of
 
 revision = "0003"
 down_revision = "0002"
@@ -18,6 +15,7 @@ depends_on = None
 
 HOUR = 60 * 60 * 1000
 DAY = 24 * HOUR
+INTERVAL = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
 AMOUNTS = "count, sum, min, max, first_at, last_at, estimated, revision, received_at"
 OF_READINGS = "count(*), sum(value), min(value), max(value), min(at), max(at), 0, 0, max(received_at)"
 
@@ -108,9 +106,34 @@ def _fill_rollups() -> None:
     _fill("reading_day", DAY, "")
     resources = sa.table("resource", sa.column("number"), sa.column("storage", sa.JSON()))
     for number, storage in bind.execute(sa.select(resources.c.number, resources.c.storage)).all():
-        for field in fields_of(msgspec.convert(storage, list[StorageDefinition])):
-            if field.hourly:
-                _fill("reading_hour", HOUR, f"WHERE resource_number = {number} AND field = {field.index}")
+        for index in _fields_with_hours(storage):
+            _fill("reading_hour", HOUR, f"WHERE resource_number = {number} AND field = {index}")
+
+
+def _fields_with_hours(storage: list[dict[str, Any]]) -> list[int]:
+    """Return the indexes of the fields that take more than four samples an hour, as this revision stored them.
+
+    A copy of what the gateway did at this revision: a migration must not change when the gateway's code does.
+    """
+    hourly: list[int] = []
+    index = 0
+    for definition in storage:
+        interval = _interval(definition)
+        for _ in definition["fields"]:
+            if interval is None or interval * 4 < HOUR:
+                hourly.append(index)
+            index += 1
+    return hourly
+
+
+def _interval(definition: dict[str, Any]) -> int | None:
+    """Return the sampling interval in ms; None where sampling is not regular. The default is half an hour."""
+    if definition["sampling"] == "irregular":
+        return None
+    match = INTERVAL.match(definition.get("interval") or "PT30M")
+    assert match is not None, f"interval {definition['interval']!r} of a stored resource is not an ISO 8601 duration"
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return days * DAY + (hours * 3600 + minutes * 60 + seconds) * 1000
 
 
 def _fill(table: str, size: int, where: str) -> None:

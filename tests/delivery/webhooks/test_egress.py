@@ -1,0 +1,220 @@
+"""Which addresses requests may be sent to: what users write, and what names lead to."""
+
+from contextlib import suppress
+from ipaddress import ip_address, ip_network
+from urllib.parse import SplitResult, urlsplit
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wattgate.delivery.http.egress import Reach, Refused, is_public, parse
+
+BYPASSES = [
+    # other protocols
+    "http://example.org/",
+    "file:///etc/passwd",
+    "gopher://example.org:70/_GET",
+    "ftp://example.org/",
+    "unix:///var/run/docker.sock",
+    "https+unix://%2Fvar%2Frun%2Fdocker.sock/",
+    "jar:https://example.org/!/",
+    "data:text/plain,hello",
+    "//example.org/",
+    "https:/example.org/",
+    "https:example.org",
+    "",
+    # IPv4, plainly and oddly written
+    "https://127.0.0.1/",
+    "https://127.1/",
+    "https://127.0.1/",
+    "https://0/",
+    "https://0.0.0.0/",
+    "https://2130706433/",
+    "https://017700000001/",
+    "https://0177.0.0.1/",
+    "https://0x7f.0.0.1/",
+    "https://0x7f000001/",
+    "https://0x7F.1/",
+    "https://0x/",
+    "https://127.0.0.01/",
+    "https://0127.0.0.1/",
+    "https://256.256.256.256/",
+    "https://1.1.1.1.1/",
+    "https://4294967297/",
+    "https://127.0.0.1./",
+    "https://10.0.0.1/",
+    "https://172.16.0.1/",
+    "https://172.31.255.254/",
+    "https://192.168.1.1/",
+    "https://100.64.0.1/",
+    "https://100.100.100.200/",
+    "https://169.254.169.254/latest/meta-data/",
+    "https://168.63.129.16/",
+    "https://192.0.0.192/",
+    "https://192.0.2.1/",
+    "https://198.18.0.1/",
+    "https://198.51.100.7/",
+    "https://203.0.113.7/",
+    "https://192.88.99.1/",
+    "https://224.0.0.1/",
+    "https://239.255.255.250/",
+    "https://240.0.0.1/",
+    "https://255.255.255.255/",
+    # IPv6
+    "https://[::1]/",
+    "https://[::]/",
+    "https://[0:0:0:0:0:0:0:1]/",
+    "https://[::ffff:127.0.0.1]/",
+    "https://[::ffff:7f00:1]/",
+    "https://[::ffff:8.8.8.8]/",
+    "https://[::127.0.0.1]/",
+    "https://[::ffff:0:127.0.0.1]/",
+    "https://[64:ff9b::7f00:1]/",
+    "https://[64:ff9b::8.8.8.8]/",
+    "https://[64:ff9b:1::7f00:1]/",
+    "https://[2002:7f00:1::]/",
+    "https://[2002:808:808::1]/",
+    "https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/",
+    "https://[2600:1f18::5efe:127.0.0.1]/",
+    "https://[2600:1f18::200:5efe:a00:1]/",
+    "https://[fe80::1]/",
+    "https://[fe80::1%eth0]/",
+    "https://[fe80::1%25eth0]/",
+    "https://[fd00:ec2::254]/",
+    "https://[fc00::1]/",
+    "https://[fec0::1]/",
+    "https://[ff02::1]/",
+    "https://[2001:db8::1]/",
+    "https://[3fff::1]/",
+    "https://[100::1]/",
+    "https://[5f00::1]/",
+    "https://[v1.fe80::a]/",
+    "https://[127.0.0.1]/",
+    "https://[::1/",
+    "https://::1/",
+    # who is asked, and who seems to be
+    "https://example.org@127.0.0.1/",
+    "https://user:password@example.org/",
+    "https://127.0.0.1#@example.org/",
+    "https://example.org#fragment",
+    "https://example.org\\@127.0.0.1/",
+    "https://127.0.0.1\\.example.org/",
+    "https:\\\\example.org/",
+    "https://example.org%2f@127.0.0.1/",
+    "https://127.0.0.1%00.example.org/",
+    "https://%31%32%37.0.0.1/",
+    "https://localhost/",
+    "https://metadata/",
+    "https://example.org./",
+    "https://.example.org/",
+    "https://example..org/",
+    "https://-example.org/",
+    "https://exa_mple.org/",
+    "https://*.example.org/",
+    "https://",
+    "https:///path",
+    # other characters
+    "https://\uff11\uff12\uff17.0.0.1/",
+    "https://\u2460\u2461\u2466.0.0.1/",
+    "https://127\u30020\u30020\u30021/",
+    "https://ex\u0430mple.org/",
+    "https://example.org\u3002evil.test/",
+    "https://exam\u00adple.org/",
+    "https://example.org/\r\nHost: evil.test",
+    "https://example.org/ HTTP/1.1\r\n\r\nGET /",
+    "https://example.org/\tpath",
+    " https://example.org/",
+    "https://example.org/\n",
+    "https://example.org/\x00",
+    "https://example.org/caf\u00e9",
+    "https://example.org/%zz",
+    "https://example.org/{a}",
+    # ports
+    "https://example.org:0/",
+    "https://example.org:22/",
+    "https://example.org:25/",
+    "https://example.org:6379/",
+    "https://example.org:80/",
+    "https://example.org:65979/",
+    "https://example.org:+443/",
+    "https://example.org:443:80/",
+    "https://example.org:/",
+    # lengths
+    "https://" + "a" * 64 + ".org/",
+    "https://" + ".".join(["a" * 60] * 5) + ".org/",
+    "https://example.org/" + "a" * 2_048,
+]
+
+
+def test_there_are_more_than_sixty_ways_around_that_do_not_work() -> None:
+    assert len(set(BYPASSES)) == len(BYPASSES) > 60
+
+
+@pytest.mark.parametrize("url", BYPASSES)
+def test_a_way_around_is_refused(url: str) -> None:
+    with pytest.raises(Refused):
+        parse(url, Reach())
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "target", "authority"),
+    [
+        ("https://Example.ORG", "example.org", 443, "/", "example.org"),
+        ("HTTPS://example.org:443/a", "example.org", 443, "/a", "example.org"),
+        ("https://example.org:8443?a=b/c?d", "example.org", 8443, "/?a=b/c?d", "example.org:8443"),
+        ("https://xn--caf-dma.example/%C3%A9;x=1", "xn--caf-dma.example", 443, "/%C3%A9;x=1", "xn--caf-dma.example"),
+        ("https://1.1.1.1/", "1.1.1.1", 443, "/", "1.1.1.1"),
+        ("https://7.example.org/", "7.example.org", 443, "/", "7.example.org"),
+        ("https://[2606:4700:4700:0::1111]:8443/", "2606:4700:4700::1111", 8443, "/", "[2606:4700:4700::1111]:8443"),
+    ],
+)
+def test_a_plain_address_is_taken_as_it_is_written(url: str, host: str, port: int, target: str, authority: str) -> None:
+    found = parse(url, Reach())
+    assert (found.scheme, found.host, found.port, found.target) == ("https", host, port, target)
+    assert found.authority == authority
+
+
+def test_http_has_to_be_allowed() -> None:
+    plain = Reach(plain=True)
+    assert parse("http://example.org/", plain).port == 80
+    assert parse("http://example.org:8080/", plain).authority == "example.org:8080"
+    with pytest.raises(Refused, match="has a port"):
+        parse("http://example.org:443/", plain)
+    with pytest.raises(Refused, match="not an https"):
+        parse("ftp://example.org/", plain)
+
+
+def test_networks_that_are_named_are_within_reach_and_no_others() -> None:
+    intranet = Reach(networks=(ip_network("10.1.0.0/16"), ip_network("fd00:1::/32")))
+    assert parse("https://10.1.2.3:9000/", intranet).port == 9000
+    assert parse("https://[fd00:1::5]/", intranet).host == "fd00:1::5"
+    assert parse("https://hooks:9000/", intranet).host == "hooks"
+    for url in ("https://10.2.0.1/", "https://127.0.0.1/", "https://1.1.1.1:9000/", "https://[::ffff:10.1.2.3]/"):
+        with pytest.raises(Refused):
+            parse(url, intranet)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1", "2a00:1450::1"])
+def test_addresses_of_the_internet_are_public(address: str) -> None:
+    assert is_public(ip_address(address))
+
+
+MARKS = st.text(alphabet=":/@\\?#%.[]-_0149afx&=; \t\r\n\x00\u3002\uff0f\uff20", max_size=10)
+HOSTS = st.sampled_from(["example.org", "1.1.1.1", "[2606:4700::1111]", ""])
+URLS = st.tuples(st.sampled_from(["https://", "https:", ""]), MARKS, HOSTS, MARKS, HOSTS, MARKS).map("".join)
+
+
+@given(st.one_of(URLS, MARKS.map("https://example.org".__add__), st.text()))
+def test_other_parsers_agree_on_where_an_address_leads_that_is_taken(url: str) -> None:
+    with suppress(Refused):
+        found = parse(url, Reach())
+        assert url.isascii()
+        assert url.isprintable()
+        for known in (urlsplit(url), httpx.URL(url)):
+            assert (known.scheme, known.port or 443) == ("https", found.port)
+            host = known.hostname if isinstance(known, SplitResult) else known.host
+            assert host is not None
+            assert host.lower() == found.host or ip_address(host) == ip_address(found.host)
+        assert found.literal is None or is_public(found.literal)

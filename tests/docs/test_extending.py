@@ -1,0 +1,81 @@
+"""docs/how-to/extend-wattgate.md, run as it stands: in a process of its own, because it adds a table to the models."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "how-to" / "extend-wattgate.md"
+HARNESS = """
+import asyncio, sys
+import httpx
+from starlette.applications import Starlette
+from starlette.routing import Route
+from sqlmodel import SQLModel
+from tests.support.servers import serving
+from wattgate.app.server.auth import Authenticator
+from wattgate.db import models
+from wattgate.db.engine import Database
+from wattgate.db.identity.credentials import Identity, digest
+from wattgate.graphql.transport.http import Endpoint
+from wattgate.graphql.execution.pipeline import Gate
+from wattgate.graphql.core.entity import operations_of
+from wattgate.graphql.resolvers import live
+from wattgate.graphql.core.runner import Runner
+from wattgate.graphql.execution.schema import build
+from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.rest_compat.routes import routes
+
+
+async def main():
+    database = Database(f"sqlite:///{sys.argv[1]}")
+    async with database.engine.begin() as connection:
+        await connection.run_sync(SQLModel.metadata.create_all)
+    async with database.session() as session:
+        session.add(models.Application(application_id="one", name="one", directory_id="d"))
+        await session.flush()
+        session.add(models.ApplicationCredential(username="u", secret_digest=digest("s"), application_id="one"))
+        await session.commit()
+    operations = (*operations_of(TIPS), live.readings)
+    runner, schema = Runner(database, MemoryBus()), build(operations)
+    authenticate = Authenticator(Identity(database)).principal
+    graphql = Endpoint(Gate(schema, runner), authenticate, ide=False)
+    app = Starlette(routes=[
+        Route("/graphql", graphql, methods=["POST"]),
+        *routes(operations, runner=runner, schema=schema, authenticate=authenticate),
+    ])
+    async with serving(app) as url, httpx.AsyncClient(base_url=url, auth=("u", "s")) as client:
+        added = (await client.post("/tip", json=EXAMPLE)).json()
+        assert EXAMPLE.items() <= added.items(), added
+        query = {"query": "{ tips { tipId title saving createdAt } }"}
+        told = (await client.post("/graphql", json=query)).json()
+        assert told["data"]["tips"] == [added] == (await client.get("/tip")).json(), told
+        path = f"/tip/{added['tipId']}"
+        changed = (await client.put(path, json={"saving": 50})).json()
+        assert changed == {**added, "saving": 50} == (await client.get(path)).json(), changed
+        refused = await client.post("/tip", json={"saving": "much"})
+        assert refused.status_code == 400 and len(refused.json()["problems"]) == 2, refused.text
+    await database.close()
+    print("done")
+
+
+asyncio.run(main())
+"""
+
+
+def test_the_worked_example_adds_a_kind_of_record_on_both_doors(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    assert len(blocks) == 4
+    script = tmp_path / "example.py"
+    script.write_text("\n".join([*blocks, HARNESS]))
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "tips.sqlite3")],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "done\n", done.stderr

@@ -1,0 +1,115 @@
+"""Facts of docs/how-to/operate.md and docs/reference/observability.md: metrics, log fields, settings, Redis memory."""
+
+import json
+import logging
+import re
+from pathlib import Path
+from uuid import uuid4
+
+from prometheus_client import CollectorRegistry, generate_latest
+from starlette.applications import Starlette
+
+from tests.support.redis_server import redis_server
+from tests.support.watching import reading
+from wattgate.app.observability.logs import Json
+from wattgate.app.server.serving import config
+from wattgate.app.settings import Settings
+from wattgate.enums import TRACE_ID
+from wattgate.metrics import METRICS
+from wattgate.principal import Principal, Role
+from wattgate.realtime.bus import KEPT_ENTRIES
+from wattgate.realtime.bus.commands import CONNECTIONS, key_of
+from wattgate.realtime.bus.redis import RedisBus
+from wattgate.realtime.server_address import Address
+
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDE = (DOCS / "how-to" / "operate.md").read_text()
+REFERENCE = (DOCS / "reference" / "observability.md").read_text()
+PAGE = GUIDE + REFERENCE
+FULL_STREAM = 20 * 1024
+"""Bytes of Redis that the page names for a stream."""
+
+
+def part(name: str) -> str:
+    """Return the text between two marks of the pages."""
+    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end of {name} -->", PAGE, re.DOTALL)
+    assert found is not None, name
+    return found[1]
+
+
+def cells(name: str, *columns: int) -> list[list[str]]:
+    """These columns of a table of the page, without its head."""
+    rows = [re.split(r"(?<!\\)\|", row)[1:-1] for row in part(name).splitlines()[2:]]
+    return [[row[column].strip() for column in columns] for row in rows]
+
+
+def registered() -> list[list[str]]:
+    """Each metric as Prometheus is told it: its name, type, labels and what it says of itself."""
+    told = []
+    for metric in METRICS:
+        (family,) = metric.collect()
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        labels = ", ".join(f"`{label}`" for label in metric._labelnames)
+        told.append([f"`{name}`", family.type, labels, family.documentation])
+    return told
+
+
+def test_the_table_of_metrics_is_what_is_registered() -> None:
+    assert cells("metrics", 0, 1, 2, 3) == registered()
+
+
+def test_every_metric_says_what_it_is_good_for() -> None:
+    assert all(use for (use,) in cells("metrics", 4))
+
+
+def test_alerts_are_about_metrics_that_there_are() -> None:
+    registry = CollectorRegistry()
+    for metric in METRICS:
+        registry.register(metric)
+    types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", generate_latest(registry).decode(), re.MULTILINE))
+    known = {*types} | {
+        f"{name}{more}" for name, kind in types.items() if kind == "histogram" for more in ("_bucket", "_count")
+    }
+    named = set(re.findall(r"wattgate_\w+", part("alerts")))
+    assert named
+    assert named <= known
+    assert set(re.findall(r"`(wattgate_[a-z_]+)`", PAGE)) <= known
+
+
+async def test_the_fields_of_a_log_line_are_those_of_the_page() -> None:
+    TRACE_ID.set("4bf92f3577b34da6a3ce929d0e0e4736")
+    caller = Principal(Role.ACCOUNT, application_id="a", account_id="b", user_id="c")
+    try:
+        raise ValueError("it failed")
+    except ValueError as error:
+        failed = (ValueError, error, error.__traceback__)
+    record = logging.getLogger("wattgate").makeRecord(
+        "wattgate", logging.ERROR, __file__, 1, "it failed", (), failed, extra={"caller": caller}
+    )
+    assert [f"`{name}`" for name in json.loads(Json().format(record))] == [name for (name,) in cells("fields", 0)]
+
+
+def test_the_settings_that_the_page_names_are_there() -> None:
+    named = {name.lower() for name in re.findall(r"WATTGATE_(\w+)", PAGE)}
+    assert named <= set(Settings.model_fields)
+
+
+def test_the_page_says_for_how_long_idle_connections_are_kept() -> None:
+    kept = config(Starlette()).timeout_keep_alive
+    assert f"the gateway keeps them for {kept} seconds" in " ".join(PAGE.split())
+
+
+async def test_a_full_stream_takes_no_more_memory_of_redis_than_the_page_says(tmp_path: Path) -> None:
+    topic = f"readings:{uuid4()}"
+    async with redis_server(tmp_path, "--appendonly", "no") as server:
+        bus = RedisBus(Address.at(server.url))
+        async with bus:
+            await bus.open([topic])
+            for n in range(4 * KEPT_ENTRIES):
+                await bus.publish([reading(topic, n)])
+            used = await server.command("MEMORY", "USAGE", key_of(topic), "SAMPLES", "0")
+    assert 0 < int(used) < FULL_STREAM
+    said = " ".join(PAGE.split())
+    assert f"less than {FULL_STREAM // 1024} KiB" in said
+    assert f"of {KEPT_ENTRIES} events at least" in said
+    assert f"up to {CONNECTIONS} connections for commands" in said

@@ -1,0 +1,116 @@
+"""The README, the tutorial and the migration guide are run literally: commands, GraphQL documents and scripts."""
+
+import asyncio
+import contextlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support import curl
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+TUTORIAL = ROOT / "docs" / "tutorials" / "first-query-and-subscription.md"
+MIGRATION = ROOT / "docs" / "how-to" / "migrate-rest-client.md"
+BASE = "http://127.0.0.1:8000"
+EVENT_STREAM = "text/event-stream"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("page", "requests", "documents"),
+    [(README, 3, 0), (TUTORIAL, 5, 3), (MIGRATION, 4, 0)],
+    ids=["readme", "tutorial", "migration"],
+)
+async def test_the_curl_commands_and_graphql_documents_succeed(
+    demo_url: str, page: Path, requests: int, documents: int
+) -> None:
+    async with httpx.AsyncClient(timeout=20) as client:
+        filled = {BASE: demo_url}
+        sent = [request for block in blocks(page, "sh") for request in curl.requests(block)]
+        assert len(sent) == requests
+        for request in sent:
+            request = json.loads(_filled(json.dumps(request), filled))
+            if request["headers"].get("Accept") == EVENT_STREAM:
+                assert '"field":"POWER"' in await _first_event(client, request)
+            else:
+                answer = await client.request(**request)
+                assert answer.status_code == 200, answer.text
+                assert "errors" not in answer.json()
+                filled |= dict(_found(answer.json()))
+        assert set(filled) == {BASE, "TOKEN", "RESOURCE"}
+        assert len(blocks(page, "graphql")) == documents
+        for document in blocks(page, "graphql"):
+            answer = await client.post(
+                f"{demo_url}/graphql",
+                json={"query": document, "variables": _variables(page, filled)},
+                headers={"token": filled["TOKEN"]},
+            )
+            assert "errors" not in answer.json(), answer.text
+
+
+async def _first_event(client: httpx.AsyncClient, request: dict[str, Any]) -> str:
+    """The first payload of a stream of server-sent events."""
+    async with client.stream(**request) as stream:
+        assert stream.status_code == 200
+        async for line in stream.aiter_lines():
+            if line.startswith("data:"):
+                return line
+    raise AssertionError("the stream ended without an event")
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return text
+
+
+def _variables(page: Path, filled: dict[str, str]) -> dict[str, str]:
+    """The variables that the page shows."""
+    (shown,) = blocks(page, "json")
+    return dict(json.loads(_filled(shown, filled)))
+
+
+def _found(answer: Any) -> Iterator[tuple[str, str]]:
+    """The token of a login, and the first resource of the first home, at any depth of an answer."""
+    if isinstance(answer, dict):
+        if "token" in answer:
+            yield "TOKEN", answer["token"]
+        if answer.get("classifier", "electricity.consumption") == "electricity.consumption" and "resourceId" in answer:
+            yield "RESOURCE", answer["resourceId"]
+        answer = list(answer.values())
+    if isinstance(answer, list):
+        for item in reversed(answer):
+            yield from _found(item)
+
+
+async def test_the_subscription_prints_live_readings(demo_url: str, tmp_path: Path) -> None:
+    (example,) = blocks(TUTORIAL, "python")
+    script = tmp_path / "example.py"
+    script.write_text(example.replace("127.0.0.1:8000", demo_url.removeprefix("http://")))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-u", str(script), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    try:
+        printed = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        _, errors = await process.communicate()
+    assert "'field': 'POWER'" in printed, errors.decode()
+
+
+def test_the_files_that_the_documents_link_to_exist() -> None:
+    for page in [README, ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]:
+        for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"

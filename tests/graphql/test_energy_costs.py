@@ -1,0 +1,373 @@
+"""What a resource's energy costs: explained to the penny, in buckets, and corrected with its tariff."""
+
+from collections import defaultdict
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+import pytest
+from strawberry import ID
+
+from tests.support.costs import cost_resource, told
+from tests.support.house import House
+from wattgate.clock import TimeRange, iso
+from wattgate.enums import Period, TariffKind, Weekday
+from wattgate.errors import BadInput
+from wattgate.graphql.core.fields import edge_named
+from wattgate.graphql.types.resources import Resource
+from wattgate.graphql.types.tariffs import NewTariffBand, NewTariffBlock, NewTariffPrice
+
+LONDON = ZoneInfo("Europe/London")
+HALF_HOUR = timedelta(minutes=30)
+DAY = datetime(2026, 1, 5, tzinfo=UTC)
+EVERY_DAY, WORKING_DAYS = list(Weekday), list(Weekday)[:5]
+NIGHT = NewTariffBand(name="night", rate=Decimal("8.09"), weekdays=EVERY_DAY, start="23:30", end="05:30")
+PEAK = NewTariffBand(name="peak", rate=Decimal("35.71"), weekdays=WORKING_DAYS, start="16:00", end="19:00")
+COST = """
+query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) { cost(range: $range) {
+  start end currency energy unpriced subtotal total exact estimated completeness
+  lines { kind band quantity unit rate averaged amount tariffName tariffVersion estimated }
+  vat { rate on amount }
+} } }
+"""
+COSTS = """
+query ($id: ID!, $range: TimeRange!, $period: Period!, $zone: TimeZone! = "Europe/London") {
+  resource(resourceId: $id) { costs(range: $range, period: $period, timeZone: $zone) {
+    currency period buckets { start end energy standingCharge total unpriced estimated }
+  } }
+}
+"""
+
+
+def span(start: datetime, end: datetime) -> dict[str, str]:
+    return {"start": iso(start), "end": iso(end)}
+
+
+async def cost_of(house: House, resource_id: str, start: datetime, end: datetime) -> Any:
+    return (await told(house, house.one, COST, id=resource_id, range=span(start, end)))["cost"]
+
+
+async def buckets_of(house: House, resource_id: str, start: datetime, end: datetime, period: str) -> Any:
+    found = await told(house, house.one, COSTS, id=resource_id, range=span(start, end), period=period)
+    return found["costs"]["buckets"]
+
+
+async def a_day(house: House, kwh: str = "0.5", **tariff: Any) -> str:
+    """A resource with 48 half hours, all alike, and a tariff of 2024."""
+    resource_id = await house.one.add_resource()
+    await house.one.set_tariff(resource_id, **tariff)
+    await house.one.record(resource_id, *((DAY + n * HALF_HOUR, kwh) for n in range(48)))
+    return resource_id
+
+
+def pennies(amount: Decimal) -> Decimal:
+    return amount.quantize(Decimal(1), rounding=ROUND_HALF_UP)
+
+
+def by_hand(at: datetime) -> tuple[str | None, Decimal]:
+    """Band and rate of a half hour, in the words of the tariff."""
+    local = at.astimezone(LONDON)
+    if local.strftime("%H:%M") >= "23:30" or local.strftime("%H:%M") < "05:30":
+        return "night", Decimal("8.09")
+    if local.weekday() < 5 and 16 <= local.hour < 19:
+        return "peak", Decimal("35.71")
+    return None, Decimal("27.04")
+
+
+@pytest.mark.parametrize(
+    ("first", "following", "changed", "slots"),
+    [
+        (date(2026, 3, 1), date(2026, 4, 1), date(2026, 3, 29), 46),
+        (date(2025, 10, 1), date(2025, 11, 1), date(2025, 10, 26), 50),
+    ],
+)
+async def test_a_month_through_a_clock_change_adds_up_to_the_penny(
+    served: House, first: date, following: date, changed: date, slots: int
+) -> None:
+    start, end, change = (
+        datetime(day.year, day.month, day.day, tzinfo=LONDON).astimezone(UTC) for day in (first, following, changed)
+    )
+    energy = {start + n * HALF_HOUR: Decimal((n * 7919) % 1500).scaleb(-3) for n in range((end - start) // HALF_HOUR)}
+    resource_id = await served.one.add_resource()
+    await served.one.record(resource_id, *((at, str(kwh)) for at, kwh in energy.items()))
+    await served.one.set_tariff(
+        resource_id,
+        "Night Saver",
+        kind=TariffKind.TIME_OF_USE,
+        rate=Decimal("27.04"),
+        bands=[NIGHT, PEAK],
+        standing_charge=Decimal("51.24"),
+        vat_rate=Decimal(5),
+    )
+    used: dict[tuple[str | None, Decimal], Decimal] = defaultdict(Decimal)
+    for at, kwh in energy.items():
+        used[by_hand(at)] += kwh
+    days = (following - first).days
+    exact = [kwh * rate for (_, rate), kwh in used.items()] + [days * Decimal("51.24")]
+    subtotal = sum(map(pennies, exact), Decimal(0))
+    tax = pennies(subtotal * 5 / 100)
+
+    found = await cost_of(served, resource_id, start, end)
+    assert {(line["band"], Decimal(line["rate"])): Decimal(line["quantity"]) for line in found["lines"][:3]} == used
+    assert [line["amount"] for line in found["lines"]] == [
+        *(
+            str(pennies(used[line["band"], Decimal(line["rate"])] * Decimal(line["rate"])))
+            for line in found["lines"][:3]
+        ),
+        str(pennies(days * Decimal("51.24"))),
+    ]
+    assert (found["lines"][3]["kind"], found["lines"][3]["quantity"]) == ("STANDING_CHARGE", str(days))
+    assert found["vat"] == [{"rate": "5", "on": str(subtotal), "amount": str(tax)}]
+    assert (found["subtotal"], found["total"]) == (str(subtotal), str(subtotal + tax))
+    assert Decimal(found["exact"]) == sum(exact) * Decimal("1.05")
+    assert Decimal(found["energy"]) == sum(energy.values())
+    assert (found["unpriced"], found["completeness"], found["estimated"]) == ("0", 1, False)
+    assert (found["start"], found["end"], found["currency"]) == (iso(start), iso(end), "GBP")
+
+    daily = await buckets_of(served, resource_id, start, end, "P1D")
+    assert len(daily) == days
+    assert abs(sum(Decimal(one["total"]) for one in daily) - Decimal(found["exact"])) < Decimal("0.001")
+    half_hourly = await buckets_of(served, resource_id, change, change + timedelta(hours=slots / 2), "PT30M")
+    assert len(half_hourly) == slots
+    assert [Decimal(one["standingCharge"]) for one in half_hourly] == [Decimal("53.802"), *[0] * (slots - 1)]
+    for one in half_hourly:
+        at = datetime.fromisoformat(one["start"])
+        expected = energy[at] * by_hand(at)[1] * Decimal("1.05")
+        assert Decimal(one["energy"]) == expected.quantize(Decimal("0.00001"), rounding=ROUND_HALF_UP)
+
+
+async def test_a_corrected_tariff_corrects_the_past(served: House) -> None:
+    resource_id = await a_day(served, rate=Decimal(10))
+    before = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
+    await served.one.set_tariff(resource_id, "Corrected", rate=Decimal(20))
+    after = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
+    assert [
+        (one["total"], one["lines"][0]["tariffName"], one["lines"][0]["tariffVersion"]) for one in (before, after)
+    ] == [
+        ("240", "Standard", 1),
+        ("480", "Corrected", 2),
+    ]
+    (day,) = await buckets_of(served, resource_id, DAY, DAY + timedelta(days=1), "P1D")
+    assert day["total"] == "480.00000"
+
+
+async def test_where_no_tariff_holds_there_is_no_cost_and_what_came_before_the_first_is_unpriced(served: House) -> None:
+    resource_id = await a_day(served, valid_from=DAY + timedelta(hours=18))
+    midnight, noon, night = DAY, DAY + timedelta(hours=12), DAY + timedelta(days=1)
+    assert await cost_of(served, resource_id, midnight, noon) is None
+    answer = await told(served, served.one, COSTS, id=resource_id, range=span(midnight, noon), period="PT1H")
+    assert answer == {"costs": None}
+    found = await cost_of(served, resource_id, noon, night)
+    assert (found["energy"], found["unpriced"], found["total"]) == ("12", "6", "147")
+    first, *_, last = await buckets_of(served, resource_id, noon, night, "PT1H")
+    assert (first["energy"], first["total"], first["unpriced"]) == (None, None, "1")
+    assert (last["energy"], last["total"], last["unpriced"]) == ("24.50000", "24.50000", "0")
+
+
+async def test_energy_at_a_negative_price_earns(served: House) -> None:
+    resource_id = await a_day(served, rate=Decimal("-2.5"), standing_charge=Decimal(30), vat_rate=Decimal(5))
+    found = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
+    assert [line["amount"] for line in found["lines"]] == ["-60", "30"]
+    assert (found["subtotal"], found["vat"], found["total"]) == (
+        "-30",
+        [{"rate": "5", "on": "-30", "amount": "-2"}],
+        "-32",
+    )
+
+
+async def test_a_block_tariff_splits_the_sample_that_crosses_its_limit_and_counts_from_the_start_of_the_month(
+    served: House,
+) -> None:
+    some = [NewTariffBlock(rate=Decimal(10), up_to=Decimal("12.2")), NewTariffBlock(rate=Decimal(30))]
+    resource_id = await a_day(served, kind=TariffKind.BLOCK, blocks=some, block_period=Period.P1M)
+    noon = DAY + timedelta(hours=12)
+    found = await cost_of(served, resource_id, noon, noon + timedelta(hours=1))
+    assert [(line["band"], line["quantity"], line["amount"]) for line in found["lines"]] == [
+        ("block 1", "0.2", "2"),
+        ("block 2", "0.8", "24"),
+    ]
+
+
+async def test_a_half_hour_without_a_price_is_told_and_never_free(served: House) -> None:
+    resource_id = await a_day(served, kind=TariffKind.DYNAMIC)
+    query = "query ($id: ID!) { resource(resourceId: $id) { tariff { tariffId } } }"
+    tariff_id = (await told(served, served.one, query, id=resource_id))["tariff"]["tariffId"]
+    prices = [NewTariffPrice(at=DAY + n * HALF_HOUR, rate=Decimal(n)) for n in range(47) if n != 1]
+    await served.one.run("set_tariff_prices", tariff_id=ID(tariff_id), prices=prices)
+    found = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
+    (line,) = found["lines"]
+    assert (line["averaged"], line["quantity"], line["rate"]) == (True, "23", "23.478261")
+    assert (line["amount"], found["energy"], found["unpriced"]) == ("540", "24", "1")
+    hours = await buckets_of(served, resource_id, DAY, DAY + timedelta(days=1), "PT30M")
+    assert [(one["energy"], one["unpriced"]) for one in hours[:3]] == [
+        ("0.00000", "0"),
+        (None, "0.5"),
+        ("1.00000", "0"),
+    ]
+
+
+async def test_half_of_the_readings_are_half_of_the_range(served: House) -> None:
+    resource_id = await a_day(served)
+    found = await cost_of(served, resource_id, DAY, DAY + timedelta(days=2))
+    assert found["completeness"] == 0.5
+    empty = await buckets_of(served, resource_id, DAY + timedelta(days=3), DAY + timedelta(days=4), "P1D")
+    assert [(one["energy"], one["total"]) for one in empty] == [(None, None)]
+
+
+async def test_a_resource_that_tells_a_cost_answers_for_its_consumption(served: House) -> None:
+    energy = await a_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
+    cost = await cost_resource(served.one, cost_of=ID(energy))
+    asked = (DAY, DAY + timedelta(days=1))
+    assert await cost_of(served, cost, *asked) == await cost_of(served, energy, *asked) is not None
+
+
+SERIES = """query ($id: ID!, $range: TimeRange!, $period: Period!, $function: Function = SUM, $since: DateTime) {
+  resource(resourceId: $id) { firstTime lastTime current { field unit value } readings(
+      range: $range, period: $period, function: $function, revisedSince: $since) {
+    unit total count completeness quality collectedTo completeTo
+    buckets { start value count quality revision estimated } } } }"""
+
+
+async def series_of(served: House, resource_id: str, hours: tuple[int, int], period: str, **more: Any) -> Any:
+    start, end = (DAY + timedelta(hours=one) for one in hours)
+    return await told(served, served.one, SERIES, id=resource_id, range=span(start, end), period=period, **more)
+
+
+async def test_the_readings_of_a_cost_are_computed_from_consumption_and_tariff(served: House) -> None:
+    energy = await a_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
+    cost = await cost_resource(served.one, cost_of=ID(energy))
+    found = await series_of(served, cost, (0, 24), "P1D")
+    series = found["readings"]
+    assert (series["unit"], series["total"], series["count"], series["quality"]) == ("pence", 705.6, 48, "ACTUAL")
+    assert [(one["value"], one["count"]) for one in series["buckets"]] == [(705.6, 48)]  # no standing charge
+    assert (
+        series["completeTo"]
+        == series["collectedTo"]
+        == found["lastTime"]
+        .replace("23:30", "00:00")
+        .replace(found["lastTime"][:10], (DAY + timedelta(days=1)).date().isoformat())
+    )
+    longer = (await series_of(served, cost, (0, 60), "P1D"))["readings"]
+    assert (longer["completeTo"], longer["quality"]) == (iso(DAY + timedelta(days=1)), "PARTIAL")
+    month = (await series_of(served, cost, (0, 60), "P1M"))["readings"]
+    assert (month["completeTo"], month["count"]) == (None if DAY.day > 1 else iso(DAY + timedelta(days=1)), 48)
+    halves = (await series_of(served, cost, (-12, 24), "PT30M"))["readings"]["buckets"]
+    assert [one["value"] for one in halves] == [None] * 24 + [14.7] * 48
+    for function, value in (
+        ("MIN", 14.7),
+        ("MAX", 14.7),
+        ("AVG", 14.7),
+        ("FIRST", 14.7),
+        ("LAST", 14.7),
+        ("COUNT", 48),
+    ):
+        (one,) = (await series_of(served, cost, (0, 24), "P1D", function=function))["readings"]["buckets"]
+        assert one["value"] == pytest.approx(value), function
+    of_energy = await series_of(served, energy, (0, 24), "P1D")
+    assert [found[name] for name in ("firstTime", "lastTime", "current")] == [
+        of_energy[name] for name in ("firstTime", "lastTime", "current")
+    ]
+
+
+async def test_a_corrected_tariff_corrects_the_costs_of_the_past_and_counts_as_received_anew(served: House) -> None:
+    energy = await a_day(served, rate=Decimal(10))
+    cost = await cost_resource(served.one, cost_of=ID(energy))
+    before = await series_of(served, cost, (0, 24), "P1D")
+    as_of = datetime.now(UTC).isoformat()
+    await served.one.set_tariff(energy, rate=Decimal(30))
+    after = await series_of(served, cost, (0, 24), "P1D", since=as_of)
+    assert after["readings"]["buckets"][0]["value"] == pytest.approx(3 * before["readings"]["buckets"][0]["value"])
+    again = await series_of(served, cost, (0, 24), "P1D", since=datetime.now(UTC).isoformat())
+    assert again["readings"]["buckets"] == []
+
+
+async def test_a_legacy_client_gets_computed_costs_in_the_envelope_of_readings(served: House) -> None:
+    energy = await a_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
+    cost = await cost_resource(served.one, cost_of=ID(energy))
+    query = {
+        "from": DAY.strftime("%Y-%m-%dT00:00:00"),
+        "to": DAY.strftime("%Y-%m-%dT23:59:59"),
+        "period": "PT1H",
+        "function": "sum",
+    }
+    answer = await served.call("GET", f"/resource/{cost}/readings", served.one.headers["account"], params=query)
+    body = answer.json()
+    assert [value for _, value in body["data"]] == [29.4] * 24
+    assert (body["units"], body["classifier"]) == ("pence", "electricity.consumption.cost")
+    stored = await served.call("GET", f"/resource/{cost}/platformbinary", served.one.headers["account"])
+    assert (stored.status_code, stored.json()["code"]) == (404, "NOT_SUPPORTED")
+    for path in ("first-time", "last-time", "current", "tariff", "tariff-list"):
+        answer = await served.call("GET", f"/resource/{cost}/{path}", served.one.headers["account"])
+        assert answer.status_code == 200, path
+
+
+async def test_a_home_tells_the_costs_of_all_its_resources_at_once(served: House) -> None:
+    some = [await a_day(served, rate=Decimal(rate)) for rate in (10, 20, 30)]
+    home = await served.one.add_home(*some)
+    query = """query ($id: ID!, $range: TimeRange!) { virtualEntity(veId: $id) { resources {
+        cost(range: $range) { total } currentRates { rate } tariff { rate } } } }"""
+    found = await told(served, served.one, query, id=home, range=span(DAY, DAY + timedelta(days=1)))
+    told_of_each = {(one["cost"]["total"], one["currentRates"]["rate"]) for one in found["resources"]}
+    assert told_of_each == {("240", "10"), ("480", "20"), ("720", "30")}
+
+
+async def test_without_consent_there_is_no_cost_either(served: House) -> None:
+    number = str(uuid4().int)[:13]
+    energy = await served.one.add_resource(mpxn=number)
+    cost = await cost_resource(served.one, mpxn=number)
+    await served.one.set_tariff(energy)
+    await served.one.run("verify_meter_point", mpxn=number)
+    await served.one.run("revoke_consents", mpxns=[number])
+    for resource_id in (energy, cost):
+        refused = await told(served, served.one, COST, id=resource_id, range=span(DAY, DAY + timedelta(days=1)))
+        assert refused["code"] == "CONSENT_REVOKED"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "period", "path"),
+    [
+        (DAY, DAY, "P1D", ["range", "end"]),
+        (DAY, DAY - timedelta(days=1), "P1D", ["range", "end"]),
+    ],
+)
+async def test_a_range_that_cannot_be_answered_is_refused_with_what_to_ask(
+    served: House, start: datetime, end: datetime, period: str, path: list[str]
+) -> None:
+    resource_id = served.one.ids["resource"]
+    refused = await told(served, served.one, COSTS, id=resource_id, range=span(start, end), period=period)
+    assert [problem["path"] for problem in refused["problems"]] == [path]
+    refused = await told(served, served.one, COST, id=resource_id, range=span(start, end))
+    assert [problem["path"] for problem in refused["problems"]] == [path]
+
+
+@pytest.mark.parametrize(
+    ("days", "period", "path", "code"),
+    [
+        (2001, Period.P1D, ("range",), "COST_TOO_HIGH"),
+        (1000, Period.PT30M, ("period",), "BAD_INPUT"),
+    ],
+)
+async def test_a_range_that_is_far_too_long_is_refused_by_the_edge_if_not_for_what_it_costs(
+    served: House, days: int, period: Period, path: tuple[str, ...], code: str
+) -> None:
+    resource_id, end = served.one.ids["resource"], DAY + timedelta(days=days)
+    refused = await told(served, served.one, COSTS, id=resource_id, range=span(DAY, end), period=period.value)
+    assert refused["code"] == code
+    resource = await served.one.run("resource", resource_id=resource_id)
+    asked = {"range": TimeRange(DAY, end), "period": period}
+    with pytest.raises(BadInput) as caught:
+        await served.gateway.runner.load(edge_named(Resource, "costs"), served.one.system, [resource], asked)
+    assert [problem.path for problem in caught.value.problems] == [path]
+
+
+async def test_too_many_readings_are_refused_and_not_cut(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    resource_id = await a_day(served)
+    monkeypatch.setattr("wattgate.db.queries.costs.MAX_SAMPLES", 47)
+    answer = await served.graphql(
+        COST, served.one.headers["account"], id=resource_id, range=span(DAY, DAY + timedelta(days=1))
+    )
+    assert answer["errors"][0]["message"] == "that are more than 47 readings: ask a shorter range"
+    assert answer["data"]["resource"]["cost"] is None
+    assert (await cost_of(served, resource_id, DAY, DAY + timedelta(hours=23)))["total"] == "564"

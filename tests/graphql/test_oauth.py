@@ -1,0 +1,328 @@
+"""OAuth 2.0: authorization codes with PKCE, scopes, and refresh tokens that rotate."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import select, update
+from sqlmodel import col
+
+from tests.support import people
+from tests.support.house import PASSWORD, House
+from wattgate.db.identity.credentials import digest
+from wattgate.db.models import AuthorizationCode, OAuthClient, RefreshToken, Token
+from wattgate.db.tenancy_guard import SCOPED
+from wattgate.errors import BadInput
+from wattgate.graphql.resolvers.oauth import s256
+from wattgate.principal import SCOPES, Permission
+
+BY_TOKEN = "{ virtualEntities { name } }"
+
+
+@dataclass
+class Client:
+    """An OAuth client that is about to ask a user of their own."""
+
+    house: House
+    client_id: str
+    secret: str | None
+    username: str
+    account_id: str
+
+    async def authorise(self, **more: Any) -> httpx.Response:
+        body = {
+            "username": self.username,
+            "password": PASSWORD,
+            "client_id": self.client_id,
+            "redirect_uri": people.REDIRECT,
+            "code_challenge": people.CHALLENGE,
+            "code_challenge_method": "S256",
+            "scope": "read write",
+            **more,
+        }
+        headers = {"applicationId": self.house.one.application_id}
+        return await self.house.call("POST", "/auth/oauth", headers, json=body)
+
+    async def code(self, **more: Any) -> str:
+        return str((await self.authorise(**more)).json()["code"])
+
+    async def ask(self, **form: Any) -> httpx.Response:
+        """A request to the token endpoint, as a form."""
+        credentials = {"client_id": self.client_id, "client_secret": self.secret}
+        given = {name: value for name, value in {**credentials, **form}.items() if value is not None}
+        return await self.house.call("POST", "/auth/oauth/access", {}, data=given)
+
+    async def redeem(self, code: str, **more: Any) -> httpx.Response:
+        form = {"grant_type": "authorization_code", "code": code, "code_verifier": people.VERIFIER}
+        return await self.ask(**{**form, "redirect_uri": people.REDIRECT, **more})
+
+    async def refresh(self, refresh_token: str, **more: Any) -> httpx.Response:
+        return await self.ask(grant_type="refresh_token", refresh_token=refresh_token, **more)
+
+    async def tokens(self, **more: Any) -> dict[str, Any]:
+        return dict((await self.redeem(await self.code(**more))).json())
+
+
+async def client_of(house: House, **more: Any) -> Client:
+    who, made = await people.active(house.one), await people.oauth_client(house.one, **more)
+    return Client(house, made["clientId"], made["clientSecret"], who["username"], who["accountId"])
+
+
+@pytest.fixture
+async def client(served: House) -> Client:
+    return await client_of(served)
+
+
+async def change(house: House, model: Any, condition: Any, **values: Any) -> None:
+    """Change what only time or an operator changes."""
+    async with house.gateway.database.session() as session:
+        await session.execute(update(model).where(condition).values(**values), execution_options=SCOPED)
+        await session.commit()
+
+
+def assert_refused(answer: httpx.Response, error: str, status: int = 400) -> None:
+    told = answer.json()
+    assert (answer.status_code, told["error"]) == (status, error), told
+    assert told["error_description"]
+    assert told["code"] in ("BAD_INPUT", "UNAUTHENTICATED")
+    assert told["traceId"] == answer.headers["X-Trace-Id"]
+
+
+async def test_a_code_becomes_tokens_as_rfc_6749_writes_them(served: House, client: Client) -> None:
+    asked = (await client.authorise(state="as it was")).json()
+    assert set(asked) == {"valid", "code", "exp", "accountId", "name", "state"}
+    assert (asked["valid"], asked["accountId"], asked["state"]) == (True, client.account_id, "as it was")
+    assert 50 < asked["exp"] - datetime.now(UTC).timestamp() <= 60
+    answer = await client.redeem(asked["code"])
+    granted = answer.json()
+    assert (granted["token_type"], granted["expires_in"], granted["scope"]) == ("bearer", 604800, "read write")
+    assert granted["refresh_type"] == granted["refresh_token"]
+    for headers in (
+        {"token": granted["access_token"]},
+        {"Authorization": f"Bearer {granted['access_token']}"},
+    ):
+        user = (await served.call("GET", "/auth/oauth", headers)).json()
+        assert (user["authenticationFramework"], user["status"]) == ("oauth", "active")
+        assert user["applications"][0]["accountId"] == client.account_id
+        assert (await served.call("GET", "/auth", headers)).json()["accountId"] == client.account_id
+
+
+def test_the_challenge_is_the_one_of_rfc_7636() -> None:
+    assert s256(people.VERIFIER) == people.CHALLENGE
+
+
+async def test_the_token_endpoint_takes_json_too(served: House, client: Client) -> None:
+    body = {
+        "client_id": client.client_id,
+        "client_secret": client.secret,
+        "grant_type": "authorization_code",
+        "code": await client.code(),
+        "code_verifier": people.VERIFIER,
+        "redirect_uri": people.REDIRECT,
+    }
+    assert (await served.call("POST", "/auth/oauth/access", {}, json=body)).status_code == 200
+
+
+async def test_a_form_is_taken_by_the_token_endpoint_alone(served: House, client: Client) -> None:
+    form = {"username": client.username, "password": PASSWORD, "applicationId": served.one.application_id}
+    assert (await served.call("POST", "/auth", {}, data=form)).json()["error"].startswith("the body is not JSON")
+    twice = "client_id=a&client_id=b&grant_type=authorization_code"
+    headers = {"Content-Type": "application/x-www-form-urlencoded; charset=UTF-8"}
+    assert_refused(await served.call("POST", "/auth/oauth/access", headers, content=twice), "invalid_request")
+    broken = await served.call("POST", "/auth/oauth/access", headers, content=b"client_id=%ff&\xff")
+    assert_refused(broken, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "element"),
+    [
+        ({"client_id": "unknown"}, "client_id"),
+        ({"redirect_uri": f"{people.REDIRECT}/"}, "redirect_uri"),
+        ({"redirect_uri": "https://attacker.example/back"}, "redirect_uri"),
+        ({"code_challenge_method": "plain"}, "code_challenge"),
+        ({"code_challenge": people.VERIFIER + "!"}, "code_challenge"),
+        ({"scope": "read everything"}, "scope"),
+        ({"scope": ""}, "scope"),
+    ],
+)
+async def test_a_request_that_a_client_may_not_make_gets_no_code(
+    client: Client, wrong: dict[str, str], element: str
+) -> None:
+    answer = await client.authorise(**wrong)
+    assert (answer.status_code, answer.json()["error"]) == (400, f"incorrect elements -{element}")
+
+
+async def test_a_wrong_password_gets_no_code_and_counts_as_any_other(client: Client) -> None:
+    for _ in range(5):
+        refused = await client.authorise(password="wrong")
+        assert (refused.status_code, refused.json()["valid"]) == (401, False)
+    assert (await client.authorise()).status_code == 429
+
+
+async def test_a_client_asks_for_no_more_than_it_is_registered_for(served: House) -> None:
+    reader = await client_of(served, scope="read")
+    assert (await reader.authorise(scope="read")).status_code == 200
+    assert (await reader.authorise(scope="write")).status_code == 400
+
+
+async def test_a_client_of_another_application_is_not_known(served: House, client: Client) -> None:
+    theirs = await people.oauth_client(served.other)
+    answer = await client.authorise(client_id=theirs["clientId"])
+    assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -client_id")
+    other = Client(served, theirs["clientId"], theirs["clientSecret"], client.username, client.account_id)
+    assert_refused(await other.redeem(await client.code()), "invalid_grant")
+    granted = await client.tokens()
+    assert_refused(await other.refresh(granted["refresh_token"]), "invalid_grant")
+
+
+async def test_the_secret_of_a_confidential_client_is_asked_and_a_public_one_has_none(served: House) -> None:
+    confidential, public = await client_of(served), await client_of(served, public=True)
+    for secret in (None, "", "forged"):
+        answer = await confidential.redeem(await confidential.code(), client_secret=secret)
+        assert_refused(answer, "invalid_client", 401)
+    assert_refused(await confidential.ask(client_id="unknown", grant_type="refresh_token"), "invalid_client", 401)
+    assert public.secret is None
+    assert (await public.redeem(await public.code())).status_code == 200
+    await change(served, OAuthClient, OAuthClient.client_id == public.client_id, active=False)
+    assert_refused(await public.ask(grant_type="refresh_token"), "invalid_client", 401)
+
+
+async def test_a_code_is_good_for_its_own_verifier_and_redirect_uri_alone(client: Client) -> None:
+    code = await client.code()
+    assert_refused(await client.redeem(code, code_verifier="another" * 7), "invalid_grant")
+    assert_refused(await client.redeem(code, redirect_uri="https://client.example/other"), "invalid_grant")
+    assert_refused(await client.redeem("forged"), "invalid_grant")
+    assert_refused(await client.redeem(code, code_verifier=None), "invalid_request")
+    assert_refused(await client.ask(grant_type="password"), "unsupported_grant_type")
+    assert_refused(await client.ask(grant_type="refresh_token"), "invalid_request")
+    assert (await client.redeem(code)).status_code == 200
+
+
+async def test_a_code_is_good_for_a_minute(served: House, client: Client) -> None:
+    code = await client.code()
+    of_code = AuthorizationCode.digest == digest(code)
+    await change(served, AuthorizationCode, of_code, expires_at=datetime.now(UTC) - timedelta(seconds=1))
+    assert_refused(await client.redeem(code), "invalid_grant")
+
+
+async def test_a_second_use_of_a_code_ends_the_tokens_of_the_first(served: House, client: Client) -> None:
+    code = await client.code()
+    granted = (await client.redeem(code)).json()
+    refreshed = (await client.refresh(granted["refresh_token"])).json()
+    assert_refused(await client.redeem(code), "invalid_grant")
+    for one in (granted, refreshed):
+        assert (await served.call("GET", "/auth", {"token": one["access_token"]})).status_code == 401
+        assert_refused(await client.refresh(one["refresh_token"]), "invalid_grant")
+
+
+async def test_of_many_uses_of_a_code_at_once_one_gets_tokens(client: Client) -> None:
+    code = await client.code()
+    answers = await asyncio.gather(*(client.redeem(code) for _ in range(5)))
+    assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400, 400]
+
+
+async def test_a_refresh_token_rotates_and_its_second_use_ends_the_family(served: House, client: Client) -> None:
+    first = await client.tokens()
+    second = (await client.refresh(first["refresh_token"])).json()
+    assert second["scope"] == first["scope"]
+    assert second["refresh_token"] != first["refresh_token"]
+    assert (await served.call("GET", "/auth", {"token": second["access_token"]})).status_code == 200
+    another = await client.tokens()
+    assert_refused(await client.refresh(first["refresh_token"]), "invalid_grant")
+    assert_refused(await client.refresh(second["refresh_token"]), "invalid_grant")
+    assert (await served.call("GET", "/auth", {"token": second["access_token"]})).status_code == 401
+    assert (await served.call("GET", "/auth", {"token": another["access_token"]})).status_code == 200
+
+
+async def test_an_expired_refresh_token_is_refused(served: House, client: Client) -> None:
+    granted = await client.tokens()
+    of_token = RefreshToken.digest == digest(granted["refresh_token"])
+    await change(served, RefreshToken, of_token, expires_at=datetime.now(UTC) - timedelta(seconds=1))
+    assert_refused(await client.refresh(granted["refresh_token"]), "invalid_grant")
+
+
+async def test_a_closed_account_gets_no_further_tokens(served: House, client: Client) -> None:
+    granted, code = await client.tokens(), await client.code()
+    await served.call("DELETE", f"/account/{client.account_id}", served.one.headers["application"])
+    assert_refused(await client.refresh(granted["refresh_token"]), "invalid_grant")
+    assert_refused(await client.redeem(code), "invalid_grant")
+
+
+async def test_a_token_that_may_read_writes_nothing(served: House, client: Client) -> None:
+    reading = {"token": (await client.tokens(scope="read"))["access_token"]}
+    writing = {"token": (await client.tokens(scope="write"))["access_token"]}
+    for headers, status in ((reading, 403), (writing, 200)):
+        assert (await served.call("GET", "/virtualentity", headers)).status_code == 200
+        answer = await served.call("POST", "/account/name", headers, json={"name": "Grace"})
+        assert answer.status_code == status
+        told = await served.graphql('mutation { changeName(name: "Grace") { valid } }', headers)
+        assert ("errors" in told) is (status == 403)
+
+
+async def test_no_scope_lets_a_client_change_how_its_user_logs_in(served: House, client: Client) -> None:
+    headers = {"token": (await client.tokens())["access_token"]}
+    for method, path, body in (
+        ("GET", "/auth/newToken", None),
+        ("POST", "/account/email", {"email": "attacker@example.org"}),
+        ("POST", "/account/changepassword", {"oldPassword": PASSWORD, "newPassword": "battery staple"}),
+    ):
+        assert (await served.call(method, path, headers, json=body)).status_code == 403, path
+    assert all(Permission.SYSTEM not in granted for granted in SCOPES.values())
+
+
+async def test_an_ordinary_token_is_no_oauth_token(served: House) -> None:
+    answer = await served.call("GET", "/auth/oauth", served.one.headers["account"])
+    assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
+
+
+async def test_a_listed_oauth_token_says_so_and_deleting_it_ends_the_client(served: House, client: Client) -> None:
+    granted = await client.tokens()
+    log_in = {"username": client.username, "password": PASSWORD, "applicationId": served.one.application_id}
+    mine = {"token": (await served.call("POST", "/auth", {}, json=log_in)).json()["token"]}
+    refreshed = (await client.refresh(granted["refresh_token"])).json()
+    listed = (await served.call("GET", "/auth/token", mine)).json()
+    by_kind = {one.get("grant_type"): one for one in listed}
+    assert set(by_kind) == {"authorization_code", None, "refresh_token"}
+    assert by_kind["refresh_token"]["authenticationFramework"] == "oauth"
+    assert "authenticationFramework" not in by_kind[None]
+    await served.call("DELETE", f"/auth/token/{by_kind['refresh_token']['tokenId']}", mine)
+    assert (await served.call("GET", "/auth", {"token": refreshed["access_token"]})).status_code == 401
+    assert_refused(await client.refresh(refreshed["refresh_token"]), "invalid_grant")
+
+
+async def test_neither_codes_nor_tokens_nor_secrets_are_stored(served: House, client: Client) -> None:
+    code = await client.code()
+    granted = (await client.redeem(code)).json()
+    for model, secret in (
+        (AuthorizationCode, code),
+        (RefreshToken, granted["refresh_token"]),
+        (Token, granted["access_token"]),
+    ):
+        async with served.gateway.database.reading() as session:
+            statement = select(col(model.digest))
+            stored = (await session.execute(statement, execution_options=SCOPED)).scalars().all()
+        assert digest(secret) in stored
+        assert secret.encode() not in stored
+
+
+async def test_a_client_logs_out_with_its_whole_family(served: House, client: Client) -> None:
+    granted = await client.tokens()
+    out = await served.call("DELETE", "/auth/deleteToken", {"token": granted["access_token"]})
+    assert out.json() == {"valid": True}
+    assert_refused(await client.refresh(granted["refresh_token"]), "invalid_grant")
+
+
+@pytest.mark.parametrize(
+    "uri", ["http://client.example/back", "javascript:alert(1)", "https:///back", "https://client.example/#here"]
+)
+async def test_a_redirect_uri_is_https_or_local_or_an_apps_own(served: House, uri: str) -> None:
+    with pytest.raises(BadInput):
+        await people.oauth_client(served.one, redirect_uris=[uri])
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:8000/back", "org.example.app:/back", "https://client.example/a?b=c"])
+async def test_local_and_app_redirect_uris_are_taken(served: House, uri: str) -> None:
+    assert (await people.oauth_client(served.one, redirect_uris=[uri]))["clientId"]

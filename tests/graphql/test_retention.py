@@ -1,0 +1,378 @@
+"""How long readings are kept, on both databases: what is refused, what is deleted, and the partitions of months."""
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from tests.support.house import STORAGE
+from tests.support.schema import bring_up
+from tests.support.servers import database_on
+from tests.support.tables import put
+from tests.support.timed import Timed, half_hours
+from wattgate.app.cli.imports.readings import import_csv
+from wattgate.app.server.factory import assemble
+from wattgate.app.settings import Settings
+from wattgate.app.workers.maintenance import upkeep
+from wattgate.clock import to_ms
+from wattgate.db.engine import Database
+from wattgate.db.readings import partitions, recording
+from wattgate.db.readings.recording import Incoming, Readings
+from wattgate.db.readings.series import Series
+from wattgate.graphql.resolvers import retention
+from wattgate.principal import Principal, Role
+from wattgate.rest_compat.bulk_intake import NDJSON
+
+DAY = timedelta(days=1)
+SET = """
+mutation ($id: ID!, $days: Int) { setRetention(resourceTypeId: $id, retentionDays: $days) { retentionDays } }
+"""
+KEPT = """
+query ($id: ID!, $range: TimeRange!) {
+  readings(resourceId: $id, range: $range, period: P1D, function: COUNT) { buckets { start value } } }
+"""
+
+
+async def keep(timed: Timed, type_id: str, days: int | None) -> None:
+    assert (await timed.ask_as("application", SET, id=type_id, days=days))["setRetention"] == {"retentionDays": days}
+
+
+@pytest.mark.parametrize("days", [1, 30, 36_500, None])
+async def test_retention_is_set_and_lifted(timed: Timed, days: int | None) -> None:
+    await keep(timed, await timed.add_type(STORAGE, retention_days=7), days)
+
+
+@pytest.mark.parametrize("days", [0, -1, 36_501])
+async def test_retention_of_no_day_or_of_a_hundred_years_is_refused(timed: Timed, days: int) -> None:
+    type_id = await timed.add_type(STORAGE, retention_days=7)
+    answer = await timed.house.graphql(SET, timed.house.one.headers["application"], id=type_id, days=days)
+    (error,) = answer["errors"]
+    assert (error["extensions"]["code"], error["message"]) == (
+        "BAD_INPUT",
+        "readings are kept for 1 to 36,500 days, or for good",
+    )
+    assert error["extensions"]["problems"] == [{"path": ["retentionDays"], "message": "is not between 1 and 36,500"}]
+    found = await timed.ask("{ resourceTypes { resourceTypeId retentionDays } }")
+    assert {"resourceTypeId": type_id, "retentionDays": 7} in found["resourceTypes"]
+
+
+async def test_retention_is_not_lifted_by_leaving_it_out(timed: Timed) -> None:
+    type_id = await timed.add_type(STORAGE, retention_days=7)
+    left_out = "mutation ($id: ID!) { setRetention(resourceTypeId: $id) { retentionDays } }"
+    answer = await timed.house.graphql(left_out, timed.house.one.headers["application"], id=type_id)
+    assert answer["errors"][0]["extensions"]["problems"] == [{"path": ["retentionDays"], "message": "is missing"}]
+
+
+async def test_who_may_not_change_types_or_is_of_another_application_does_not_set_retention(timed: Timed) -> None:
+    type_id = await timed.add_type(STORAGE)
+    for headers, code in (
+        ({"token": await timed.house.one.add_token()}, "FORBIDDEN"),
+        ({}, "UNAUTHENTICATED"),
+        (timed.house.other.headers["application"], "NOT_FOUND"),
+    ):
+        answer = await timed.house.graphql(SET, headers, id=type_id, days=1)
+        assert answer["errors"][0]["extensions"]["code"] == code
+    found = await timed.ask("{ resourceTypes { resourceTypeId retentionDays } }")
+    assert {"resourceTypeId": type_id, "retentionDays": None} in found["resourceTypes"]
+
+
+async def test_readings_that_are_too_old_on_arrival_are_refused_on_every_way_in(timed: Timed) -> None:
+    type_id = await timed.add_type(STORAGE, retention_days=30)
+    (resource_id,) = await timed.add_resources(type_id, 1)
+    now = timed.clock.now
+    fresh = now.replace(minute=0, second=0, microsecond=0) - 29 * DAY
+    old = fresh - 2 * DAY
+    stamp = old.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    reason = f"{stamp} is longer ago than the 30 days for which readings are kept"
+
+    answer = await timed.record(resource_id, (fresh, 1), (old, 2))  # all or none
+    (error,) = answer["errors"]
+    assert error["extensions"]["problems"] == [{"path": ["series", 0, "readings", 1], "message": reason}]
+    assert await counted(timed, resource_id) == {}
+
+    lines = [{"resourceId": resource_id, "at": at.isoformat(), "value": 1} for at in (old, fresh)]
+    told = await timed.house.http.post(
+        "/api/v0-1/readings",
+        content="\n".join(map(json.dumps, lines)).encode(),
+        headers=timed.headers | {"Content-Type": NDJSON},
+    )
+    assert told.json() == {
+        "status": "OK",
+        "recorded": 1,
+        "refused": 1,
+        "problems": [{"line": 1, "message": reason}],
+    }
+
+    file = io.BytesIO(f"at,value\n{old.isoformat()},1\n{(fresh + DAY).isoformat()},1\n".encode())
+    refused = list[tuple[int, str]]()
+    report = await import_csv(
+        file,
+        runner=timed.house.gateway.runner,
+        principal=timed.house.one.system,
+        resource_id=resource_id,
+        zone=UTC,
+        refuse=lambda line, why: refused.append((line, why)),
+        progress=lambda done: None,
+    )
+    assert (report.recorded, refused) == (1, [(2, reason)])
+
+    column = {"resourceId": resource_id, "at": [old.isoformat()], "value": [1]}
+    document = """mutation ($series: [NewReadingColumns!]!) {
+        recordReadingColumns(series: $series) { recorded refused { series index reason } } }"""
+    assert (await timed.ask(document, series=[column]))["recordReadingColumns"] == {
+        "recorded": 0,
+        "refused": [{"series": 0, "index": 0, "reason": reason}],
+    }
+    pairs = {"data": [[int(old.timestamp()), 1]]}
+    rest = await timed.house.call("POST", f"/resource/{resource_id}/readings", timed.headers, json=pairs)
+    assert (rest.status_code, rest.json()["problems"][0]["message"]) == (400, reason)
+    assert await counted(timed, resource_id) == {f"{at:%Y-%m-%d}": 1 for at in (fresh, fresh + DAY)}
+
+
+async def counted(timed: Timed, resource_id: str) -> dict[str, int]:
+    """How many readings there are on each day that has some."""
+    now = timed.clock.now
+    given = {"start": (now - 100 * DAY).isoformat(), "end": (now + DAY).isoformat()}
+    buckets = (await timed.ask(KEPT, id=resource_id, range=given))["readings"]["buckets"]
+    return {bucket["start"][:10]: bucket["value"] for bucket in buckets if bucket["value"]}
+
+
+async def rows(timed: Timed, table: str, *resource_ids: str) -> dict[str, set[datetime]]:
+    """The days (UTC) of which a table has rows, by resource."""
+    names = ", ".join(f"'{one}'" for one in resource_ids)
+    statement = text(
+        f"SELECT r.resource_id, t.at FROM {table} t JOIN resource r ON r.number = t.resource_number "
+        f"WHERE r.resource_id IN ({names})"
+    )
+    found: dict[str, set[datetime]] = {one: set() for one in resource_ids}
+    async with timed.house.gateway.database.engine.connect() as connection:
+        for resource_id, at in (await connection.execute(statement)).all():
+            found[resource_id].add(datetime.fromtimestamp(at // 86_400_000 * 86_400, UTC))
+    return found
+
+
+async def test_upkeep_deletes_whole_days_of_that_types_resources_alone(timed: Timed) -> None:
+    short, forever = await timed.add_type(STORAGE, retention_days=60), await timed.add_type(STORAGE)
+    one, other = await timed.add_resources(short, 2)
+    (kept,) = await timed.add_resources(forever, 1)
+    today = timed.clock.now.replace(hour=0, minute=0, second=0, microsecond=0)
+    days = [today - n * DAY for n in range(1, 8)]
+    for resource_id in (one, other, kept):
+        for day in days:
+            await timed.record(resource_id, *half_hours(day, ["1"] * 48))
+            await timed.record(resource_id, *((day + n * timedelta(hours=6), 5) for n in range(4)), field="POWER")
+    before = await counted(timed, kept)
+    await upkeep(timed.house.gateway.runner)
+    assert await counted(timed, one) == before  # nothing is so old yet
+    await keep(timed, short, 3)
+    await upkeep(timed.house.gateway.runner)
+    left = set(days[:3])  # of the day that is three days ago at this time of day nothing is deleted yet
+    for table in ("reading", "reading_hour", "reading_day"):
+        assert await rows(timed, table, one, other, kept) == {one: left, other: left, kept: set(days)}
+    assert await counted(timed, one) == {f"{day:%Y-%m-%d}": 48 for day in left}
+    assert await counted(timed, kept) == before
+    await keep(timed, short, None)
+    timed.pass_time(10 * DAY)
+    await upkeep(timed.house.gateway.runner)
+    assert await rows(timed, "reading", one) == {one: left}
+
+
+async def test_old_readings_of_many_resources_go_in_steps_of_a_hundred(timed: Timed) -> None:
+    type_id = await timed.add_type(STORAGE)
+    resource_ids = await timed.add_resources(type_id, 105)
+    old = timed.clock.now.replace(hour=0, minute=0, second=0, microsecond=0) - 10 * DAY
+    document = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
+    reading = {"at": old.isoformat(), "value": 1}
+    await timed.ask(document, series=[{"resourceId": one, "readings": [reading]} for one in resource_ids])
+    await keep(timed, type_id, 5)
+    runner, system = timed.house.gateway.runner, timed.house.one.system
+    assert [await runner.run(retention.forget_readings, system, {}) for _ in range(3)] == [100, 5, 0]
+    assert not any((await rows(timed, "reading", *resource_ids)).values())
+    assert not any((await rows(timed, "reading_day", *resource_ids)).values())
+
+
+async def test_what_was_deleted_may_come_again_once_it_is_kept_longer(timed: Timed) -> None:
+    type_id = await timed.add_type(STORAGE)
+    (resource_id,) = await timed.add_resources(type_id, 1)
+    at = timed.clock.now.replace(hour=0, minute=0, second=0, microsecond=0) - 10 * DAY
+    await timed.record(resource_id, (at, 1))
+    await keep(timed, type_id, 5)
+    await upkeep(timed.house.gateway.runner)
+    assert await counted(timed, resource_id) == {}
+    await keep(timed, type_id, None)
+    await timed.record(resource_id, (at, 3))
+    assert await counted(timed, resource_id) == {f"{at:%Y-%m-%d}": 1}
+
+
+# The partitions of PostgreSQL
+
+
+@pytest.fixture
+async def database(postgresql_url: str) -> AsyncIterator[Database]:
+    async with database_on(postgresql_url) as url:
+        made = Database(url, pool_size=20)
+        await bring_up(made)
+        yield made
+        await made.close()
+
+
+async def months(database: Database) -> set[str]:
+    statement = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'reading'::regclass"
+    async with database.engine.connect() as connection:
+        return set((await connection.execute(text(statement))).scalars())
+
+
+async def resources(database: Database, count: int) -> range:
+    """The numbers of so many new resources."""
+
+    def make(connection: Connection) -> None:
+        put(connection, "application", application_id="a")
+        put(connection, "app_user", application_id="a", user_id="u")
+        put(connection, "resource_type", application_id="a", resource_type_id="t")
+        ids = {"application_id": "a", "owner_id": "u", "resource_type_id": "t"}
+        for number in range(1, count + 1):
+            put(connection, "resource", resource_id=f"r{number}", number=number, **ids)
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(make)
+    return range(1, count + 1)
+
+
+async def write(database: Database, resource: int, *instants: datetime, value: int = 1) -> None:
+    readings = Readings.of(Incoming(resource, 0, to_ms(at), value, 0, False) for at in instants)
+    async with database.engine.begin() as connection:
+        await recording.record(connection, readings, 5)
+
+
+async def until_it_waits(database: Database, task: asyncio.Task[Any]) -> None:
+    """Return once the task is done, or somebody waits for a lock."""
+    waiting = text("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)")
+    async with asyncio.timeout(20), database.engine.connect() as connection:
+        while not task.done() and not (await connection.execute(waiting)).scalar_one():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_upkeep_makes_the_partitions_of_this_month_and_the_two_to_come(postgresql_url: str) -> None:
+    async with database_on(postgresql_url) as url:
+        now = datetime(2026, 12, 31, 23, 59, tzinfo=UTC)
+        gateway = assemble(Settings(_env_file=None, database_url=url), clock=lambda: now)
+        await bring_up(gateway.database)
+        for _ in range(2):
+            await upkeep(gateway.runner)
+            assert await months(gateway.database) == {"reading_2026_12", "reading_2027_01", "reading_2027_02"}
+        await gateway.database.close()
+
+
+async def test_any_month_is_made_on_demand_and_its_edges_fall_into_it(database: Database) -> None:
+    (resource,) = await resources(database, 1)
+    millisecond = timedelta(milliseconds=1)
+    edges = [datetime(*month, 1, tzinfo=UTC) for month in ((1970, 2), (2024, 3), (2027, 1), (2599, 12))]
+    await write(database, resource, *edges, *(edge - millisecond for edge in edges))
+    expected = {f"reading_{at:%Y_%m}" for edge in edges for at in (edge, edge - millisecond)}
+    assert await months(database) == expected
+    async with database.engine.connect() as connection:
+        for name in expected:
+            assert (await connection.execute(text(f"SELECT count(*) FROM {name}"))).scalar_one() == 1
+
+
+async def test_empty_partitions_that_are_old_are_dropped_and_no_others(database: Database) -> None:
+    (resource,) = await resources(database, 1)
+    filled = datetime(2025, 1, 31, 23, 30, tzinfo=UTC)
+    await write(database, resource, filled)
+    now = datetime(2026, 6, 15, tzinfo=UTC)
+    async with database.engine.begin() as connection:
+        empty = [datetime(2024, 12, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC)]
+        await partitions.ensure(connection, map(to_ms, empty))
+        await partitions.ahead(connection, now)
+        dropped = await partitions.drop_empty(connection, now - retention.UNUSED)
+    assert dropped == ["reading_2024_12", "reading_2026_04"]
+    recent = {"reading_2026_05", "reading_2026_06", "reading_2026_07", "reading_2026_08"}
+    assert await months(database) == {"reading_2025_01", *recent}
+    await write(database, resource, datetime(2024, 12, 5, tzinfo=UTC))  # and one that was dropped comes again
+    assert "reading_2024_12" in await months(database)
+
+
+async def test_writers_that_need_the_same_new_months_at_once_all_succeed(database: Database) -> None:
+    numbers = await resources(database, 12)
+    instants = [datetime(2025, month, 3, tzinfo=UTC) for month in range(1, 7)]
+    await asyncio.gather(
+        *(write(database, one, *(instants if n % 2 else reversed(instants))) for n, one in enumerate(numbers)),
+        *(write(database, numbers[0], at + DAY) for at in instants),
+    )
+    assert await months(database) == {f"reading_2025_{month:02d}" for month in range(1, 7)}
+    async with database.engine.connect() as connection:
+        assert (await connection.execute(text("SELECT count(*) FROM reading"))).scalar_one() == 12 * 6 + 6
+
+
+async def test_a_month_that_somebody_is_about_to_write_to_is_not_dropped(database: Database) -> None:
+    """A writer has seen that the month is there; before it writes, upkeep comes."""
+    at = datetime(2024, 12, 5, tzinfo=UTC)
+    (resource,) = await resources(database, 1)
+    async with database.engine.begin() as connection:
+        await partitions.ensure(connection, [to_ms(at)])
+
+    async def drop() -> list[str]:
+        async with database.engine.begin() as connection:
+            return await partitions.drop_empty(connection, datetime(2026, 1, 1, tzinfo=UTC))
+
+    async with database.engine.begin() as writer:
+        await recording.lock(writer, [resource])
+        await partitions.ensure(writer, [to_ms(at)])
+        dropping = asyncio.create_task(drop())
+        await until_it_waits(database, dropping)
+        await writer.execute(text(f"INSERT INTO reading VALUES ({resource}, 0, {to_ms(at)}, 1, 0, 0, 0)"))
+    assert await dropping == []
+    assert await months(database) == {"reading_2024_12"}
+
+
+async def test_a_write_under_way_leaves_no_reading_that_no_day_counts_when_the_day_is_deleted(
+    database: Database,
+) -> None:
+    (resource,) = await resources(database, 1)
+    day = datetime(2024, 12, 5, tzinfo=UTC)
+    await write(database, resource, day)
+
+    async def forget() -> int:
+        async with database.session() as session:
+            done = await Series(session).forget([resource], to_ms(day + DAY), limit=5)
+            await session.commit()
+            return done
+
+    async with database.engine.begin() as writer:
+        late = Incoming(resource, 0, to_ms(day + timedelta(hours=1)), 1, 0, False)
+        await recording.record(writer, Readings.of([late]), 5)
+        forgetting = asyncio.create_task(forget())
+        await until_it_waits(database, forgetting)
+    assert await forgetting == 1
+    async with database.engine.connect() as connection:
+        for table in ("reading_day", "reading"):
+            assert (await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one() == 0
+
+
+async def test_writers_and_upkeep_at_the_same_time_do_not_stop_each_other(database: Database) -> None:
+    numbers = await resources(database, 6)
+    now = datetime(2026, 6, 15, tzinfo=UTC)
+    gateway = assemble(Settings(_env_file=None, database_url=str(database.url)), clock=lambda: now)
+
+    async def house() -> None:
+        for _ in range(8):
+            await gateway.runner.run(retention.keep_house, Principal(Role.SYSTEM), {})
+
+    async def writing(resource: int) -> None:
+        for month in range(1, 13):
+            await write(database, resource, datetime(2020 + resource % 3, month, 1, tzinfo=UTC))
+
+    async def emptying() -> None:
+        async with database.engine.begin() as connection:
+            months = [datetime(2019, month, 1, tzinfo=UTC) for month in range(1, 13)]
+            await partitions.ensure(connection, map(to_ms, months))
+
+    await asyncio.gather(house(), emptying(), *map(writing, numbers))
+    async with database.engine.connect() as connection:
+        assert (await connection.execute(text("SELECT count(*) FROM reading"))).scalar_one() == 6 * 12
+    await gateway.database.close()

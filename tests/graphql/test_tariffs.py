@@ -1,0 +1,364 @@
+"""Tariffs: what is refused, what stands, and who may say so."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.chance import examples
+from tests.support.costs import told
+from tests.support.house import House
+from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
+from wattgate.clock import iso, utc_now
+from wattgate.db.models import Tariff, TariffBand
+from wattgate.energy.tariffs import problems_of
+from wattgate.enums import Period, TariffKind, Weekday
+from wattgate.errors import NotFound
+from wattgate.graphql.resolvers.tariffs import withdraw_tariff
+from wattgate.graphql.types.tariffs import NewTariffBlock
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+MONDAY = datetime(2026, 1, 5)
+SET = """
+mutation ($input: NewTariff!) {
+  setTariff(input: $input) { tariffId version supersededAt rate bands { name rate weekdays start end } vatRate }
+}
+"""
+WITHDRAW = "mutation ($id: ID!) { withdrawTariff(tariffId: $id) { tariffId supersededAt } }"
+PRICES = """
+mutation ($id: ID!, $prices: [NewTariffPrice!]!) { setTariffPrices(tariffId: $id, prices: $prices) { recorded } }
+"""
+TARIFFS = """
+query ($id: ID!, $superseded: Boolean! = false, $upcoming: Boolean! = false) {
+  resource(resourceId: $id) {
+    tariff { tariffId name version }
+    currentRates { rate standingCharge band }
+    tariffs(superseded: $superseded, upcoming: $upcoming) { name version supersededAt }
+  }
+}
+"""
+
+
+def problems(one: Tariff) -> list[tuple[tuple[Any, ...], str]]:
+    return [(problem.path, problem.message) for problem in problems_of(one, NOW)]
+
+
+def time_of_use(*bands: TariffBand, rate: str | None = "30", **more: Any) -> Tariff:
+    return tariff(TariffKind.TIME_OF_USE, bands=list(bands), rate=rate and Decimal(rate), **more)
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        tariff(rate=Decimal("-3.141592"), vat_rate=Decimal("17.5"), time_zone="Asia/Kathmandu"),
+        time_of_use(band("night", "7", "23:30", "05:30")),
+        time_of_use(band("all", "7", "00:00", "00:00"), rate=None),
+        time_of_use(band("day", "20", "07:00", "22:00"), band("night", "-1", "22:00", "07:00"), rate=None),
+        tariff(TariffKind.BLOCK, blocks=blocks(("2.5", "20"), (None, "30")), block_period=Period.P1W),
+        tariff(TariffKind.DYNAMIC, valid_from=NOW + timedelta(days=700)),
+    ],
+)
+def test_a_sound_tariff_has_no_problems(sound: Tariff) -> None:
+    assert problems(sound) == []
+
+
+@pytest.mark.parametrize(
+    ("unsound", "path", "message"),
+    [
+        (tariff(rate=None), ("rate",), "is missing: a FLAT tariff needs it"),
+        (tariff(name=" "), ("name",), "is empty"),
+        (tariff(rate=Decimal("0.0000001")), ("rate",), "1E-7 has more than 6 decimal places"),
+        (tariff(rate=Decimal("1000000.1")), ("rate",), "1000000.1 is not between -1,000,000 and 1,000,000"),
+        (tariff(rate=Decimal("NaN")), ("rate",), "NaN is not a number"),
+        (tariff(standing_charge=Decimal("Infinity")), ("standingCharge",), "Infinity is not a number"),
+        (tariff(vat_rate=Decimal(101)), ("vatRate",), "101 is not between 0 and 100 percent"),
+        (tariff(vat_rate=Decimal(-1)), ("vatRate",), "-1 is not between 0 and 100 percent"),
+        (tariff(time_zone="Mars/Olympus"), ("timeZone",), "'Mars/Olympus' is not an IANA time zone"),
+        (tariff(time_zone="../etc"), ("timeZone",), "'../etc' is not an IANA time zone"),
+        (
+            tariff(valid_from=datetime(1999, 12, 31, tzinfo=UTC)),
+            ("validFrom",),
+            "1999-12-31T00:00:00.000Z is before 2000-01-01T00:00:00.000Z",
+        ),
+        (
+            tariff(valid_from=datetime(2029, 1, 1, tzinfo=UTC)),
+            ("validFrom",),
+            "2029-01-01T00:00:00.000Z is more than two years ahead",
+        ),
+        (tariff(bands=[band("b", "1", "00:00", "01:00")]), ("bands",), "does not belong to a FLAT tariff"),
+        (tariff(blocks=blocks((None, "1"))), ("blocks",), "does not belong to a FLAT tariff"),
+        (tariff(block_period=Period.P1M), ("blockPeriod",), "does not belong to a FLAT tariff"),
+        (tariff(TariffKind.DYNAMIC, rate=Decimal(0)), ("rate",), "does not belong to a DYNAMIC tariff"),
+        (time_of_use(), ("bands",), "is missing: a TIME_OF_USE tariff needs it"),
+        (
+            time_of_use(*(band(str(n), "1", f"0{n // 7}:00", f"0{n // 7}:30", [Weekday(n % 7)]) for n in range(51))),
+            ("bands",),
+            "are more than 50",
+        ),
+        (
+            time_of_use(band("night", "7", "23:15", "05:30")),
+            ("bands", 0, "start"),
+            "'23:15' is not a half hour from 00:00 to 23:30",
+        ),
+        (
+            time_of_use(band("night", "7", "23:30", "24:00")),
+            ("bands", 0, "end"),
+            "'24:00' is not a half hour from 00:00 to 23:30",
+        ),
+        (time_of_use(band("night", "7", "23:30", "05:30", [])), ("bands", 0, "weekdays"), "are empty"),
+        (
+            time_of_use(band("night", "7", "23:30", "05:30", [Weekday.MONDAY, Weekday.MONDAY])),
+            ("bands", 0, "weekdays"),
+            "name a day twice",
+        ),
+        (time_of_use(band("", "7", "23:30", "05:30")), ("bands", 0, "name"), "is empty"),
+        (time_of_use(band("night", "Infinity", "23:30", "05:30")), ("bands", 0, "rate"), "Infinity is not a number"),
+        (
+            time_of_use(band("day", "20", "07:00", "22:30"), band("night", "7", "22:00", "07:30", WORKING_DAYS)),
+            ("bands", 1),
+            "'night' overlaps 'day' on MONDAY at 22:00",
+        ),
+        (
+            time_of_use(
+                band("monday", "20", "00:00", "01:00", [Weekday.MONDAY]),
+                band("sunday", "7", "23:00", "00:30", [Weekday.SUNDAY]),
+            ),
+            ("bands", 1),
+            "'sunday' overlaps 'monday' on MONDAY at 00:00",
+        ),
+        (
+            time_of_use(band("day", "20", "07:00", "22:00"), rate=None),
+            ("rate",),
+            "is missing: no band holds on MONDAY at 00:00",
+        ),
+        (
+            time_of_use(band("all", "20", "07:00", "07:00")),
+            ("rate",),
+            "applies never: the bands cover the whole week",
+        ),
+        (
+            tariff(TariffKind.BLOCK, blocks=blocks(("1", "2"), (None, "3"))),
+            ("blockPeriod",),
+            "is missing: a BLOCK tariff needs it",
+        ),
+        (
+            tariff(TariffKind.BLOCK, blocks=blocks((None, "3")), block_period=Period.PT1H),
+            ("blockPeriod",),
+            "PT1H is not a day, week, month or year",
+        ),
+        (tariff(TariffKind.BLOCK, block_period=Period.P1M), ("blocks",), "is missing: a BLOCK tariff needs it"),
+        (
+            tariff(TariffKind.BLOCK, blocks=blocks(("1", "2"), ("5", "3")), block_period=Period.P1M),
+            ("blocks", 1, "upTo"),
+            "the last block has no limit",
+        ),
+        (
+            tariff(TariffKind.BLOCK, blocks=blocks((None, "2"), (None, "3")), block_period=Period.P1M),
+            ("blocks", 0, "upTo"),
+            "only the last block has no limit",
+        ),
+        (
+            tariff(TariffKind.BLOCK, blocks=blocks(("5", "2"), ("5", "3"), (None, "4")), block_period=Period.P1M),
+            ("blocks",),
+            "do not ascend from 0",
+        ),
+        (
+            tariff(TariffKind.BLOCK, blocks=blocks(("-1", "2"), (None, "4")), block_period=Period.P1M),
+            ("blocks",),
+            "do not ascend from 0",
+        ),
+    ],
+)
+def test_what_a_tariff_may_not_say_is_told_with_its_place(unsound: Tariff, path: tuple[Any, ...], message: str) -> None:
+    assert problems(unsound) == [(path, message)]
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    unsound = time_of_use(band("", "1", "1:00", "02:15", []), rate="1e9", time_zone="?", vat_rate=Decimal(200))
+    assert [path for path, _ in problems(unsound)] == [
+        ("rate",),
+        ("vatRate",),
+        ("timeZone",),
+        ("bands", 0, "name"),
+        ("bands", 0, "weekdays"),
+        ("bands", 0, "start"),
+        ("bands", 0, "end"),
+    ]
+
+
+EDGES = st.integers(0, 47).map(lambda slot: f"{slot // 2:02d}:{slot % 2 * 30:02d}")
+DAYS = st.lists(st.sampled_from(EVERY_DAY), min_size=1, unique=True)
+
+
+@settings(max_examples=examples(200))
+@given(some=st.lists(st.tuples(DAYS, EDGES, EDGES), min_size=1, max_size=4))
+def test_bands_overlap_where_two_hold_at_the_same_time_and_leave_gaps_where_none_does(
+    some: list[tuple[list[Weekday], str, str]],
+) -> None:
+    bands = [band(f"band {number}", "1", start, end, days) for number, (days, start, end) in enumerate(some)]
+    times = [MONDAY + n * timedelta(minutes=30) for n in range(7 * 48)]
+    holding = [[one for one in bands if band_at([one], time)] for time in times]
+    told = problems(time_of_use(*bands, rate=None))
+    assert any("overlaps" in message for _, message in told) == any(len(some) > 1 for some in holding)
+    gap = next((time for time, some in zip(times, holding, strict=True) if not some), None)
+    expected = gap and f"is missing: no band holds on {gap.strftime('%A').upper()} at {gap.strftime('%H:%M')}"
+    assert [message for path, message in told if path == ("rate",)] == ([expected] if expected else [])
+
+
+def new(resource_id: str, **more: Any) -> dict[str, Any]:
+    given = {
+        "resourceId": resource_id,
+        "name": "Fixed",
+        "kind": "FLAT",
+        "rate": "20",
+        "validFrom": "2025-01-01T00:00:00Z",
+    }
+    return {**given, **more}
+
+
+async def test_a_tariff_with_overlapping_bands_is_refused_with_the_reason(served: House) -> None:
+    bands = [
+        {"name": "day", "rate": "30", "weekdays": ["SATURDAY"], "start": "07:00", "end": "00:00"},
+        {"name": "night", "rate": "9", "weekdays": ["FRIDAY"], "start": "23:00", "end": "07:30"},
+    ]
+    given = new(served.one.ids["resource"], kind="TIME_OF_USE", bands=bands)
+    refused = await told(served, served.one, SET, input=given)
+    assert refused["code"] == "BAD_INPUT"
+    assert refused["problems"] == [
+        {"path": ["input", "bands", 1], "message": "'night' overlaps 'day' on SATURDAY at 07:00"}
+    ]
+
+
+async def test_a_corrected_tariff_takes_the_place_of_the_first_and_both_stay_on_record(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    first = await told(served, served.one, SET, input=new(resource_id))
+    later = await told(served, served.one, SET, input=new(resource_id, name="Later", validFrom="2026-01-01T00:00:00Z"))
+    corrected = await told(served, served.one, SET, input=new(resource_id, name="Corrected", rate=21.5, vatRate=5))
+    assert (first["version"], later["version"], corrected["version"]) == (1, 2, 3)
+    assert (corrected["rate"], corrected["vatRate"], corrected["supersededAt"]) == ("21.500000", "5.000000", None)
+    standing = await told(served, served.one, TARIFFS, id=resource_id)
+    assert [one["name"] for one in standing["tariffs"]] == ["Later", "Corrected"]
+    assert standing["tariff"]["name"] == "Later"
+    every = await told(served, served.one, TARIFFS, id=resource_id, superseded=True)
+    assert [(one["name"], one["supersededAt"] is None) for one in every["tariffs"]] == [
+        ("Later", True),
+        ("Corrected", True),
+        ("Fixed", False),
+    ]
+
+
+async def test_a_tariff_that_is_withdrawn_gives_way_to_the_one_before_it(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    await served.one.set_tariff(resource_id, "Before")
+    await served.one.set_tariff(resource_id, "Mistaken", datetime(2025, 5, 1, tzinfo=UTC))
+    mistaken = (await told(served, served.one, TARIFFS, id=resource_id))["tariff"]
+    assert mistaken["name"] == "Mistaken"
+    first, second = [await told(served, served.one, WITHDRAW, id=mistaken["tariffId"]) for _ in range(2)]
+    assert first == second
+    assert first["supersededAt"]
+    assert (await told(served, served.one, TARIFFS, id=resource_id))["tariff"]["name"] == "Before"
+
+
+async def test_a_tariff_to_come_is_told_only_where_it_is_asked_for(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    await served.one.set_tariff(resource_id, "To come", utc_now() + timedelta(days=30))
+    assert await told(served, served.one, TARIFFS, id=resource_id) == {
+        "tariff": None,
+        "currentRates": None,
+        "tariffs": [],
+    }
+    upcoming = await told(served, served.one, TARIFFS, id=resource_id, upcoming=True)
+    assert [one["name"] for one in upcoming["tariffs"]] == ["To come"]
+
+
+async def test_of_tariffs_that_are_set_at_once_each_has_a_version_of_its_own_and_one_stands(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    wishes = (told(served, served.one, SET, input=new(resource_id, name=str(n))) for n in range(4))
+    assert sorted(one["version"] for one in await asyncio.gather(*wishes)) == [1, 2, 3, 4]
+    assert len((await told(served, served.one, TARIFFS, id=resource_id))["tariffs"]) == 1
+
+
+async def test_another_tenants_and_another_users_tariff_is_not_found(served: House) -> None:
+    theirs = await served.one.set_tariff(await served.one.add_resource(), kind=TariffKind.DYNAMIC)
+    for query, variables in (
+        (WITHDRAW, {"id": theirs.tariff_id}),
+        (PRICES, {"id": theirs.tariff_id, "prices": []}),
+        (SET, {"input": new(theirs.resource_id)}),
+    ):
+        for who in ("account", "acting", "administrator"):
+            assert (await told(served, served.other, query, who, **variables))["code"] == "NOT_FOUND"
+    neighbour = replace(served.one.account, user_id="a neighbour")
+    with pytest.raises(NotFound, match=f"no tariff with id {theirs.tariff_id}"):
+        await served.gateway.runner.run(withdraw_tariff, neighbour, {"tariff_id": theirs.tariff_id})
+
+
+async def test_prices_are_upserted_and_bad_ones_refused_with_their_place(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    good = {"at": iso(at), "rate": "-1.25"}
+    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[good, good]) == {"recorded": 1}
+    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**good, "rate": 9}]) == {"recorded": 1}
+    bad = [
+        good,
+        {**good, "rate": "2"},
+        {"at": iso(at + timedelta(minutes=10)), "rate": "1"},
+        {"at": "2023-12-31T23:30:00Z", "rate": "1"},
+        {"at": iso(at + timedelta(minutes=30)), "rate": "1.1234567"},
+    ]
+    refused = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=bad)
+    assert [(tuple(one["path"]), one["message"]) for one in refused["problems"]] == [
+        (("prices", 1, "at"), "is given twice with different rates"),
+        (("prices", 2, "at"), "2026-01-05T00:10:00.000Z is not on the half hour"),
+        (
+            ("prices", 3, "at"),
+            "2023-12-31T23:30:00.000Z is before the tariff is valid, from 2024-01-01T00:00:00.000Z on",
+        ),
+        (("prices", 4, "rate"), "1.1234567 has more than 6 decimal places"),
+    ]
+    query = """query ($id: ID!) { resource(resourceId: $id) { tariff {
+        prices(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}) { at rate } } } }"""
+    found = await told(served, served.one, query, id=resource_id)
+    assert found["tariff"]["prices"] == [{"at": iso(at), "rate": "9"}]
+
+
+async def test_only_a_dynamic_tariff_that_stands_takes_prices_and_10_000_at_once(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    flat = await served.one.set_tariff(resource_id)
+    dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
+    one = {"at": "2026-01-05T00:00:00Z", "rate": "1"}
+    refused = await told(served, served.one, PRICES, id=flat.tariff_id, prices=[one])
+    assert refused["problems"] == [{"path": ["tariffId"], "message": "was superseded"}]
+    many = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[one] * 10_001)
+    assert many["problems"] == [{"path": ["prices"], "message": "holds 10001 prices"}]
+    other = await served.one.set_tariff(await served.one.add_resource())
+    refused = await told(served, served.one, PRICES, id=other.tariff_id, prices=[one])
+    assert refused["problems"] == [{"path": ["tariffId"], "message": "is FLAT, not DYNAMIC"}]
+
+
+async def test_an_account_sets_the_tariff_of_its_own_resource(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    for who in ("account", "acting", "administrator"):
+        assert (await told(served, served.one, SET, who, input=new(resource_id)))["version"]
+
+
+async def test_a_block_tariff_costs_now_what_the_block_does_that_the_period_has_reached(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    some = [NewTariffBlock(rate=Decimal(10), up_to=Decimal(2)), NewTariffBlock(rate=Decimal(20))]
+    await served.one.set_tariff(
+        resource_id, kind=TariffKind.BLOCK, blocks=some, block_period=Period.P1Y, vat_rate=Decimal(5)
+    )
+    midnight = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
+    rates = []
+    for kwh in ("1.999", "2"):
+        await served.one.record(resource_id, (midnight, kwh))
+        rates.append((await told(served, served.one, TARIFFS, id=resource_id))["currentRates"])
+    assert rates == [
+        {"rate": "10.5", "standingCharge": "0", "band": "block 1"},
+        {"rate": "21", "standingCharge": "0", "band": "block 2"},
+    ]

@@ -1,0 +1,216 @@
+"""Logging in and out, on both doors."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from argon2 import PasswordHasher, extract_parameters
+from argon2.exceptions import VerifyMismatchError
+from sqlalchemy import select
+from sqlmodel import col
+
+from tests.support.house import PASSWORD, House, basic
+from wattgate.db.identity.credentials import digest
+from wattgate.db.identity.passwords import DECOY, hashed, matches
+from wattgate.db.models import Account, ApplicationCredential, Token
+from wattgate.db.tenancy_guard import SCOPED
+
+LOG_IN = """
+mutation ($app: ID, $user: String!, $password: String!) {
+  authenticate(applicationId: $app, username: $user, password: $password) { valid token exp accountId applicationId }
+}
+"""
+
+
+async def test_the_application_may_be_named_in_the_header_or_in_the_body(served: House) -> None:
+    one = served.one
+    body = {"username": one.username, "password": PASSWORD}
+    by_header = await served.call("POST", "/auth", {"applicationID": one.application_id}, json={**body, "-d": ""})
+    by_body = await served.call("POST", "/auth", {}, json={**body, "applicationId": one.application_id})
+    for answer in (by_header, by_body):
+        assert answer.status_code == 200
+        told = answer.json()
+        assert told["valid"] is True
+        assert (told["accountId"], told["applicationId"]) == (one.account_id, one.application_id)
+        assert (told["userGroups"], told["functionalGroupAccounts"], told["isTempAuth"]) == ([], [], False)
+        week = datetime.now(UTC) + timedelta(days=7)
+        assert abs(told["exp"] - week.timestamp()) < 60
+
+
+@pytest.mark.parametrize("path", ["/auth", "/auth/", "//auth", "/auth//"])
+async def test_trailing_and_double_slashes_are_served_without_a_redirect(served: House, path: str) -> None:
+    body = {"username": served.one.username, "password": PASSWORD, "applicationId": served.one.application_id}
+    assert (await served.call("POST", path, {}, json=body)).status_code == 200
+
+
+async def test_usernames_are_compared_trimmed_and_in_lower_case(served: House) -> None:
+    body = {"username": f"  {served.one.username.upper()} ", "password": PASSWORD}
+    answer = await served.call("POST", "/auth", {"applicationId": served.one.application_id}, json=body)
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("username", "password", "application"),
+    [
+        ("user@one.example", "wrong", "one"),
+        ("nobody@one.example", PASSWORD, "one"),
+        ("user@one.example", PASSWORD, "other"),
+        ("user@one.example", PASSWORD, "unknown"),
+    ],
+)
+async def test_a_refused_log_in_says_valid_false_and_not_what_was_wrong(
+    served: House, username: str, password: str, application: str
+) -> None:
+    ids = {"one": served.one.application_id, "other": served.other.application_id}
+    application_id = ids.get(application, "no such application")
+    answer = await served.call(
+        "POST", "/auth", {"applicationId": application_id}, json={"username": username, "password": password}
+    )
+    assert answer.status_code == 401
+    body = answer.json()
+    assert (body["valid"], body["error"]) == (False, "the username or the password is wrong")
+    told = await served.graphql(LOG_IN, {}, app=application_id, user=username, password=password)
+    assert told["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+
+
+async def test_a_log_in_without_an_application_says_what_is_missing(served: House) -> None:
+    body = {"username": served.one.username, "password": PASSWORD}
+    answer = await served.call("POST", "/auth", {}, json=body)
+    assert (answer.status_code, answer.json()["error"]) == (400, "missing elements -applicationId")
+
+
+@pytest.mark.parametrize("header", ["token", "Token", "Authorization"])
+async def test_a_token_is_taken_from_the_header_token_or_as_bearer(served: House, header: str) -> None:
+    token = await served.one.add_token()
+    value = f"Bearer {token}" if header == "Authorization" else token
+    answer = await served.call("GET", "/auth", {header: value})
+    assert answer.status_code == 200
+    assert answer.json()["accountId"] == served.one.account_id
+
+
+async def test_a_new_token_leaves_the_old_one_good(served: House) -> None:
+    old = await served.one.add_token()
+    made = (await served.call("GET", "/auth/newToken", {"token": old})).json()
+    assert made["valid"] is True
+    for token in (old, made["token"]):
+        assert (await served.call("GET", "/auth", {"token": token})).status_code == 200
+
+
+async def test_a_deleted_token_is_good_no_longer(served: House) -> None:
+    token = await served.one.add_token()
+    answer = await served.call("DELETE", "/auth/deleteToken", {"token": token})
+    assert answer.json() == {"valid": True}
+    again = await served.call("DELETE", "/auth/deleteToken", {"token": token})
+    assert (again.status_code, again.json()["valid"]) == (401, False)
+
+
+async def test_a_call_by_password_has_no_token_to_delete(served: House) -> None:
+    answer = await served.call("DELETE", "/auth/deleteToken", served.one.headers["account basic"])
+    assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
+
+
+async def test_a_listed_token_can_be_deleted_and_its_holder_is_logged_out(served: House) -> None:
+    mine, stolen = await served.one.add_token(), await served.one.add_token()
+    listed = (await served.call("GET", "/auth/token", {"token": mine})).json()
+    assert stolen not in str(listed)
+    newest = listed[-1]
+    answer = await served.call("DELETE", f"/auth/token/{newest['tokenId']}", {"token": mine})
+    assert (answer.status_code, answer.json()) == (200, [{"valid": True}])
+    assert (await served.call("GET", "/auth", {"token": stolen})).status_code == 401
+
+
+async def test_an_expired_token_is_refused(served: House) -> None:
+    token = await served.one.add_token()
+    async with served.gateway.database.session() as session:
+        record = (
+            await session.execute(select(Token).where(col(Token.digest) == digest(token)), execution_options=SCOPED)
+        ).scalar_one()
+        record.expires_at = datetime.now(UTC) - timedelta(seconds=1)
+        await session.commit()
+    answer = await served.call("GET", "/virtualentity", {"token": token})
+    assert (answer.status_code, answer.json()["error"]) == (401, "Access denied")
+    assert "WWW-Authenticate" in answer.headers
+    told = await served.graphql("{ virtualEntities { name } }", {"token": token})
+    assert told["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+
+
+async def test_a_token_of_one_application_is_refused_with_the_id_of_another(served: House) -> None:
+    headers = {**served.one.headers["account"], "applicationId": served.other.application_id}
+    assert (await served.call("GET", "/virtualentity", headers)).status_code == 401
+
+
+async def test_a_closed_account_is_locked_out_at_once(served: House) -> None:
+    username = "leaving@one.example"
+    account_id = await served.one.add_account(username)
+    body = {"username": username, "password": PASSWORD, "applicationId": served.one.application_id}
+    token = (await served.call("POST", "/auth", {}, json=body)).json()["token"]
+    closed = await served.call("DELETE", f"/account/{account_id}", served.one.headers["application"])
+    assert closed.json()["status"] == "inactive"
+    assert (await served.call("GET", "/auth", {"token": token})).status_code == 401
+    assert (await served.call("POST", "/auth", {}, json=body)).status_code == 401
+
+
+async def test_an_application_sees_all_users_and_acting_for_one_that_ones_rows(served: House) -> None:
+    for headers, more_than_own in ((served.one.headers["application"], True), (served.one.headers["acting"], False)):
+        accounts = (await served.call("GET", "/account", headers)).json()
+        users = {account["userId"] for account in accounts}
+        assert (users != {served.one.user_id}) is more_than_own
+    unknown = {**served.one.headers["application"], "userId": served.other.user_id}
+    assert (await served.call("GET", "/account", unknown)).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "authorization", ["Basic", "Basic !!!", "Basic bm9jb2xvbg==", "Basic /////w==", "Digest x", "Bearer"]
+)
+async def test_credentials_that_make_no_sense_are_refused(served: House, authorization: str) -> None:
+    answer = await served.call("GET", "/virtualentity", {"Authorization": authorization})
+    assert answer.status_code == 401
+
+
+async def test_the_scheme_that_the_specification_names_is_the_only_one_taken(served: House) -> None:
+    assert (await served.call("GET", "/faq", served.one.headers["account"])).status_code == 401
+    assert (await served.call("GET", "/faq", served.one.headers["account basic"])).status_code == 200
+    body = {"name": "x"}
+    by_basic = await served.call("POST", "/resourcetype", served.one.headers["application"], json=body)
+    by_token = await served.call("POST", "/resourcetype", served.one.headers["administrator"], json=body)
+    assert (by_basic.status_code, by_token.status_code) == (401, 400)
+
+
+async def test_neither_passwords_nor_tokens_nor_secrets_are_stored(served: House) -> None:
+    token = await served.one.add_token()
+    async with served.gateway.database.reading() as session:
+        tokens = (await session.execute(select(col(Token.digest)), execution_options=SCOPED)).scalars().all()
+        hashes = (await session.execute(select(col(Account.password_hash)), execution_options=SCOPED)).scalars().all()
+        secrets = (await session.execute(select(col(ApplicationCredential.secret_digest)))).scalars().all()
+    assert token.encode() not in tokens
+    assert digest(token) in tokens
+    assert all(stored.startswith("$argon2id$v=19$m=19456,t=2,p=1$") for stored in hashes if stored)
+    assert all(len(stored) == 32 for stored in secrets)
+
+
+async def test_an_account_that_does_not_exist_takes_the_work_of_one_that_does() -> None:
+    stored = await hashed(PASSWORD)
+    assert extract_parameters(DECOY) == extract_parameters(stored)
+    assert not await matches(None, PASSWORD)
+    with pytest.raises(VerifyMismatchError):  # as any wrong password is found out, and not refused as no hash
+        PasswordHasher().verify(DECOY, PASSWORD)
+
+
+async def test_a_short_password_is_refused(served: House) -> None:
+    body = {"username": "short@one.example", "userId": served.one.user_id, "password": "short"}
+    answer = await served.call("POST", "/account", served.one.headers["application"], json=body)
+    assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -password")
+    assert answer.json()["description"] == "weak new password"
+
+
+async def test_a_taken_username_is_a_conflict(served: House) -> None:
+    body = {"username": served.one.username, "userId": served.one.user_id}
+    answer = await served.call("POST", "/account", served.one.headers["application"], json=body)
+    assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
+
+
+async def test_a_basic_password_may_hold_a_colon(served: House) -> None:
+    username, password = "colon@one.example", "pass:word:long"
+    body = {"username": username, "userId": served.one.user_id, "password": password}
+    await served.call("POST", "/account", served.one.headers["application"], json=body)
+    headers = {**basic(username, password), "applicationId": served.one.application_id}
+    assert (await served.call("GET", "/auth", headers)).json()["exp"] is None

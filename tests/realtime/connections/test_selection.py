@@ -1,0 +1,185 @@
+"""The compiled form of a selection renders what graphql-core does, byte by byte."""
+
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from tests.support.live import Settled
+from wattgate.enums import ReadingQuality
+from wattgate.graphql.execution.document_limits import DocumentLimits, parse, refusal
+from wattgate.graphql.transport.selection import selection_of
+from wattgate.graphql.transport.subscriptions import LiveService, Prepared, SubscriptionKey
+from wattgate.realtime.connections.protocol import Request
+from wattgate.realtime.events import LiveReading
+from wattgate.realtime.subscriptions.subscription import NotAtOnce
+
+LIMITS = DocumentLimits()
+FIELDS = ("resourceId", "field", "unit", "at", "value", "quality", "__typename")
+CONDITIONS = ("true", "false", "$yes", "$no", "$unsaid")
+VARIABLES = {"$yes": "$yes: Boolean!", "$no": "$no: Boolean!", "$unsaid": "$unsaid: Boolean! = true"}
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+READINGS = st.builds(
+    LiveReading,
+    resource_id=TEXTS,
+    field=TEXTS,
+    unit=TEXTS,
+    at=st.datetimes(timezones=st.just(UTC)),
+    value=st.floats(allow_nan=False, allow_infinity=False),
+    quality=st.sampled_from(ReadingQuality),
+)
+READING = LiveReading("resource", "POWER", "W", datetime(2026, 11, 1, tzinfo=UTC), 1.5, ReadingQuality.ACTUAL)
+
+
+@dataclass
+class Writer:
+    """Writes a document out of choices that are drawn."""
+
+    draw: st.DrawFn
+    fragments: dict[str, str] = field(default_factory=dict)
+
+    def directives(self) -> str:
+        chosen = self.draw(st.lists(st.sampled_from(["include", "skip"]), max_size=2, unique=True))
+        return "".join(f" @{name}(if: {self.draw(st.sampled_from(CONDITIONS))})" for name in chosen)
+
+    def selections(self, depth: int = 0) -> str:
+        """A selection set of a reading."""
+        written = [self.selection(depth) for _ in range(self.draw(st.integers(1, 3)))]
+        return "{ " + " ".join(written) + " }"
+
+    def selection(self, depth: int) -> str:
+        kind = self.draw(st.sampled_from(["field", "field", "inline", "spread"])) if depth < 2 else "field"
+        if kind == "field":
+            name = self.draw(st.sampled_from(FIELDS))
+            alias = self.draw(st.sampled_from(["", f"{name}_a: ", f"{name}_b: "]))
+            return f"{alias}{name}{self.directives()}"
+        if kind == "inline":
+            condition = self.draw(st.sampled_from(["", " on LiveReading"]))
+            return f"...{condition}{self.directives()} {self.selections(depth + 1)}"
+        return f"...{self.fragment(depth)}{self.directives()}"
+
+    def fragment(self, depth: int) -> str:
+        """The name of a fragment on readings: one that is there already, or a new one."""
+        same = [name for name, text in self.fragments.items() if " on LiveReading " in text]
+        reused = bool(same) and self.draw(st.booleans())
+        if reused:
+            return self.draw(st.sampled_from(same))
+        selections = self.selections(depth + 1)
+        return self.define("LiveReading", selections)
+
+    def define(self, on: str, selections: str) -> str:
+        name = f"f{len(self.fragments)}"
+        self.fragments[name] = f"fragment {name} on {on} {selections}"
+        return name
+
+    def document(self) -> str:
+        alias = self.draw(st.sampled_from(["", "told: "]))
+        root = f'{alias}readings(resourceIds: ["a"]) {self.selections()}'
+        if self.draw(st.booleans()):  # the same field once more, whose selections are merged
+            root += f' {alias}readings(resourceIds: ["a"]) {self.selections()}'
+        match self.draw(st.sampled_from(["plain", "inline", "spread"])):
+            case "inline":
+                root = f"... on Subscription {{ {root} }}"
+            case "spread":
+                root = f"...{self.define('Subscription', f'{{ {root} }}')}"
+        body = "\n".join([f"{{ {root} }}", *self.fragments.values()])
+        declared = ", ".join(text for name, text in VARIABLES.items() if name in body)
+        return f"subscription {f'({declared}) ' if declared else ''}{body}"
+
+
+@st.composite
+def written(draw: st.DrawFn) -> str:
+    return Writer(draw).document()
+
+
+def accepted(document: str) -> bool:
+    """Whether a document keeps the gateway's bounds, such as that of 50 directives."""
+    return refusal(parse(document, LIMITS), LIMITS) is None
+
+
+def documents() -> st.SearchStrategy[str]:
+    """Return documents that the gateway accepts. A few of those that are written exceed a bound."""
+    return written().filter(accepted)
+
+
+def at_once(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return bytes(stop.value)
+    raise AssertionError("it waits for something")
+
+
+@pytest.fixture(scope="module")
+def service(settled: Settled) -> LiveService:
+    return settled.one.gateway.service
+
+
+def subscription_key(service: LiveService, document: str, variables: dict[str, Any]) -> SubscriptionKey:
+    request = Request(document)
+    return SubscriptionKey.create(request, service.pipeline.document(request), variables)
+
+
+def prepared(service: LiveService, document: str) -> tuple[Prepared, Any]:
+    """A subscription as it is prepared, and how graphql-core executes it."""
+    key = subscription_key(service, document, {"yes": True, "no": False})
+    made = service.prepared(key)
+    return made, selection_of(made.key, None, None, lambda: service.executor(key)).in_time
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(document=documents(), payloads=st.lists(READINGS, min_size=1, max_size=3))
+def test_a_selection_of_plain_fields_is_told_without_graphql_core_and_alike(
+    service: LiveService, document: str, payloads: list[LiveReading]
+) -> None:
+    made, in_time = prepared(service, document)
+    assert made.at_once is not None, document
+    for payload in payloads:
+        assert made.at_once(payload) == at_once(in_time(payload)), document
+
+
+STRANGE = [
+    None,
+    5,
+    2**40,
+    1.5,
+    float("nan"),
+    float("inf"),
+    "",
+    "text",
+    True,
+    [],
+    {},
+    b"x",
+    object(),
+    ReadingQuality.ACTUAL,
+]
+
+
+@pytest.mark.parametrize("name", READING.__struct_fields__)
+@pytest.mark.parametrize(
+    "strange", STRANGE, ids=lambda value: f"{type(value).__name__} {value}" if type(value) is not object else "object"
+)
+def test_a_payload_that_is_not_as_it_should_be_is_told_alike_or_left_to_graphql_core(
+    service: LiveService, name: str, strange: Any
+) -> None:
+    made, in_time = prepared(service, f'subscription {{ readings(resourceIds: ["a"]) {{ {" ".join(FIELDS)} }} }}')
+    assert made.at_once is not None
+    wrong = structs.replace(READING, **{name: strange})
+    try:
+        told = made.at_once(wrong)
+    except NotAtOnce:
+        return
+    assert told == at_once(in_time(wrong))
+
+
+@pytest.mark.parametrize(("selection", "plain"), [("alertId data", True), ("alertId alertType { name }", False)])
+def test_a_selection_with_an_edge_is_left_to_graphql_core(service: LiveService, selection: str, plain: bool) -> None:
+    made = service.prepared(subscription_key(service, f"subscription {{ alerts(since: null) {{ {selection} }} }}", {}))
+    assert (made.at_once is not None) is plain

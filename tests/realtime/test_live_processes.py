@@ -1,0 +1,168 @@
+"""Two gateways on one database and one Redis: what is written at one is seen by those who watch at the other."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from gql import Client, gql
+from gql.transport.exceptions import TransportQueryError
+from gql.transport.websockets import WebsocketsTransport
+
+from tests.app.test_cli import wattgate
+from tests.support.house import Tenant, settle
+from tests.support.redis_server import RedisServer, redis_server
+from tests.support.schema import bring_up
+from tests.support.servers import serving
+from wattgate.app.server.factory import assemble, create_app
+from wattgate.app.settings import Settings
+from wattgate.realtime.bus.commands import key_of
+from wattgate.realtime.topics import readings
+
+SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value } }"
+
+
+@dataclass
+class Street:
+    """Two served gateways, by their URLs, and a tenant of theirs."""
+
+    one: str
+    other: str
+    tenant: Tenant
+    redis: RedisServer
+    settings: Settings
+
+    async def post(self, url: str, resource_id: str, *values: int) -> None:
+        """Record powers at a gateway, one call each."""
+        begun = datetime.now(UTC) - timedelta(minutes=10)
+        async with httpx.AsyncClient(base_url=url, headers=self.tenant.headers["account"], timeout=20) as http:
+            for value in values:
+                at = (begun + timedelta(seconds=value)).isoformat()
+                body = {"field": "POWER", "readings": [{"at": at, "value": value}]}
+                answer = await http.post(f"/api/v0-1/resource/{resource_id}/readings", json=body)
+                assert answer.status_code == 200, answer.text
+
+    async def watched(self, resource_id: str, gateways: int) -> None:
+        """Wait until so many gateways watch a resource."""
+        stream = key_of(readings(resource_id))
+        async with asyncio.timeout(10):
+            while True:
+                _, subscribed = await self.redis.command("PUBSUB", "NUMSUB", stream)
+                if subscribed == gateways and await self.redis.command("EXISTS", stream):
+                    return
+                await asyncio.sleep(0.01)
+
+    @asynccontextmanager
+    async def display(self, url: str, resource_id: str, *, watching: int = 1) -> AsyncIterator["asyncio.Queue[Any]"]:
+        """What a display at a gateway is shown, and the error that ends it, once so many gateways watch."""
+        shown: asyncio.Queue[Any] = asyncio.Queue()
+        task = asyncio.create_task(self._watch(url, resource_id, shown))
+        try:
+            await self.watched(resource_id, watching)
+            yield shown
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _watch(self, url: str, resource_id: str, shown: "asyncio.Queue[Any]") -> None:
+        socket = WebsocketsTransport(
+            url=url.replace("http", "ws") + "/graphql", init_payload=self.tenant.headers["account"]
+        )
+        subscription = gql(SUBSCRIBE)
+        subscription.variable_values = {"ids": [resource_id]}
+        async with Client(transport=socket) as session:
+            try:
+                async for payload in session.subscribe(subscription):
+                    shown.put_nowait(payload["readings"]["value"])
+            except TransportQueryError as error:
+                shown.put_nowait(error.errors)
+
+
+@pytest.fixture
+async def street(tmp_path: Path) -> AsyncIterator[Street]:
+    (tmp_path / "redis").mkdir()
+    async with redis_server(tmp_path / "redis", "--appendonly", "no") as redis:
+        settings = Settings(_env_file=None, database_url=f"sqlite:///{tmp_path / 'test.sqlite3'}", redis_url=redis.url)
+        gateway = assemble(settings)
+        await bring_up(gateway.database)
+        try:
+            async with gateway.bus:
+                tenant = await settle(gateway, "one")
+                async with serving(create_app(settings)) as one, serving(create_app(settings)) as other:
+                    yield Street(one, other, tenant, redis, settings)
+        finally:
+            await gateway.database.close()
+
+
+async def next_of(shown: "asyncio.Queue[Any]", count: int) -> list[Any]:
+    async with asyncio.timeout(15):
+        return [await shown.get() for _ in range(count)]
+
+
+async def test_what_is_posted_at_one_gateway_arrives_at_the_displays_of_both(street: Street) -> None:
+    resource_id = await street.tenant.add_resource()
+    async with (
+        street.display(street.one, resource_id) as here,
+        street.display(street.other, resource_id, watching=2) as there,
+    ):
+        await street.post(street.one, resource_id, *range(5))
+        await street.post(street.other, resource_id, *range(5, 10))
+        assert await next_of(there, 10) == list(range(10))
+        assert await next_of(here, 10) == list(range(10))
+
+
+async def test_a_file_that_is_imported_on_the_command_line_reaches_displays(street: Street, tmp_path: Path) -> None:
+    resource_id = await street.tenant.add_resource()
+    file = tmp_path / "meter.csv"
+    file.write_text("at,value,field\n2026-04-01T00:00:00Z,5,POWER\n2026-04-01T00:00:08Z,7,POWER\n")
+    arguments = ("readings", "import", str(file), "--application", street.tenant.application_id)
+    urls = {"DATABASE_URL": street.settings.database_url, "REDIS_URL": street.redis.url}
+    async with street.display(street.one, resource_id) as shown:
+        done = await asyncio.to_thread(wattgate, *arguments, "--resource", resource_id, folder=tmp_path, **urls)
+        assert done.returncode == 0, done.stderr
+        assert await next_of(shown, 1) == [7]  # of a batch the newest is told
+
+
+async def test_a_display_survives_a_short_outage_of_redis_and_is_told_of_a_long_one(street: Street) -> None:
+    resource_id = await street.tenant.add_resource()
+    async with street.display(street.other, resource_id) as shown:
+        await street.post(street.one, resource_id, 1)
+        await street.redis.command("CLIENT", "KILL", "TYPE", "pubsub")
+        await street.post(street.one, resource_id, 2, 3)
+        assert await next_of(shown, 3) == [1, 2, 3]
+        await street.redis.kill()
+        await street.post(street.one, resource_id, 4)  # the operation does not fail for that
+        await street.redis.start("--appendonly", "no")
+        ((error,),) = await next_of(shown, 1)
+    assert error["message"] == "some events were lost; ask again"
+    assert (error["extensions"]["code"], error["extensions"]["retryable"]) == ("UNAVAILABLE", True)
+    answer: Any = None
+    for value in range(5, 15):  # the first gateway may take some time to see that Redis is back
+        async with street.display(street.other, resource_id) as shown:
+            await street.post(street.one, resource_id, value)
+            (answer,) = await next_of(shown, 1)
+        if answer == value:
+            break
+        assert answer[0]["extensions"]["retryable"]
+    assert answer == value
+
+
+async def test_a_gateway_without_its_redis_is_ready_and_says_that_nothing_is_live(
+    street: Street, tmp_path: Path
+) -> None:
+    urls = {"DATABASE_URL": street.settings.database_url, "REDIS_URL": street.redis.url}
+    async with httpx.AsyncClient(base_url=street.one, timeout=20) as http:
+        assert (await http.get("/readyz")).json() == {"status": "OK"}
+        well = await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **urls)
+        assert (well.returncode, "Redis   answers" in well.stdout) == (0, True)
+        await street.redis.kill()
+        answer = await http.get("/readyz")
+        assert (answer.status_code, answer.json()) == (200, {"status": "OK", "live": "unavailable"})
+        ill = await asyncio.to_thread(wattgate, "doctor", folder=tmp_path, **urls)
+        assert (ill.returncode, "Redis   cannot be used" in ill.stderr) == (1, True)
+        assert "Traceback" not in ill.stderr

@@ -1,0 +1,175 @@
+"""Live readings over a real socket, with the clients that people use."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gql import Client, gql
+from gql.transport.httpx import HTTPXAsyncTransport
+from gql.transport.websockets import WebsocketsTransport
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from tests.support.house import House
+from wattgate.errors import Unavailable
+from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.realtime.events import Event
+from wattgate.realtime.hub import Hub
+from wattgate.realtime.subscriptions.event_queue import Feed
+
+SDL = Path(__file__).parents[2] / "docs" / "reference" / "schema.graphql"
+SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field unit at value } }"
+
+
+def socket_url(house: House) -> str:
+    return house.url.replace("http", "ws") + "/graphql"
+
+
+@asynccontextmanager
+async def socket(house: House, **headers: str) -> AsyncIterator[ClientConnection]:
+    async with connect(
+        socket_url(house), subprotocols=[Subprotocol("graphql-transport-ws")], additional_headers=headers
+    ) as connection:
+        yield connection
+
+
+async def say(connection: ClientConnection, **message: Any) -> None:
+    await connection.send(json.dumps(message))
+
+
+async def hear(connection: ClientConnection) -> Any:
+    return json.loads(await asyncio.wait_for(connection.recv(), 10))
+
+
+async def post_power(house: House, resource_id: str, value: int, at: datetime) -> None:
+    body = {"field": "POWER", "readings": [{"at": at.isoformat(), "value": value}]}
+    answer = await house.call("POST", f"/resource/{resource_id}/readings", house.one.headers["account"], json=body)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_the_gql_client_queries_writes_and_receives_what_was_posted_over_rest(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    headers = served.one.headers["account"]
+    http = HTTPXAsyncTransport(url=f"{served.url}/graphql", headers=headers)
+    async with Client(transport=http, schema=SDL.read_text()) as session:
+        homes = await session.execute(gql("{ virtualEntities { name resources { name } } }"))
+        assert homes["virtualEntities"][0]["name"] == "Home"
+        mutation = gql("mutation ($s: [NewReadings!]!) { recordReadings(series: $s) { recorded } }")
+        series = [{"resourceId": resource_id, "readings": [{"at": "2026-04-01T00:00:00Z", "value": "0.5"}]}]
+        mutation.variable_values = {"s": series}
+        assert await session.execute(mutation) == {"recordReadings": {"recorded": 1}}
+    ws = WebsocketsTransport(url=socket_url(served), init_payload=headers)
+    async with Client(transport=ws) as session:
+        subscription = gql(SUBSCRIBE)
+        subscription.variable_values = {"ids": [resource_id]}
+        received = asyncio.create_task(_first(session.subscribe(subscription), 3))
+        now = datetime.now(UTC).replace(microsecond=0)
+        sent = 0
+        while not received.done():  # what is posted before the subscription stands is not for it
+            await post_power(served, resource_id, sent, now - timedelta(minutes=10) + timedelta(seconds=sent))
+            sent += 1
+            await asyncio.sleep(0.02)
+        values = [payload["readings"]["value"] for payload in received.result()]
+        assert values == [values[0], values[0] + 1, values[0] + 2]
+        first = received.result()[0]["readings"]
+        assert (first["resourceId"], first["field"], first["unit"]) == (resource_id, "POWER", "W")
+
+
+async def _first(source: Any, count: int) -> list[Any]:
+    found = []
+    async for payload in source:
+        found.append(payload)
+        if len(found) == count:
+            break
+    return found
+
+
+async def subscribed(house: House, connection: ClientConnection, resource_id: str) -> None:
+    """Subscribe and wait until the first reading has come through."""
+    await say(connection, type="connection_init", payload=house.one.headers["account"])
+    assert (await hear(connection))["type"] == "connection_ack"
+    variables = {"ids": [resource_id]}
+    await say(connection, id="1", type="subscribe", payload={"query": SUBSCRIBE, "variables": variables})
+    start, sent = datetime.now(UTC) - timedelta(hours=1), 0
+    while True:
+        await post_power(house, resource_id, -1, start + timedelta(seconds=sent))
+        sent += 1
+        try:
+            async with asyncio.timeout(0.2):
+                await connection.recv()
+                return
+        except TimeoutError:
+            continue
+
+
+async def test_a_batch_arrives_whole_and_in_order(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    async with socket(served) as connection:
+        await subscribed(served, connection, resource_id)
+        start = datetime.now(UTC) - timedelta(minutes=5)
+        readings = [{"at": (start + timedelta(seconds=n)).isoformat(), "value": n} for n in range(200)]
+        body = {"field": "POWER", "readings": readings}
+        await served.call("POST", f"/resource/{resource_id}/readings", served.one.headers["account"], json=body)
+        values: list[float] = []
+        while len(values) < 200:
+            value = (await hear(connection))["payload"]["data"]["readings"]["value"]
+            if value >= 0:
+                values.append(value)
+        assert values == list(range(200))
+
+
+async def test_readings_that_were_refused_are_not_told(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    async with socket(served) as connection:
+        await subscribed(served, connection, resource_id)
+        good = {"at": "2026-01-01T00:00:00Z", "value": 1}
+        body = {"readings": [good, {**good, "at": "2999-01-01T00:00:00Z"}]}
+        path = f"/resource/{resource_id}/readings"
+        refused = await served.call("POST", path, served.one.headers["account"], json=body)
+        assert refused.status_code == 400
+        await post_power(served, resource_id, 77, datetime.now(UTC))
+        while (heard := await hear(connection))["payload"]["data"]["readings"]["value"] == -1:
+            continue
+        assert heard["payload"]["data"]["readings"]["value"] == 77
+
+
+async def test_the_hub_stops_listening_when_a_feed_is_closed() -> None:
+    bus = MemoryBus()
+    hub = Hub(bus)
+    async with hub.feed(["a", "b"]) as feed, hub.feed(["a"]):
+        assert hub.listening == 3
+        await bus.publish([Event("a", "k", 1), Event("c", "k", 2), Event("b", "k", 3)])
+        assert [(await feed.get()).payload, (await feed.get()).payload] == [1, 3]
+    assert hub.listening == 0
+
+
+async def test_a_feed_that_has_missed_events_ends_after_those_before_them_and_no_other_does() -> None:
+    bus = MemoryBus()
+    hub = Hub(bus)
+    async with hub.feed(["a", "b"]) as hit, hub.feed(["b"]) as spared:
+        await bus.publish([Event("a", "k", 1)])
+        hub._resynced("b", True, "1-1")
+        hub._resynced("a", False, "1-1")
+        await bus.publish([Event("b", "k", 2)])
+        assert (await hit.get()).payload == 1
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="some events were lost; ask again"):
+                await hit.get()
+        assert (await spared.get()).payload == 2
+
+
+async def test_a_slow_feed_keeps_the_newest_of_each_key_and_never_grows_without_bound() -> None:
+    feed = Feed(bound=10)
+    for n in range(1000):
+        feed.take(Event("a", f"key {n % 3}", n))
+    waiting = [(await feed.get()).payload]
+    while feed.waiting:
+        waiting.append((await feed.get()).payload)
+    assert len(waiting) <= 10
+    assert waiting == sorted(waiting)
+    assert waiting[-3:] == [997, 998, 999]

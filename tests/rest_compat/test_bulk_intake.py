@@ -1,0 +1,307 @@
+"""Any number of readings in one body: NDJSON and Arrow streams, taken and refused by line, in bounded memory."""
+
+import asyncio
+import contextlib
+import json
+import struct
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.chance import examples
+from tests.support.house import House
+from wattgate.graphql.resolvers.raw_readings import ARROW
+from wattgate.graphql.transport.bulk import Unreadable
+from wattgate.rest_compat.arrow import frames
+from wattgate.rest_compat.arrow.readings import arrays_of
+from wattgate.rest_compat.bulk_intake import NDJSON
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+HALF_HOUR = timedelta(minutes=30)
+
+
+async def post(house: House, content: Any, media: str, who: str = "account") -> httpx.Response:
+    headers = house.one.headers[who] | {"Content-Type": media}
+    return await house.http.post("/api/v0-1/readings", content=content, headers=headers)
+
+
+async def stored(house: House, resource_id: str, field: str = "ENERGY") -> dict[str, Any]:
+    document = """query ($id: ID!, $field: String) {
+        rawReadings(resourceId: $id, field: $field) { at value quality next } }"""
+    answer = await house.graphql(document, house.one.headers["account"], id=resource_id, field=field)
+    return dict(answer["data"]["rawReadings"])
+
+
+def lines(*members: dict[str, Any]) -> bytes:
+    return b"\n".join(json.dumps(one).encode() for one in members)
+
+
+def table(resource_id: str, count: int, **changes: Any) -> pa.Table:
+    columns: dict[str, Any] = {
+        "resourceId": pa.array([resource_id] * count, pa.string()),
+        "timestamp": pa.array([START + n * HALF_HOUR for n in range(count)], pa.timestamp("us", tz="UTC")),
+        "value": pa.array([n / 1000 for n in range(count)], pa.float64()),
+    }
+    return pa.table({name: column for name, column in {**columns, **changes}.items() if column is not None})
+
+
+def written(*tables: pa.Table, **options: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, tables[0].schema, **options) as writer:
+        for one in tables:
+            writer.write(one)
+    return bytes(sink.getvalue())
+
+
+async def test_lines_are_recorded_and_the_bad_ones_refused_by_number(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    good = {"resourceId": resource_id, "at": "2026-01-01T00:00:00Z", "value": 0.125}
+    body = b"\n".join(
+        [
+            lines(good, {**good, "at": "2026-01-01T01:30:00+01:00", "value": "0.250", "quality": "estimated"}),
+            b"",
+            lines({**good, "at": "2026-01-01T00:10:00Z"}),
+            b"not JSON",
+            lines({**good, "at": "2026-01-01T01:00:00"}, {**good, "value": "1.2345"}, {**good, "value": -1}),
+            lines({**good, "resourceId": served.other.ids["resource"]}, {**good, "field": "VOLTAGE"}),
+            lines({**good, "quality": "GUESSED"}, {"at": good["at"], "value": 1}, {**good, "value": 7}),
+            b'{"x": "' + b"y" * 100_000 + b'"}',
+            b"\xff\xfe",
+            lines({**good, "at": "2026-01-01T00:00:07Z", "value": -250, "field": "POWER", "unknown": 1}),
+        ]
+    )
+    answer = await post(served, body, f"{NDJSON}; charset=utf-8")
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert (told["status"], told["recorded"], told["refused"]) == ("OK", 3, 12)
+    reasons = {problem["line"]: problem["message"] for problem in told["problems"]}
+    assert sorted(reasons) == [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+    assert reasons[4] == "2026-01-01T00:10:00.000Z is not on the sampling grid of 0:30:00"
+    assert reasons[5].startswith("is not JSON")
+    assert reasons[7] == "1.2345 has more than the 3 decimal places of ENERGY"
+    assert reasons[8] == "-1 is negative; ENERGY takes no negative values"
+    assert reasons[9] == f"{served.other.ids['resource']} does not exist"
+    assert reasons[10] == "the resource has no field VOLTAGE"
+    assert reasons[11] == "'GUESSED' is not a quality; ACTUAL, ESTIMATED, SUBSTITUTED, QUESTIONABLE are"
+    assert reasons[13] == "the same instant is given twice with different values"
+    assert reasons[14] == "is longer than 65,536 bytes"
+    assert await stored(served, resource_id) == {
+        "at": ["2026-01-01T00:00:00.000Z", "2026-01-01T00:30:00.000Z"],
+        "value": [0.125, 0.25],
+        "quality": ["ACTUAL", "ESTIMATED"],
+        "next": None,
+    }
+    assert (await stored(served, resource_id, "POWER"))["value"] == [-250.0]
+
+
+async def test_a_body_of_more_than_a_batch_comes_in_pieces_that_fall_anywhere(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    count = 25_001
+    body = lines(
+        *(
+            {"resourceId": resource_id, "at": (START + timedelta(seconds=n)).isoformat(), "value": n, "field": "POWER"}
+            for n in range(count)
+        )
+    )
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), 77_777):
+            yield body[start : start + 77_777]
+
+    answer = await post(served, pieces(), NDJSON)
+    assert answer.json() == {"status": "OK", "recorded": count, "refused": 0}
+    document = """query ($id: ID!, $range: TimeRange!) { readings(
+        resourceId: $id, range: $range, period: P1D, field: "POWER", function: COUNT) { total buckets { value } } }"""
+    span = {"start": START.isoformat(), "end": (START + timedelta(days=1)).isoformat()}
+    answered = await served.graphql(document, served.one.headers["account"], id=resource_id, range=span)
+    assert answered["data"]["readings"]["buckets"] == [{"value": count}]
+
+
+@pytest.mark.parametrize("options", [{}, {"resourceId": "dictionary"}, {"value": "decimal"}, {"value": "integer"}])
+async def test_an_arrow_stream_is_recorded(served: House, options: dict[str, str]) -> None:
+    resource_id = await served.one.add_resource()
+    changes: dict[str, Any] = {"quality": pa.array([None, "ESTIMATED", "ACTUAL"], pa.string())}
+    if options.get("resourceId"):
+        changes["resourceId"] = pa.array([resource_id] * 3, pa.string()).dictionary_encode()
+    if options.get("value") == "decimal":
+        changes["value"] = pa.array([Decimal("0.000"), Decimal("0.001"), Decimal("0.002")], pa.decimal128(10, 3))
+    values = [0.0, 0.001, 0.002]
+    if options.get("value") == "integer":
+        changes["value"], values = pa.array([0, 1, 2], pa.int32()), [0.0, 1.0, 2.0]
+    answer = await post(served, written(table(resource_id, 3, **changes)), ARROW)
+    assert answer.json() == {"status": "OK", "recorded": 3, "refused": 0}
+    found = await stored(served, resource_id)
+    assert found["value"] == values
+    assert found["quality"] == ["ACTUAL", "ESTIMATED", "ACTUAL"]
+    assert found["at"] == [f"2026-01-01T0{time}:00.000Z" for time in ("0:00", "0:30", "1:00")]
+
+
+async def test_what_goes_out_as_arrow_comes_in_again(served: House) -> None:
+    one, other = await served.one.add_resource(), await served.one.add_resource()
+    await post(served, written(table(one, 100)), ARROW)
+    headers = served.one.headers["account"] | {"Accept": ARROW}
+    answer = await served.call("GET", f"/resource/{one}/readings", headers)
+    out = pa.ipc.open_stream(answer.content).read_all()
+    moved = out.append_column("resourceId", pa.array([other] * out.num_rows))
+    assert (await post(served, written(moved), ARROW)).json()["recorded"] == 100
+    assert await stored(served, other) == await stored(served, one)
+
+
+async def test_rows_of_an_arrow_stream_are_refused_by_number_over_all_batches(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    first = table(resource_id, 3, value=pa.array([0.1, None, 0.12345]))
+    second = table(resource_id, 2, value=pa.array([float("nan"), 1e300]))
+    told = (await post(served, written(first, second), ARROW)).json()
+    assert (told["recorded"], told["refused"]) == (1, 4)
+    assert [(problem["line"], problem["message"]) for problem in told["problems"]] == [
+        (2, "has no resourceId, timestamp or value"),
+        (3, "0.12345 has more than the 3 decimal places of ENERGY"),
+        (4, "NaN is not a number"),
+        (5, "1E+300 is too large for ENERGY"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"value": None}, "the stream has no column value"),
+        ({"resourceId": None}, "the stream has no column resourceId"),
+        ({"timestamp": pa.array([START.replace(tzinfo=None)], pa.timestamp("ms"))}, "of type timestamp[ms]"),
+        ({"timestamp": pa.array([0], pa.int64())}, "the column timestamp is of type int64"),
+        ({"value": pa.array([0.1], pa.float32())}, "the column value is of type float"),
+        ({"quality": pa.array([1], pa.int8())}, "the column quality is of type int8"),
+    ],
+)
+async def test_a_column_that_is_no_use_is_told(served: House, changes: dict[str, Any], reason: str) -> None:
+    answer = await post(served, written(table(await served.one.add_resource(), 1, **changes)), ARROW)
+    assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
+    assert reason in answer.json()["error"]
+
+
+async def test_a_stream_that_cannot_be_read_any_further_says_how_far_it_came(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    whole = written(table(resource_id, 3), table(resource_id, 3))
+    answer = await post(served, whole[: len(whole) - 40], ARROW)
+    assert answer.status_code == 400
+    assert answer.json()["error"] == (
+        "the stream breaks off inside a message; of what came before it 3 readings are recorded"
+    )
+    assert len((await stored(served, resource_id))["at"]) == 3
+
+
+async def test_compressed_and_outsized_messages_are_refused_before_they_unfold(
+    served: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource_id = await served.one.add_resource()
+    compressed = written(table(resource_id, 1000), options=pa.ipc.IpcWriteOptions(compression="zstd"))
+    answer = await post(served, compressed, ARROW)
+    assert "compressed" in answer.json()["error"]
+    monkeypatch.setattr(frames, "MAX_BODY", 10_000)
+    answer = await post(served, written(table(resource_id, 1000)), ARROW)
+    assert "a message is larger than 10,000 bytes: send smaller record batches" in answer.json()["error"]
+    many = [
+        table(resource_id, 100, resourceId=pa.array([f"{resource_id}{n}-{m}" for m in range(100)]).dictionary_encode())
+        for n in range(400)
+    ]
+    answer = await post(served, written(*many), ARROW)
+    assert "the dictionaries are larger than 10,000 bytes" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("body", [b"[1, 2]", b"\xff\xff\xff\xff\xff\xff\xff\x7f", b"\x00" * 64, b"\xff\xff\xff\xff"])
+async def test_what_is_no_arrow_stream_is_told(served: House, body: bytes) -> None:
+    answer = await post(served, body, ARROW)
+    assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
+
+
+@pytest.mark.parametrize("name", [b"UTC", b"resourceId", b"value"])
+async def test_a_name_that_is_no_text_is_told(served: House, name: bytes) -> None:
+    whole = written(table(await served.one.add_resource(), 3))
+    assert name in whole
+    answer = await post(served, whole.replace(name, b"\x80" + name[1:]), ARROW)
+    assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
+
+
+@settings(max_examples=examples(300), suppress_health_check=list(HealthCheck))
+@given(cut=st.integers(0, 2000), noise=st.binary(min_size=1, max_size=8))
+async def test_a_damaged_stream_is_unreadable_or_read_and_nothing_else(cut: int, noise: bytes) -> None:
+    whole = written(table("a resource", 20))
+    place = cut % len(whole)
+    damaged = whole[:place] + noise + whole[place + len(noise) :]
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield damaged
+
+    async def read() -> int:
+        return sum([len(lines) async for (lines, _), _ in arrays_of(chunks())])
+
+    with contextlib.suppress(Unreadable):
+        assert await read() >= 0
+
+
+async def test_a_message_that_announces_more_than_there_may_be_is_not_waited_for() -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield struct.pack("<II", frames.CONTINUATION, 2**31)
+        pytest.fail("the reader asked for more")
+
+    with pytest.raises(Unreadable, match="bytes of metadata"):
+        await anext(frames.record_batches(chunks()))
+
+
+async def test_another_media_type_is_an_ordinary_body_and_bounded(served: House) -> None:
+    answer = await post(served, b"[" + b" " * 5_000_000, "application/json")
+    assert (answer.status_code, answer.json()["code"]) == (413, "TOO_LARGE")
+    other = await served.call(
+        "POST",
+        f"/resource/{served.one.ids['resource']}/readings",
+        served.one.headers["account"] | {"Content-Type": NDJSON},
+        content=b"[" + b" " * 5_000_000,
+    )
+    assert other.status_code == 413
+
+
+async def test_streams_need_credentials_before_they_are_read(served: House) -> None:
+    answer = await served.http.post("/api/v0-1/readings", content=b"x\n" * 10, headers={"Content-Type": NDJSON})
+    assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
+
+
+async def test_what_a_client_sent_before_it_left_is_recorded(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    power = {"resourceId": resource_id, "field": "POWER"}
+    body = lines(*({**power, "at": (START + timedelta(seconds=n)).isoformat(), "value": n} for n in range(50_001)))
+    head = (
+        f"POST /api/v0-1/readings HTTP/1.1\r\nHost: x\r\nContent-Type: {NDJSON}\r\nContent-Length: 9000000\r\n"
+        f"token: {served.one.headers['account']['token']}\r\n\r\n"
+    )
+    _, writer = await asyncio.open_connection("127.0.0.1", int(served.url.rsplit(":", 1)[1]))
+    writer.write(head.encode() + body + b"\n")
+    await until_stored(served, resource_id, 50_000)  # the first batch is full
+    writer.close()
+    await writer.wait_closed()
+    await until_stored(served, resource_id, 50_001)
+
+
+async def test_one_batch_may_name_more_resources_than_a_statement_takes_parameters(served: House) -> None:
+    resource_id = await served.one.add_resource()
+    strangers = [{"resourceId": f"nobody-{n}", "at": "2026-01-01T00:00:00Z", "value": 1} for n in range(33_000)]
+    body = lines(*strangers, {"resourceId": resource_id, "at": "2026-01-01T00:00:00Z", "value": 1})
+    told = (await post(served, body, NDJSON)).json()
+    assert (told["recorded"], told["refused"], told["moreProblems"]) == (1, 33_000, 32_900)
+
+
+async def until_stored(house: House, resource_id: str, count: int) -> None:
+    document = """query ($id: ID!, $range: TimeRange!) {
+        readings(resourceId: $id, range: $range, period: P1D, field: "POWER") { count } }"""
+    span = {"start": START.isoformat(), "end": (START + timedelta(days=1)).isoformat()}
+    for _ in range(500):
+        answer = await house.graphql(document, house.one.headers["account"], id=resource_id, range=span)
+        if answer["data"]["readings"]["count"] == count:
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("it was not stored in time")

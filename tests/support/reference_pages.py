@@ -1,0 +1,173 @@
+"""Tables of the reference pages that are generated from the code: settings and commands.
+
+`python -m tests.support.reference_pages` writes them into docs/reference/settings.md and docs/reference/cli.md. A test
+compares both pages with what this module generates.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin
+
+import annotated_types
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from typer.main import get_command
+
+from wattgate.app.cli.main import app
+from wattgate.app.settings import Settings
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+SETTINGS_PAGE = REFERENCE / "settings.md"
+CLI_PAGE = REFERENCE / "cli.md"
+
+_SETTINGS_TABLE = re.compile(r"(<!-- settings: ([a-z_\s]+) -->\n).*?(<!-- end of settings -->)", re.DOTALL)
+_COMMAND = re.compile(r"(<!-- command: ([a-z -]+) -->\n).*?(<!-- end of command -->)", re.DOTALL)
+
+EXAMPLE = "Example: "
+"""How the last paragraph of each command's help begins."""
+
+_TYPES: Mapping[Any, str] = MappingProxyType(
+    {str: "text", SecretStr: "text, secret", int: "integer", float: "number", bool: "`true` or `false`", Path: "path"}
+)
+
+
+def settings_named(page: str) -> list[str]:
+    """Return the names of all settings that the tables of a page list, in their order."""
+    return [name for _, names, _ in _SETTINGS_TABLE.findall(page) for name in names.split()]
+
+
+def commands_named(page: str) -> list[str]:
+    """Return the names of all commands that a page describes, in their order."""
+    return [name for _, name, _ in _COMMAND.findall(page)]
+
+
+def with_settings(page: str) -> str:
+    """Return the page with a generated table between each pair of marks, for the settings that the mark names."""
+    return _SETTINGS_TABLE.sub(lambda found: found[1] + settings_table(found[2].split()) + found[3], page)
+
+
+def with_commands(page: str) -> str:
+    """Return the page with a generated description of the named command between each pair of marks."""
+    known = commands()
+    return _COMMAND.sub(lambda found: found[1] + command_section(found[2], known[found[2]]) + found[3], page)
+
+
+def settings_table(names: list[str]) -> str:
+    """Return a Markdown table of settings: variable, type with bounds, default, description."""
+    rows = ["| setting | type | default | what it does |", "|---|---|---|---|"]
+    for name in names:
+        field = Settings.model_fields[name]
+        rows.append(f"| `WATTGATE_{name.upper()}` | {_type(field)} | {_default(field)} | {field.description} |")
+    return "\n".join(rows) + "\n"
+
+
+def _type(field: FieldInfo) -> str:
+    annotation: Any = field.annotation
+    if get_origin(annotation) is UnionType:
+        (annotation,) = (one for one in get_args(annotation) if one is not NoneType)
+    if get_origin(annotation) is Literal:
+        return " or ".join(f"`{one}`" for one in get_args(annotation))
+    if get_origin(annotation) is list:
+        return "JSON list"
+    bounds = _bounds(field)
+    return f"{_TYPES[annotation]}, {bounds}" if bounds else _TYPES[annotation]
+
+
+def _bounds(field: FieldInfo) -> str:
+    """Return the bounds of a number or of the length of a text, in words."""
+    least = most = above = shortest = longest = None
+    for one in field.metadata:
+        match one:
+            case annotated_types.Ge():
+                least = one.ge
+            case annotated_types.Gt():
+                above = one.gt
+            case annotated_types.Le():
+                most = one.le
+            case annotated_types.MinLen():
+                shortest = one.min_length
+            case annotated_types.MaxLen():
+                longest = one.max_length
+            case _:
+                raise AssertionError(f"a bound without words: {one}")
+    if above is not None:
+        return f"above {above:,}, at most {most:,}"
+    if least is not None:
+        return f"at least {least:,}" if most is None else f"{least:,} to {most:,}"
+    if shortest is not None:
+        return f"at least {shortest} characters" if longest is None else f"{shortest} to {longest} characters"
+    return ""
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default is None:
+        return "not set"
+    return f"`{field.default if isinstance(field.default, str) else json.dumps(field.default)}`"
+
+
+def commands() -> Mapping[str, Any]:
+    """Return the commands that users see, by their full names such as `db upgrade`, in the order of `--help`."""
+    return dict(_walk(get_command(app), ""))
+
+
+def _walk(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _walk(command, f"{prefix}{name} ")
+        elif not command.hidden:
+            yield f"{prefix}{name}", command
+
+
+def command_section(name: str, command: Any) -> str:
+    """Return what a command does, its usage, its example, and a table of its arguments and options."""
+    parameters = [one for one in command.params if one.name != "help"]
+    arguments = [_argument(one) for one in parameters if one.param_type_name == "argument"]
+    usage = " ".join(["wattgate", name, *(["[OPTIONS]"] if len(arguments) < len(parameters) else []), *arguments])
+    *description, example = inspect.cleandoc(command.help).split("\n\n")
+    assert example.startswith(EXAMPLE), f"the last paragraph of the help of {name} is no example"
+    parts = ["\n\n".join(description), f"```text\n{usage}\n```"]
+    if parameters:
+        parts.append(
+            "\n".join(["| argument or option | default | what it does |", "|---|---|---|", *map(_row, parameters)])
+        )
+    parts.append(f"Example:\n\n```sh\n{example.removeprefix(EXAMPLE)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _argument(parameter: Any) -> str:
+    """Return an argument as the usage line has it: in capitals, with dots if it may be repeated."""
+    name: str = parameter.name.upper()
+    return f"{name.removesuffix('S')}..." if parameter.nargs == -1 else name
+
+
+def _row(parameter: Any) -> str:
+    is_argument = parameter.param_type_name == "argument"
+    names = [_argument(parameter)] if is_argument else [*parameter.opts, *parameter.secondary_opts]
+    variable = f" Environment variable: `{parameter.envvar}`." if parameter.envvar else ""
+    written = ", ".join(f"`{one}`" for one in names)
+    return f"| {written} | {_parameter_default(parameter)} | {parameter.help}{variable} |"
+
+
+def _parameter_default(parameter: Any) -> str:
+    if getattr(parameter, "prompt", None):
+        return "asked for"
+    if parameter.required:
+        return "required"
+    if isinstance(parameter.default, bool):
+        return f"`{_switch(parameter)}`" if parameter.secondary_opts else "off"
+    return "not set" if parameter.default in (None, "") else f"`{parameter.default}`"
+
+
+def _switch(parameter: Any) -> str:
+    """Return the name by which a switch with two names has its default."""
+    names: list[str] = parameter.opts if parameter.default else parameter.secondary_opts
+    return names[0]
+
+
+if __name__ == "__main__":
+    SETTINGS_PAGE.write_text(with_settings(SETTINGS_PAGE.read_text()))
+    CLI_PAGE.write_text(with_commands(CLI_PAGE.read_text()))

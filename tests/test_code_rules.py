@@ -1,0 +1,112 @@
+"""Rules of the house that no tool knows: they read the source."""
+
+import ast
+import importlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import graphql
+
+from wattgate.graphql.catalogue import OPERATIONS, SYSTEM_OPERATIONS
+from wattgate.graphql.core.operation import Operation
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "wattgate"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+SESSIONS = {"graphql/core/runner.py", "db/identity/credentials.py", "db/engine.py"}
+
+
+def nodes(path: Path) -> Iterator[ast.AST]:
+    yield from ast.walk(ast.parse(path.read_text()))
+
+
+def test_graphql_is_graphql_core_and_not_our_area_of_that_name() -> None:
+    assert graphql.__file__ is not None
+    assert not Path(graphql.__file__).is_relative_to(PACKAGE)
+
+
+def test_every_folder_of_the_package_is_a_package() -> None:
+    for path in MODULES:
+        assert (path.parent / "__init__.py").exists(), path.parent
+
+
+def test_only_the_runner_and_the_database_open_sessions_or_commit() -> None:
+    for path in MODULES:
+        if str(path.relative_to(PACKAGE)) in SESSIONS:
+            continue
+        for node in nodes(path):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                assert node.func.attr not in ("session", "reading", "commit", "rollback"), f"{path}:{node.lineno}"
+
+
+def test_only_log_in_leaves_the_callers_application() -> None:
+    users = [path for path in MODULES if re.search(r"\.within\(", path.read_text())]
+    assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/services/login.py"]
+
+
+def test_only_background_work_asks_which_applications_there_are() -> None:
+    users = [path for path in MODULES if re.search(r"\.(applications_with|soonest)\(", path.read_text())]
+    assert [str(path.relative_to(PACKAGE)) for path in users] == [
+        "graphql/resolvers/alert_rules.py",
+        "graphql/resolvers/catch_ups.py",
+        "graphql/resolvers/deliveries.py",
+        "graphql/resolvers/mail.py",
+        "graphql/resolvers/retention.py",
+        "graphql/resolvers/webhooks.py",
+    ]
+
+
+def test_every_operation_that_is_declared_stands_in_the_catalogue() -> None:
+    listed = {*OPERATIONS, *SYSTEM_OPERATIONS}
+    for path in (PACKAGE / "graphql" / "resolvers").glob("*.py"):
+        module = importlib.import_module(f"wattgate.graphql.resolvers.{path.stem}")
+        for value in vars(module).values():
+            assert not isinstance(value, Operation) or value in listed, f"{path.stem}.{value.name}"
+
+
+def test_only_settings_read_the_environment() -> None:
+    for path in MODULES:
+        if path == PACKAGE / "app" / "settings.py":
+            continue
+        assert "os.environ" not in path.read_text(), path
+        assert "getenv" not in path.read_text(), path
+
+
+def test_modules_and_functions_are_small() -> None:
+    for path in MODULES:
+        text = path.read_text()
+        if "migrations/versions" not in str(path):
+            assert text.count("\n") <= 400, path
+            for node in nodes(path):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+                    assert node.end_lineno - node.lineno <= 50, f"{path}:{node.lineno} {node.name}"
+
+
+def test_no_module_imports_inside_a_function_or_for_type_checking_only() -> None:
+    for path in MODULES:
+        assert "TYPE_CHECKING" not in path.read_text(), path
+        for function in nodes(path):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for node in ast.walk(function):
+                    assert not isinstance(node, ast.Import | ast.ImportFrom), f"{path}:{node.lineno}"
+
+
+def test_the_changelogs_newest_version_is_the_packages() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    first, *released = re.findall(r"^## \[([^\]]+)\]$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert first == "Unreleased"
+    assert released[0] == version
+
+
+def test_lock_files_hold_versions_and_hashes_and_no_addresses() -> None:
+    of_node = [*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("bench/*/package-lock.json")]
+    for path in (*ROOT.glob("*.lock"), *of_node):
+        assert "://" not in path.read_text(), path
+    for path in of_node:
+        _, *packages = json.loads(path.read_text())["packages"].values()  # the first is the folder itself
+        for package in packages:
+            assert "integrity" in package, path
+            assert "resolved" not in package, path

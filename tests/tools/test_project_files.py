@@ -1,0 +1,74 @@
+"""Files for contributors name targets, folders and settings that exist; forms and workflows are well-formed."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from wattgate.app.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", ".github/PULL_REQUEST_TEMPLATE.md")
+FORMS = ("bug_report.yml", "feature_request.yml")
+
+
+def load(path: str) -> Any:
+    return yaml.safe_load((ROOT / path).read_text())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_make_targets_on_a_page_exist(page: str) -> None:
+    targets = set(re.findall(r"^([\w-]+):(?!=)", (ROOT / "Makefile").read_text(), re.M))
+    assert set(re.findall(r"(?:`|^)make ([\w-]+)", (ROOT / page).read_text(), re.M)) <= targets
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_links_and_folders_on_a_page_exist(page: str) -> None:
+    text = (ROOT / page).read_text()
+    linked = [(ROOT / page).parent / link.partition("#")[0] for link in re.findall(r"\]\((?!https?://)([^)]+)\)", text)]
+    named = [ROOT / path for path in re.findall(r"`((?:wattgate|tests|tools|bench|docs)/[\w./-]*)`", text)]
+    assert linked or named
+    assert [str(path) for path in (*linked, *named) if not path.exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_settings_on_a_page_exist(page: str) -> None:
+    names = set(re.findall(r"`WATTGATE_(?!TEST_(?:BROWSER|POSTGRESQL_URL))([A-Z_]+)", (ROOT / page).read_text()))
+    assert {name.lower() for name in names} <= set(Settings.model_fields)
+
+
+def test_security_fixes_are_for_the_current_minor_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"(now {version.rpartition('.')[0]})" in (ROOT / "SECURITY.md").read_text()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_an_issue_form_has_what_github_requires(name: str) -> None:
+    form = load(f".github/ISSUE_TEMPLATE/{name}")
+    assert form["name"]
+    assert form["description"]
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    assert len({field["id"] for field in fields}) == len(fields)
+    assert all(field["attributes"]["label"] for field in fields)
+    assert {field["type"] for field in fields} <= {"textarea", "input", "dropdown", "checkboxes"}
+
+
+def test_the_workflow_runs_the_checks_of_the_project_with_read_access_alone() -> None:
+    workflow = load(".github/workflows/ci.yml")
+    assert workflow["permissions"] == {"contents": "read"}
+    (job,) = workflow["jobs"].values()
+    assert "permissions" not in job
+    assert ".ci/run" in [step.get("run") for step in job["steps"]]
+    for action in (step["uses"] for step in job["steps"] if "uses" in step):
+        assert re.fullmatch(r"actions/[\w-]+@v\d+", action)
+
+
+def test_hooks_run_locally_and_call_tools_of_the_virtual_environment() -> None:
+    (repository,) = load(".pre-commit-config.yaml")["repos"]
+    assert repository["repo"] == "local"
+    for hook in repository["hooks"]:
+        assert hook["language"] == "system"
+        assert hook["entry"].startswith(".venv/bin/")

@@ -1,0 +1,267 @@
+"""Operations for connections that stay: what sockets and event streams ask for, run by the same resolvers."""
+
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, cast
+
+import msgspec
+import orjson
+from graphql import FieldNode, GraphQLError, OperationType, VariableNode, Visitor, visit
+from graphql.execution.values import VariableValues, get_argument_values
+from strawberry.types.arguments import convert_arguments
+
+from wattgate.clock import Clock
+from wattgate.enums import camel
+from wattgate.graphql.core.context import Context
+from wattgate.graphql.core.operation import Kind, Operation
+from wattgate.graphql.core.runner import Runner, permit
+from wattgate.graphql.execution.compiled.engine import Plan
+from wattgate.graphql.execution.documents import Document, Invalid
+from wattgate.graphql.execution.executor import Executor
+from wattgate.graphql.execution.operation_spans import served
+from wattgate.graphql.execution.pipeline import Gate, Spent
+from wattgate.graphql.execution.schema import Schema, tell_all
+from wattgate.graphql.transport.selection import at_once, root_field, selection_of
+from wattgate.principal import Authenticate, Principal, Scope
+from wattgate.realtime.connections.protocol import Request
+from wattgate.realtime.connections.service import Answer, PreparedOperation, Refused
+from wattgate.realtime.subscriptions.subscription import Subscription
+from wattgate.request_context import CALLER
+
+SINCE = "since"
+"""The argument by which a client says where it was."""
+
+MAX_PREPARED = 1_024
+"""How many subscriptions, by document and variables, are kept as they were prepared; the least recent gives way."""
+
+Ended = Callable[[Collection[Principal], datetime], Awaitable[set[Principal]]]
+"""Answers those callers whose token or account is good no longer."""
+
+
+class Prepared(NamedTuple):
+    """What does not depend on who subscribes: the operation and its arguments, and how payloads are executed."""
+
+    operation: Operation
+    arguments: Mapping[str, Any]
+    resumes: bool
+    since: str | None
+    key: str
+    plan: Plan | None
+    variables: VariableValues
+    at_once: Callable[[Any], bytes] | None
+
+    def planned(self, call: Callable[[], Context]) -> Callable[[Any], Awaitable[Any]] | None:
+        """The function of the plan for payloads with edges to follow; None where there is none to follow."""
+        if self.plan is None or self.at_once is not None:
+            return None
+        root = self.plan.roots[self.key]
+        return lambda payload: root(call(), self.variables, payload)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedOperation:
+    """A request with the text of its document, and the operation that it names."""
+
+    request: Request
+    document: Document
+
+    @property
+    def is_mutation(self) -> bool:
+        return self.document.kind is OperationType.MUTATION
+
+    @property
+    def is_subscription(self) -> bool:
+        return self.document.kind is OperationType.SUBSCRIPTION
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionKey:
+    """What a prepared subscription is cached by: text, operation name and variables in canonical form.
+
+    The document and the variables as values ride along for the first look-up, and do not take part in comparison.
+    """
+
+    text: str
+    operation_name: str | None
+    canonical_variables: bytes
+    document: Document = field(compare=False)
+    variables: Mapping[str, Any] = field(compare=False)
+
+    @classmethod
+    def create(cls, request: Request, document: Document, variables: Mapping[str, Any]) -> "SubscriptionKey":
+        return cls(request.query or "", request.operation_name, _canonical(variables), document, variables)
+
+    @property
+    def parts(self) -> tuple[str, str | None, bytes]:
+        return self.text, self.operation_name, self.canonical_variables
+
+
+class LiveService:
+    """Executes what connections ask for, as `realtime.service.Service` says."""
+
+    def __init__(
+        self,
+        pipeline: Gate,
+        schema: Schema,
+        runner: Runner,
+        operations: Sequence[Operation],
+        authenticate: Authenticate,
+        ended: Ended,
+        clock: Clock,
+    ) -> None:
+        self.pipeline = pipeline
+        self._schema = schema
+        self._runner = runner
+        self._subscriptions = {camel(one.name): one for one in operations if one.kind is Kind.SUBSCRIPTION}
+        self._authenticate = authenticate
+        self._ended = ended
+        self._clock = clock
+        self.prepared = lru_cache(MAX_PREPARED)(self._prepare)
+
+    def now(self) -> datetime:
+        return self._clock()
+
+    async def authenticate(self, credentials: Mapping[str, str]) -> Principal:
+        return await self._authenticate(credentials)
+
+    async def ended(self, principals: Collection[Principal]) -> set[Principal]:
+        return await self._ended(principals, self._clock())
+
+    async def prepare(self, principal: Principal, request: Request) -> ResolvedOperation:
+        try:
+            return ResolvedOperation(*await self.pipeline.find(principal, request))
+        except Invalid as invalid:
+            raise _refusal(invalid.errors) from None
+
+    async def begin(
+        self, principal: Principal, request: Request, prepared: PreparedOperation | None = None
+    ) -> Answer | Subscription:
+        CALLER.set(principal)
+        resolved = prepared if isinstance(prepared, ResolvedOperation) else await self.prepare(principal, request)
+        request, document = resolved.request, resolved.document
+        try:
+            if resolved.is_subscription:
+                with served(self._runner.spans, document.operation):
+                    return await self._subscription(principal, request, document)
+            reply = await self.pipeline.answer(principal, request, document)
+        except Invalid as invalid:
+            raise _refusal(invalid.errors) from None
+        except Spent as over:
+            raise over.error from None
+        return Answer(reply.encoded())
+
+    async def _subscription(self, principal: Principal, request: Request, document: Document) -> Subscription:
+        """What a subscription follows, if the caller may follow it."""
+        variables, since = dict(request.variables or {}), None
+        moving = _since_variable(document)
+        if moving is not None and moving in variables:
+            since, variables[moving] = variables[moving], ""
+        if since is not None and not isinstance(since, str):
+            raise Invalid([GraphQLError("since is a position, which is a text")])
+        key = SubscriptionKey.create(request, document, variables)
+        prepared = self.prepared(key)
+        operation = prepared.operation
+        await self.pipeline.charge(principal, document, prepared.variables)
+        watch = await self._runner.run(operation, principal, dict(prepared.arguments))
+        plain = prepared.at_once is not None and watch.view is None
+        return Subscription(
+            key=(*key.parts, _data_scope(principal, permit(principal, operation.needs), plain)),
+            watch=watch,
+            selection=selection_of(
+                prepared.key,
+                prepared.at_once,
+                prepared.planned(lambda: Context(self._runner, principal)),
+                lambda: self.executor(key, principal),
+            ),
+            read=partial(self._runner.read, principal, operation.needs),
+            resumes=prepared.resumes,
+            since=since or prepared.since,
+        )
+
+    def _prepare(self, key: SubscriptionKey) -> Prepared:
+        """Prepare the parts of a subscription that do not depend on the caller. Raise Invalid if it is wrong."""
+        document = key.document
+        variables = self.pipeline.engine.variables(document, key.variables)
+        root = root_field(self.executor(key))
+        declared = root.definition.extensions["strawberry-definition"]
+        node = root.nodes[0].node
+        arguments = convert_arguments(
+            get_argument_values(root.definition, node, variables),
+            declared.arguments,
+            self._schema.schema_converter.scalar_registry,
+            self._schema.config,
+        )
+        since = arguments.pop(SINCE, None)
+        plan = self.pipeline.engine.compiled(document, variables)
+        return Prepared(
+            self._subscriptions[node.name.value],
+            arguments,
+            any(argument.name.value == SINCE for argument in node.arguments or ()),
+            since,
+            root.key,
+            plan,
+            variables,
+            at_once(plan, root.key, variables),
+        )
+
+    def executor(self, key: SubscriptionKey, principal: Principal | None = None) -> Executor:
+        """Build graphql-core's executor for a document without a plan. Raise Invalid if a variable is wrong."""
+        built = Executor.build(
+            self._schema._schema,
+            key.document.node,
+            context_value=None if principal is None else Context(self._runner, principal),
+            raw_variable_values=dict(key.variables),
+            operation_name=key.operation_name,
+        )
+        if isinstance(built, list):
+            raise Invalid(built)
+        return cast(Executor, built)
+
+
+def _since_variable(document: Document) -> str | None:
+    """The variable that says where the client was and nothing else: those who differ in it alone are told the same."""
+    names = [
+        argument.value.name.value
+        for field in document.operation.selection_set.selections
+        if isinstance(field, FieldNode)
+        for argument in field.arguments or ()
+        if argument.name.value == SINCE and isinstance(argument.value, VariableNode)
+    ]
+    if len(names) != 1:
+        return None
+    found = _Variables(names[0])
+    visit(document.node, found)
+    return names[0] if found.count == 2 else None  # where it is declared, and where it is used
+
+
+class _Variables(Visitor):
+    """Counts how often a variable is named."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        self.count = 0
+
+    def enter_variable(self, node: VariableNode, *place: Any) -> None:
+        self.count += node.name.value == self._name
+
+
+def _canonical(variables: Mapping[str, Any]) -> bytes:
+    """Variables as text that is the same for equal ones."""
+    return msgspec.json.encode(variables, order="sorted")
+
+
+def _data_scope(principal: Principal, scope: Scope, plain: bool) -> Hashable:
+    """What two callers have in common who may be told the same bytes.
+
+    A plain selection of an event's payload shows nothing but that; others are executed with the caller's permissions.
+    """
+    rows = (principal.application_id, principal.user_id if scope is Scope.OWN else None)
+    return rows if plain else (*rows, principal.role, principal.user_id, principal.account_id, principal.scopes)
+
+
+def _refusal(errors: Sequence[GraphQLError]) -> Refused:
+    """The errors by which an operation is refused before anything is executed."""
+    return Refused(orjson.dumps([error.formatted for error in tell_all(errors)]))
