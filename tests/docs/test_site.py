@@ -19,7 +19,7 @@ HOST = re.compile(r"([a-z0-9-]+\.)+[a-z]{2,}")
 
 def prose(page: Path) -> str:
     """The text of a page without its code blocks and inline code."""
-    text = re.sub(r"^(`{3,}).*?^\1", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^ *(`{3,}).*?^ *\1", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"`[^`\n]*`", "", text)
 
 
