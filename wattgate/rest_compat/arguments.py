@@ -37,17 +37,17 @@ def parse_form_body(raw: bytes) -> dict[str, str]:
     return members
 
 
-def request_arguments(exchange: LegacyRequest, definitions: Mapping[str, GraphQLArgument]) -> RawArguments:
+def request_arguments(request: LegacyRequest, definitions: Mapping[str, GraphQLArgument]) -> RawArguments:
     """Return the arguments of a request in the usual form: query, body and path; the path takes precedence."""
-    if not isinstance(exchange.body, dict):
+    if not isinstance(request.body, dict):
         raise BadInput("the body is not a JSON object")
-    body = {INPUT_ARGUMENT: exchange.body} if INPUT_ARGUMENT in definitions else exchange.body
+    body = {INPUT_ARGUMENT: request.body} if INPUT_ARGUMENT in definitions else request.body
     query = {
         name: _parse_query_value(text, definitions[name].type)
-        for name, text in exchange.query.items()
+        for name, text in request.query.items()
         if name in definitions
     }
-    return RawArguments({**query, **body, **exchange.path})
+    return RawArguments({**query, **body, **request.path})
 
 
 def _parse_query_value(text: str, type_: GraphQLInputType) -> Any:

@@ -71,10 +71,10 @@ async def read_ndjson(chunks: ByteChunks, bulk: BulkRecorder) -> None:
 
 async def read_arrow(chunks: ByteChunks, bulk: BulkRecorder) -> None:
     """An Apache Arrow IPC stream: a reading a row."""
-    async for taken, refused in readings.read_arrays(chunks):
-        for line, reason in refused:
+    async for rows, rejected_rows in readings.read_arrays(chunks):
+        for line, reason in rejected_rows:
             bulk.refuse_line(line, reason)
-        await bulk.add_arrays(*taken)
+        await bulk.add_arrays(*rows)
 
 
 BODY_READERS: Mapping[str, BodyReader] = MappingProxyType({NDJSON: read_ndjson, ARROW: read_arrow})
@@ -83,11 +83,11 @@ BODY_READERS: Mapping[str, BodyReader] = MappingProxyType({NDJSON: read_ndjson, 
 
 async def record_stream(read_body: BodyReader, chunks: ByteChunks, run: RunOperation) -> dict[str, Any]:
     """Record what a body holds: how many readings were recorded and refused, and the first refusals."""
-    refused: list[Problem] = []
+    listed_problems: list[Problem] = []
 
     def refuse(line: int, reason: str) -> None:
-        if len(refused) < MAX_LISTED_PROBLEMS:
-            refused.append(Problem((line,), reason))
+        if len(listed_problems) < MAX_LISTED_PROBLEMS:
+            listed_problems.append(Problem((line,), reason))
 
     bulk = BulkRecorder(run, refuse)
     try:
@@ -95,16 +95,16 @@ async def record_stream(read_body: BodyReader, chunks: ByteChunks, run: RunOpera
     except UnreadableInput as error:
         report = await bulk.finish()
         message = f"{error.message}; of what came before it {report.recorded:,} readings are recorded"
-        raise UnreadableInput(message, problems=refused) from None
+        raise UnreadableInput(message, problems=listed_problems) from None
     except ClientDisconnect:
         log.info("a client left before its readings were all here; those that were are recorded")
     report = await bulk.finish()
-    told: dict[str, Any] = {"status": "OK", "recorded": report.recorded, "refused": report.refused}
-    if refused:
-        told["problems"] = [{"line": problem.path[0], "message": problem.message} for problem in refused]
+    body: dict[str, Any] = {"status": "OK", "recorded": report.recorded, "refused": report.refused}
+    if listed_problems:
+        body["problems"] = [{"line": problem.path[0], "message": problem.message} for problem in listed_problems]
     if report.refused > MAX_LISTED_PROBLEMS:
-        told["moreProblems"] = report.refused - MAX_LISTED_PROBLEMS
-    return told
+        body["moreProblems"] = report.refused - MAX_LISTED_PROBLEMS
+    return body
 
 
 def _parse_line(text: bytes) -> NdjsonReading:
@@ -115,12 +115,12 @@ def _parse_line(text: bytes) -> NdjsonReading:
 
 async def _split_lines(chunks: ByteChunks) -> AsyncIterator[bytes]:
     """The lines of a body without their ends; of one that is too long only so much that it can be told."""
-    rest = b""
+    unfinished = b""
     async for chunk in chunks:
-        *whole, tail = chunk.split(b"\n")
-        for line in whole:
-            yield rest + line
-            rest = b""
-        rest = (rest + tail)[: MAX_LINE_BYTES + 1]
-    if rest:
-        yield rest
+        *lines, tail = chunk.split(b"\n")
+        for line in lines:
+            yield unfinished + line
+            unfinished = b""
+        unfinished = (unfinished + tail)[: MAX_LINE_BYTES + 1]
+    if unfinished:
+        yield unfinished

@@ -54,16 +54,16 @@ async def http_error_response(request: Request, error: Exception) -> Response:
     """Unknown paths and methods, in the form of every other error."""
     assert isinstance(error, HTTPException)
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "BAD_INPUT")
-    told = {404: "Not found", 405: "Method not allowed"}.get(error.status_code, error.detail)
-    body = {"error": told, **Internal("").extensions, "code": code}
+    message = {404: "Not found", 405: "Method not allowed"}.get(error.status_code, error.detail)
+    body = {"error": message, **Internal("").extensions, "code": code}
     return json_response(body, error.status_code, dict(error.headers or {}))
 
 
 def _legacy_error_text(problems: list[Problem]) -> str:
     """`missing elements -a -b` where nothing else is wrong, else `incorrect elements -a -b`."""
     kind = "missing" if all(problem.is_missing for problem in problems) else "incorrect"
-    places = dict.fromkeys(".".join(map(str, problem.path)) or "body" for problem in problems[:MAX_LISTED_PROBLEMS])
-    return f"{kind} elements " + " ".join(f"-{place}" for place in places)
+    paths = dict.fromkeys(".".join(map(str, problem.path)) or "body" for problem in problems[:MAX_LISTED_PROBLEMS])
+    return f"{kind} elements " + " ".join(f"-{path}" for path in paths)
 
 
 def json_response(body: Any, status: int, headers: Mapping[str, str]) -> Response:

@@ -123,7 +123,7 @@ def build_openapi_document(operations: Iterable[Operation], schema: Schema, base
 def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, components: Json) -> Json:
     arguments = ArgumentBinder(schema, operation).arguments
     shown = EXAMPLES.get(rest.route_key, EndpointExamples())
-    made: Json = {
+    path_operation: Json = {
         "operationId": f"{rest.method.lower()}{''.join(part.title() for part in re.findall(r'[A-Za-z]+', rest.path))}",
         "summary": _summary(operation, rest),
         "description": f"{operation.description}\n\n"
@@ -149,8 +149,8 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
             else {}
         )
         content = {shown.media: body, **streams}
-        made["requestBody"] = {"required": required and shown.body is None, "content": content}
-    return made
+        path_operation["requestBody"] = {"required": required and shown.body is None, "content": content}
+    return path_operation
 
 
 def _summary(operation: Operation, rest: RestRoute) -> str:
@@ -219,8 +219,8 @@ def _success_response(operation: Operation, rest: RestRoute, examples: EndpointE
         example = {"status": "OK", **dict.fromkeys(rest.acknowledged_fields, "b0f1b774-a586-4f72-9edd-27ead8aa7a8d")}
         content = {"schema": schema_of_example(example), "example": example}
     else:
-        one = _output_schema(operation.result_type, components, rest.edges)
-        content = {"schema": {"type": "array", "items": one} if operation.returns_list else one}
+        record_schema = _output_schema(operation.result_type, components, rest.edges)
+        content = {"schema": {"type": "array", "items": record_schema} if operation.returns_list else record_schema}
     return {"description": "OK", "headers": headers, "content": {JSON: content}}
 
 
@@ -239,13 +239,13 @@ def _non_null_schema(type_: Any, components: Json) -> Json:
         return _reference(type_.name)
     if isinstance(type_, GraphQLInputObjectType):
         if type_.name not in components:
-            made: Json = {"type": "object", "description": type_.description or ""}
-            components[type_.name] = made
-            made["properties"] = {
+            object_schema: Json = {"type": "object", "description": type_.description or ""}
+            components[type_.name] = object_schema
+            object_schema["properties"] = {
                 name: {**_input_schema(field.type, components), "description": field.description or ""}
                 for name, field in type_.fields.items()
             }
-            made["required"] = [name for name, field in type_.fields.items() if is_required_input_field(field)]
+            object_schema["required"] = [name for name, field in type_.fields.items() if is_required_input_field(field)]
         return _reference(type_.name)
     return dict(SCALAR_SCHEMAS[type_.name])
 
@@ -255,17 +255,17 @@ def _output_schema(type_: Any, components: Json, edges: tuple[str, ...] = ()) ->
     definition: StrawberryObjectDefinition = type_.__strawberry_definition__
     name = definition.name if not edges else f"{definition.name}With{''.join(edge.title() for edge in edges)}"
     if name not in components:
-        made: Json = {"type": "object", "description": definition.description or ""}
-        components[name] = made
-        fields = [one for one in definition.fields if edge_of(one) is None or wire_name(one) in edges]
-        made["properties"] = {
-            wire_name(one): {
-                **_output_field_schema(one.type, components),
-                "description": description_for(wire_name(one), one.description) or "",
+        object_schema: Json = {"type": "object", "description": definition.description or ""}
+        components[name] = object_schema
+        fields = [field for field in definition.fields if edge_of(field) is None or wire_name(field) in edges]
+        object_schema["properties"] = {
+            wire_name(field): {
+                **_output_field_schema(field.type, components),
+                "description": description_for(wire_name(field), field.description) or "",
             }
-            for one in fields
+            for field in fields
         }
-        made["required"] = [wire_name(one) for one in fields]
+        object_schema["required"] = [wire_name(field) for field in fields]
     return _reference(name)
 
 
@@ -303,7 +303,7 @@ def schema_of_example(example: Any) -> Json:
         case list():
             return {"type": "array", **({"items": schema_of_example(example[0])} if example else {})}
         case _:
-            return {"type": "object", "properties": {name: schema_of_example(one) for name, one in example.items()}}
+            return {"type": "object", "properties": {name: schema_of_example(value) for name, value in example.items()}}
 
 
 def _error_schema() -> Json:

@@ -39,13 +39,13 @@ class Frame(NamedTuple):
 
 async def read_record_batches(chunks: AsyncIterator[bytes]) -> AsyncIterator[pa.RecordBatch]:
     """The record batches of a stream, validated. Unreadable where it is none, too large or damaged."""
-    before = list[bytes]()
+    preceding = list[bytes]()
     async for frame in _read_frames(chunks):
         if frame.kind == MessageKind.RECORD_BATCH:
-            yield _read_batch(b"".join([*before, frame.content, END_OF_STREAM]))
+            yield _read_batch(b"".join([*preceding, frame.content, END_OF_STREAM]))
         elif frame.kind in (MessageKind.SCHEMA, MessageKind.DICTIONARY_BATCH):
-            before.append(frame.content)
-            if sum(map(len, before)) > MAX_BODY_BYTES + MAX_METADATA_BYTES:
+            preceding.append(frame.content)
+            if sum(map(len, preceding)) > MAX_BODY_BYTES + MAX_METADATA_BYTES:
                 raise UnreadableInput(f"the dictionaries are larger than {MAX_BODY_BYTES:,} bytes")
         else:
             raise UnreadableInput("the stream holds more than record batches and dictionaries")
@@ -132,6 +132,6 @@ class _ByteReader:
                     return b""
                 raise UnreadableInput("the stream breaks off inside a message")
             self._buffer += chunk
-        taken = bytes(self._buffer[:size])
+        content = bytes(self._buffer[:size])
         del self._buffer[:size]
-        return taken
+        return content

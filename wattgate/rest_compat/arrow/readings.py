@@ -39,16 +39,16 @@ async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIte
     One page at a time is held; a stream that breaks off has no end marker, which readers tell as an error.
     """
     page: RawReadings = result.result
-    named = "field" in result.request.query
-    further = [] if named else [field.name for field in parse_fields(page.resource.storage)[1:]]
+    has_field = "field" in result.request.query
+    other_fields = [] if has_field else [field.name for field in parse_fields(page.resource.storage)[1:]]
     yield READINGS_SCHEMA.serialize().to_pybytes()
     while True:
         if page.stored:
             yield _encode_batch(page)
         if page.next is not None:
             page = await rerun(field=page.field, start=page.next)
-        elif further:
-            page = await rerun(field=further.pop(0))
+        elif other_fields:
+            page = await rerun(field=other_fields.pop(0))
         else:
             break
     yield END_OF_STREAM
@@ -56,7 +56,7 @@ async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIte
 
 def _encode_batch(page: RawReadings) -> bytes:
     columns = [
-        pa.array([one.at for one in page.stored], pa.int64()).cast(INSTANT_TYPE),
+        pa.array([reading.at for reading in page.stored], pa.int64()).cast(INSTANT_TYPE),
         pa.array(page.value, pa.float64()),
         pa.repeat(page.field, len(page.stored)),
         pa.array(page.quality, pa.string()),
@@ -84,38 +84,39 @@ async def read_arrays(
 
 def _parse_batch(batch: pa.RecordBatch, first: int) -> tuple[tuple[IntArray, BulkReadingBatch], RejectedRows]:
     lines = np.arange(first, first + batch.num_rows)
-    ids, of_id = _text_column(batch, "resourceId", required=True)
-    names, of_field = _text_column(batch, "field", required=False)
-    words, of_quality = _text_column(batch, "quality", required=False)
+    ids, id_index = _text_column(batch, "resourceId", required=True)
+    names, field_index = _text_column(batch, "field", required=False)
+    quality_names, quality_index = _text_column(batch, "quality", required=False)
     instants = _column(batch, "timestamp", _is_instant).cast(INSTANT_TYPE, safe=False).cast(pa.int64())
     values = _column(batch, "value", _is_number).cast(pa.float64())
-    whole = (of_id >= 0) & _is_valid(instants) & _is_valid(values)
-    refused = [(int(line), "has no resourceId, timestamp or value") for line in lines[~whole]]
-    codes, wrong = _quality_codes(words)
-    quality = codes[of_quality]
-    good = whole & (quality >= 0)
-    refused += [(int(lines[row]), wrong[int(of_quality[row])]) for row in np.flatnonzero(whole & ~good)]
-    keys, place = np.unique(np.stack((of_id[good], of_field[good])), axis=1, return_inverse=True)
+    complete = (id_index >= 0) & _is_valid(instants) & _is_valid(values)
+    refused = [(int(line), "has no resourceId, timestamp or value") for line in lines[~complete]]
+    codes, reasons = _quality_codes(quality_names)
+    quality = codes[quality_index]
+    accepted = complete & (quality >= 0)
+    refused += [(int(lines[row]), reasons[int(quality_index[row])]) for row in np.flatnonzero(complete & ~accepted)]
+    pairs = np.stack((id_index[accepted], field_index[accepted]))
+    unique_pairs, series_index = np.unique(pairs, axis=1, return_inverse=True)
     arrays = BulkReadingBatch(
-        series=[(ids[one], names[other] if other >= 0 else None) for one, other in keys.T.tolist()],
-        series_index=place.reshape(-1).astype(np.int64),
-        at=_to_numpy(instants)[good].astype(np.int64),
-        value=_to_numpy(values)[good].astype(np.float64),
-        quality=quality[good],
+        series=[(ids[id_], names[field] if field >= 0 else None) for id_, field in unique_pairs.T.tolist()],
+        series_index=series_index.reshape(-1).astype(np.int64),
+        at=_to_numpy(instants)[accepted].astype(np.int64),
+        value=_to_numpy(values)[accepted].astype(np.float64),
+        quality=quality[accepted],
     )
-    return (lines[good], arrays), sorted(refused)
+    return (lines[accepted], arrays), sorted(refused)
 
 
 def _quality_codes(names: list[str]) -> tuple[IntArray, dict[int, str]]:
     """The code of each word, -1 where it is none, with the reason; ACTUAL stands last, for rows without a word."""
-    codes, wrong = [], dict[int, str]()
-    for place, word in enumerate(names):
+    codes, reasons = [], dict[int, str]()
+    for index, name in enumerate(names):
         try:
-            codes.append(parse_quality(word))
+            codes.append(parse_quality(name))
         except InvalidLine as bad:
             codes.append(-1)
-            wrong[place] = str(bad)
-    return np.array([*codes, 0], dtype=np.int64), wrong
+            reasons[index] = str(bad)
+    return np.array([*codes, 0], dtype=np.int64), reasons
 
 
 def _text_column(batch: pa.RecordBatch, name: str, *, required: bool) -> tuple[list[str], IntArray]:
@@ -131,12 +132,12 @@ def _text_column(batch: pa.RecordBatch, name: str, *, required: bool) -> tuple[l
 
 
 def _column(batch: pa.RecordBatch, name: str, is_supported: Callable[[pa.DataType], bool]) -> pa.Array:
-    places = batch.schema.get_all_field_indices(name)
-    if len(places) != 1:
+    positions = batch.schema.get_all_field_indices(name)
+    if len(positions) != 1:
         raise UnreadableInput(
-            f"the stream has no column {name}" if not places else f"the stream has two columns {name}"
+            f"the stream has no column {name}" if not positions else f"the stream has two columns {name}"
         )
-    column = batch.column(places[0])
+    column = batch.column(positions[0])
     type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not is_supported(type_):
         raise UnreadableInput(f"the column {name} is of type {type_}")
@@ -144,8 +145,8 @@ def _column(batch: pa.RecordBatch, name: str, is_supported: Callable[[pa.DataTyp
 
 
 def _is_valid(column: pa.Array) -> NDArray[np.bool_]:
-    there: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
-    return there
+    valid: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return valid
 
 
 def _to_numpy(column: pa.Array) -> NDArray[Any]:

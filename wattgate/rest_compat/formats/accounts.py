@@ -24,9 +24,9 @@ OAUTH_NAMES = (
 OAUTH_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = {(to_camel_case(name),): (name,) for name in OAUTH_NAMES}
 
 
-def _parse_oauth_arguments(exchange: LegacyRequest) -> RawArguments:
+def _parse_oauth_arguments(request: LegacyRequest) -> RawArguments:
     """The members of the body, those of the standards under their own names."""
-    members = exchange.body_members.items()
+    members = request.body_members.items()
     return RawArguments({to_camel_case(name) if name in OAUTH_NAMES else name: value for name, value in members})
 
 
@@ -36,9 +36,9 @@ def _transform_oauth_error(error: GatewayError, body: dict[str, Any]) -> dict[st
     return {**body, "error": error.reason or usual, "error_description": body["error"]}
 
 
-def _oauth_tokens_body(answer: RestResult) -> dict[str, Any]:
+def _oauth_tokens_body(result: RestResult) -> dict[str, Any]:
     """The refresh token stands under the standard's name and under the one that legacy clients know."""
-    granted = answer.result
+    granted = result.result
     return {
         "token_type": granted.token_type,
         "access_token": granted.access_token,
@@ -49,33 +49,33 @@ def _oauth_tokens_body(answer: RestResult) -> dict[str, Any]:
     }
 
 
-def _tokens_body(answer: RestResult) -> list[dict[str, Any]]:
+def _tokens_body(result: RestResult) -> list[dict[str, Any]]:
     """What only OAuth tokens have is left out of the others."""
     listed = []
-    for told in answer.rendered:
-        grant_type, framework = told.pop("grantType"), told.pop("authenticationFramework")
+    for token in result.rendered:
+        grant_type, framework = token.pop("grantType"), token.pop("authenticationFramework")
         oauth = {"authenticationFramework": framework, "grant_type": grant_type} if framework else {}
-        listed.append({**told, **oauth})
+        listed.append({**token, **oauth})
     return listed
 
 
-def _closed_account_body(answer: RestResult) -> dict[str, Any]:
-    return {"valid": True, **{name: answer.rendered[name] for name in ("accountId", "userId", "status")}}
+def _closed_account_body(result: RestResult) -> dict[str, Any]:
+    return {"valid": True, **{name: result.rendered[name] for name in ("accountId", "userId", "status")}}
 
 
-def _parse_profile_arguments(exchange: LegacyRequest) -> RawArguments:
+def _parse_profile_arguments(request: LegacyRequest) -> RawArguments:
     """The body is the object to keep; its member profileName says under which name."""
-    body = dict(exchange.body_members)
+    body = dict(request.body_members)
     name = {"profileName": body.pop("profileName")} if "profileName" in body else {}
     return RawArguments({**name, "data": body})
 
 
-def _saved_profile_body(answer: RestResult) -> dict[str, Any]:
-    return {"status": "OK", "profileName": answer.result.profile_name, "devUserId": answer.result.user_id}
+def _saved_profile_body(result: RestResult) -> dict[str, Any]:
+    return {"status": "OK", "profileName": result.result.profile_name, "devUserId": result.result.user_id}
 
 
-def _profile_body(answer: RestResult) -> dict[str, Any]:
-    return {**answer.result.data, "profileName": answer.result.profile_name}
+def _profile_body(result: RestResult) -> dict[str, Any]:
+    return {**result.result.data, "profileName": result.result.profile_name}
 
 
 ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
@@ -93,13 +93,13 @@ ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
         transform_error=_transform_oauth_error,
     ),
     "DELETE /account/{accountId}": LegacyFormat(render_body=_closed_account_body),
-    "DELETE /user/{userId}": LegacyFormat(render_body=lambda answer: {"valid": True}),
+    "DELETE /user/{userId}": LegacyFormat(render_body=lambda result: {"valid": True}),
     "POST /accountprofile": LegacyFormat(parse_arguments=_parse_profile_arguments, render_body=_saved_profile_body),
     "GET /accountprofile/{profileName}": LegacyFormat(render_body=_profile_body),
-    "GET /accountsession": LegacyFormat(render_body=lambda answer: answer.result.data),
+    "GET /accountsession": LegacyFormat(render_body=lambda result: result.result.data),
     "PUT /accountsession": LegacyFormat(
-        parse_arguments=lambda exchange: RawArguments({"values": exchange.body}),
+        parse_arguments=lambda request: RawArguments({"values": request.body}),
         request_paths={("values",): ()},
-        render_body=lambda answer: answer.result.data,
+        render_body=lambda result: result.result.data,
     ),
 }

@@ -47,22 +47,22 @@ _MAX_SPANS: Mapping[str, timedelta] = MappingProxyType(
 """The longest span that one request may ask for, by period."""
 
 
-def parse_readings_query(exchange: LegacyRequest) -> RawArguments:
+def parse_readings_query(request: LegacyRequest) -> RawArguments:
     """The query of GET /resource/{resourceId}/readings as arguments.
 
     `from` and `to` are wall-clock times without a zone at `offset` minutes, whose sign is inverted (British summer
     time is -60); `to` is inclusive: the bucket that begins there is still answered.
     """
-    query, problems = exchange.query, list[Problem]()
-    values: dict[str, Any] = {"resourceId": exchange.path["resourceId"]}
+    query, problems = request.query, list[Problem]()
+    values: dict[str, Any] = {"resourceId": request.path["resourceId"]}
     offset = _parse_offset_minutes(query.get("offset"), problems)
     values["timeZone"] = _format_offset(offset)
     start, end = (_parse_instant(query, name, offset, problems) for name in ("from", "to"))
     if start and end:
-        _check_span(start, end, query.get("period"), exchange.now, problems)
+        _check_span(start, end, query.get("period"), request.now, problems)
         values["range"] = {"start": format_iso(start), "end": format_iso(end + timedelta(milliseconds=1))}
     else:
-        values["range"] = {"start": format_iso(exchange.now)}  # the problems say what was wrong with them
+        values["range"] = {"start": format_iso(request.now)}  # the problems say what was wrong with them
     if "period" in query:
         values["period"] = query["period"]
     if "function" in query:
@@ -72,10 +72,10 @@ def parse_readings_query(exchange: LegacyRequest) -> RawArguments:
     return RawArguments(values, problems)
 
 
-def parse_raw_readings_query(exchange: LegacyRequest) -> RawArguments:
+def parse_raw_readings_query(request: LegacyRequest) -> RawArguments:
     """The query of a stream of stored readings as arguments: `from`, `to` and `offset` as above, all optional."""
-    query, problems = exchange.query, list[Problem]()
-    values: dict[str, Any] = {"resourceId": exchange.path["resourceId"]}
+    query, problems = request.query, list[Problem]()
+    values: dict[str, Any] = {"resourceId": request.path["resourceId"]}
     offset = _parse_offset_minutes(query.get("offset"), problems)
     if "from" in query and (start := _parse_instant(query, "from", offset, problems)):
         values["start"] = format_iso(start)
@@ -86,19 +86,19 @@ def parse_raw_readings_query(exchange: LegacyRequest) -> RawArguments:
     return RawArguments(values, problems)
 
 
-def readings_body(answer: RestResult) -> dict[str, Any]:
+def readings_body(result: RestResult) -> dict[str, Any]:
     """The envelope with `data` as pairs of epoch seconds and value.
 
     Missing values are 0, or null where the query says `nulls=1`; at an offset the seconds are the wall clock's,
     written as if it were UTC.
     """
-    query, series = answer.request.query, answer.result
+    query, series = result.request.query, result.result
     shift = -60 * _parse_offset_minutes(query.get("offset"), [])
     missing = None if query.get("nulls", "0").lower() in ("1", "true") else 0
     pairs = zip(series.grid.edges, series.values, strict=False)  # the last edge is where the last bucket ends
     data = [[start // 1000 + shift, missing if value is None else value] for start, value in pairs]
-    asked = {name: query[name] for name in ("from", "to", "period", "function") if name in query}
-    return envelope(series.resource, data, units=series.unit, query=asked)
+    requested = {name: query[name] for name in ("from", "to", "period", "function") if name in query}
+    return envelope(series.resource, data, units=series.unit, query=requested)
 
 
 def envelope(
@@ -117,9 +117,9 @@ def envelope(
     }
 
 
-def parse_posted_readings(exchange: LegacyRequest) -> RawArguments:
+def parse_posted_readings(request: LegacyRequest) -> RawArguments:
     """The body of POST /resource/{resourceId}/readings: `readings` as objects, or `data` as GET answers it."""
-    body = exchange.body
+    body = request.body
     if not isinstance(body, dict):
         raise BadInput("the body is not a JSON object")
     readings = body.get("readings")
@@ -127,10 +127,10 @@ def parse_posted_readings(exchange: LegacyRequest) -> RawArguments:
         readings = [_reading_from_pair(pair) for pair in body["data"]]
     if readings is None:
         return RawArguments({}, [])
-    one = {"resourceId": exchange.path["resourceId"], "readings": readings}
+    series = {"resourceId": request.path["resourceId"], "readings": readings}
     if "field" in body:
-        one["field"] = body["field"]
-    return RawArguments({"series": [one]})
+        series["field"] = body["field"]
+    return RawArguments({"series": [series]})
 
 
 def _reading_from_pair(pair: Any) -> Any:
