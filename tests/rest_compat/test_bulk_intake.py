@@ -190,9 +190,7 @@ async def test_a_stream_that_cannot_be_read_any_further_says_how_far_it_came(ser
     whole = written(table(resource_id, 3), table(resource_id, 3))
     answer = await post(served, whole[: len(whole) - 40], ARROW)
     assert answer.status_code == 400
-    assert answer.json()["error"] == (
-        "the stream breaks off inside a message; of what came before it 3 readings are recorded"
-    )
+    assert answer.json()["error"] == ("the stream ends inside a message; 3 readings before this point are recorded")
     assert len((await stored(served, resource_id))["at"]) == 3
 
 

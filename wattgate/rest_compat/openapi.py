@@ -1,7 +1,7 @@
-"""The REST interface as an OpenAPI 3.1 document, made from the catalogue.
+"""Build the OpenAPI 3.1 document of the REST interface from the operation catalogue.
 
-Uniform places are described by the same GraphQL types that validate and render them; places of the legacy form by the
-examples of `rest_compat.examples`.
+Endpoints in the uniform format are described by the GraphQL types that validate and render them. Endpoints in a legacy
+format are described by the examples in `rest_compat.examples`.
 """
 
 import re
@@ -77,7 +77,7 @@ LEGACY_QUERY_DESCRIPTIONS: Mapping[str, str] = {
     "offset": "Minutes to add to the wall clock for UTC: British summer time is -60.",
     "nulls": "1 answers null for missing values, which are 0 otherwise.",
 }
-"""The query parameters of the legacy interface whose names mean something of their own."""
+"""Descriptions of query parameters that have a special meaning in the legacy interface."""
 
 ERROR_RESPONSES: Json = {
     str(status): {
@@ -86,19 +86,19 @@ ERROR_RESPONSES: Json = {
     }
     for status in sorted({kind.status for kind in GatewayError.__subclasses__()})
 }
-"""Every status with which any operation may refuse, in the one form of all errors."""
+"""The error response for each status code of GatewayError. Every operation can return each of them."""
 
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
 def build_openapi_document(operations: Iterable[Operation], schema: Schema, base_path: str) -> Json:
-    """The OpenAPI document, as JSON values."""
+    """Return the OpenAPI document as JSON values. `base_path` is the URL of its one server."""
     components: Json = {"Error": _error_schema()}
     paths: Json = {}
     for operation in operations:
         for rest in operation.rest:
             item = paths.setdefault(rest.path, {}).setdefault(rest.method.lower(), {})
-            if rest.media_type != JSON and item:  # a further media type of a place that is there already
+            if rest.media_type != JSON and item:  # another media type of an endpoint that is already described
                 item["responses"][str(rest.status)]["content"][rest.media_type] = _binary_content()
             else:
                 item.update(_path_operation(operation, rest, schema, components))
@@ -154,7 +154,7 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
 
 
 def _summary(operation: Operation, rest: RestRoute) -> str:
-    """What the operation does; of a place for one edge of a record, what that edge is."""
+    """Return the first line of the operation's description, or the description of the edge if the endpoint has one."""
     if len(rest.edges) == 1 and not rest.path.endswith("}"):
         for field in operation.result_type.__strawberry_definition__.fields:
             if wire_name(field) in rest.edges and len(operation.rest) > 1:
@@ -225,7 +225,7 @@ def _success_response(operation: Operation, rest: RestRoute, examples: EndpointE
 
 
 def _input_schema(type_: GraphQLInputType, components: Json) -> Json:
-    """The JSON Schema of a GraphQL input type; objects and enums become components."""
+    """Return the JSON Schema of a GraphQL input type. Objects and enums become components."""
     if isinstance(type_, GraphQLNonNull):
         return _non_null_schema(type_.of_type, components)
     return {"anyOf": [_non_null_schema(type_, components), {"type": "null"}]}
@@ -251,7 +251,7 @@ def _non_null_schema(type_: Any, components: Json) -> Json:
 
 
 def _output_schema(type_: Any, components: Json, edges: tuple[str, ...] = ()) -> Json:
-    """The JSON Schema of a Strawberry type as REST renders it: its plain fields, and the edges that are included."""
+    """Return the JSON Schema of a Strawberry type as REST renders it: its plain fields and the included edges."""
     definition: StrawberryObjectDefinition = type_.__strawberry_definition__
     name = definition.name if not edges else f"{definition.name}With{''.join(edge.title() for edge in edges)}"
     if name not in components:
@@ -290,7 +290,7 @@ def _example_content(example: Any, examples: EndpointExamples) -> Json:
 
 
 def schema_of_example(example: Any) -> Json:
-    """What an example shows of a value's form. None stands for any value, and nothing is required."""
+    """Return a JSON Schema inferred from an example. None means any value, and no member is required."""
     match example:
         case None:
             return {}

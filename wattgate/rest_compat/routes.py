@@ -1,4 +1,8 @@
-"""The documented REST interface: one Starlette route for each path of the catalogue."""
+"""The REST interface: one Starlette route for each path in the catalogue.
+
+A `Dispatcher` serves all routes. It authenticates the caller, parses the arguments, charges the cost to the caller's
+budgets, runs the operation, and renders the result in the endpoint's format.
+"""
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -49,13 +53,13 @@ def build_routes(
     budgets: Budgets = UNLIMITED_BUDGETS,
     clock: Clock = utc_now,
 ) -> list[BaseRoute]:
-    """A route for each path, with the methods that the catalogue has for it."""
+    """Return one route for each path, with the methods that the catalogue lists for the path."""
     endpoints: dict[str, dict[str, EndpointsByMedia]] = defaultdict(lambda: defaultdict(dict))
     for operation in operations:
         for rest in operation.rest:
             endpoints[rest.path][rest.method][rest.media_type] = Endpoint.create(operation, rest, schema)
     dispatcher = Dispatcher(runner, authenticate, budgets, clock)
-    # "~" is above every letter: what is written out comes before a parameter that would match it too
+    # "~" sorts after every letter: a literal segment precedes a parameter that would match it too
     sorted_paths = sorted(endpoints.items(), key=lambda entry: entry[0].replace("{", "~"))
     return [
         Route(path, partial(dispatcher.dispatch, by_method), methods=list(by_method))
@@ -65,7 +69,7 @@ def build_routes(
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method and path, with everything about its operation that does not change from request to request."""
+    """An operation at one method, path and media type, with all values that are the same for every request."""
 
     operation: Operation
     rest: RestRoute
@@ -89,19 +93,22 @@ class Endpoint:
 
 
 EndpointsByMedia = dict[str, Endpoint]
-"""The places of one method and path, by the media type of their answer."""
+"""The endpoints of one method and path, by the media type of the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """The arguments of a request, and the request itself; or what records a body that is still arriving."""
+    """The bound arguments of a request, and their source.
+
+    The source is the request, or, for a streamed body, a function that records the body while it arrives.
+    """
 
     arguments: dict[str, Any]
     source: LegacyRequest | Callable[[RunOperation], Awaitable[dict[str, Any]]]
 
 
 class Dispatcher:
-    """Serves places: authenticates, gathers arguments, charges, runs the operation, renders what it gave."""
+    """Serve endpoints: authenticate, parse arguments, charge the cost, run the operation and render its result."""
 
     def __init__(self, runner: Runner, authenticate: Authenticate, budgets: Budgets, clock: Clock) -> None:
         self._runner = runner
@@ -165,7 +172,7 @@ class Dispatcher:
             for name, (_, edge) in zip(endpoint.rest.edges, endpoint.edges, strict=True)
         }
         for value in chain.from_iterable(edges.values()):
-            if isinstance(value, GatewayError):  # an edge may refuse one parent and answer the others
+            if isinstance(value, GatewayError):  # the edge of one row may fail while those of the others succeed
                 raise value
         rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:
@@ -182,7 +189,10 @@ class Dispatcher:
 
 
 def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:
-    """The place of another type than JSON that the request's Accept names; else the one of JSON, or the only one."""
+    """Return the endpoint for the Accept header.
+
+    A media type other than JSON must be named in the header. The default is JSON, or the only endpoint.
+    """
     accepted = {part.split(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")}
     selected = next((endpoint for media, endpoint in endpoints.items() if media in accepted and media != JSON), None)
     return selected or endpoints.get(JSON) or next(iter(endpoints.values()))

@@ -1,4 +1,4 @@
-"""Readings as Apache Arrow IPC streams, out and in; columns have the same names both ways.
+"""Write and read readings as Apache Arrow IPC streams. Both directions use the same column names.
 
 https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format
 """
@@ -27,16 +27,16 @@ READINGS_SCHEMA = pa.schema(
         pa.field("quality", pa.string(), nullable=False),
     ]
 )
-"""What is answered: instants, the nearest double of each value, the storage field, the name of the quality."""
+"""Schema of the response: instants, each value as the nearest double, the storage field and the quality name."""
 
 RejectedRows = list[tuple[int, str]]
-"""Lines that hold no reading, and why."""
+"""The rejected rows: number and reason."""
 
 
 async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIterator[bytes]:
-    """The readings of the one field that the query names, or of all fields one after another.
+    """Yield an Arrow stream with the readings of the field in the query, or of all fields one after another.
 
-    One page at a time is held; a stream that breaks off has no end marker, which readers tell as an error.
+    At most one page is in memory. If reading a page fails, the stream has no end marker, and clients detect the error.
     """
     page: RawReadings = result.result
     has_field = "field" in result.request.query
@@ -67,18 +67,19 @@ def _encode_batch(page: RawReadings) -> bytes:
 async def read_arrays(
     chunks: AsyncIterator[bytes],
 ) -> AsyncIterator[tuple[tuple[IntArray, BulkReadingBatch], RejectedRows]]:
-    """The rows of a stream, some at a time: their numbers with what they hold, and those that hold no reading.
+    """Yield the rows of a stream in batches: the numbers and content of the readings, and the rejected rows.
 
-    Columns: resourceId (text), timestamp (with a time zone), value (double, decimal or integer), and, where they are
-    not the resource's first field and ACTUAL, field and quality (texts). Texts may be dictionary-encoded.
+    Columns: resourceId (text), timestamp (with a time zone), value (double, decimal or integer), and optionally field
+    and quality (text). The defaults are the resource's first field and ACTUAL. Text may be dictionary-encoded.
+    Raise UnreadableInput if the stream cannot be decoded.
     """
     first = 1
     async for batch in read_record_batches(chunks):
         for start in range(0, batch.num_rows, BATCH_SIZE):
             try:
                 yield _parse_batch(batch.slice(start, BATCH_SIZE), first + start)
-            except UnicodeDecodeError:  # pyarrow validates texts, but not the names of columns and zones
-                raise UnreadableInput("the schema holds what is no text") from None
+            except UnicodeDecodeError:  # pyarrow validates text values, but not the names of columns and time zones
+                raise UnreadableInput("a name in the schema is not valid UTF-8") from None
         first += batch.num_rows
 
 
@@ -108,7 +109,10 @@ def _parse_batch(batch: pa.RecordBatch, first: int) -> tuple[tuple[IntArray, Bul
 
 
 def _quality_codes(names: list[str]) -> tuple[IntArray, dict[int, str]]:
-    """The code of each word, -1 where it is none, with the reason; ACTUAL stands last, for rows without a word."""
+    """Return the code of each quality name, and the reason for each invalid name, whose code is -1.
+
+    The last code is that of ACTUAL, which index -1 selects for rows without a quality.
+    """
     codes, reasons = [], dict[int, str]()
     for index, name in enumerate(names):
         try:
@@ -120,13 +124,13 @@ def _quality_codes(names: list[str]) -> tuple[IntArray, dict[int, str]]:
 
 
 def _text_column(batch: pa.RecordBatch, name: str, *, required: bool) -> tuple[list[str], IntArray]:
-    """The different texts of a column, and which of them stands in each row: -1 where there is none."""
+    """Return the distinct texts of a column, and for each row the index of its text, or -1 for null."""
     if not required and name not in batch.schema.names:
         return [], np.full(batch.num_rows, -1, dtype=np.int64)
     column = _column(batch, name, _is_text)
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.dictionary.null_count:
-        raise UnreadableInput(f"the dictionary of the column {name} holds nulls")
+        raise UnreadableInput(f"the dictionary of the column {name} contains nulls")
     texts = encoded.dictionary.cast(pa.string()).to_pylist()
     return texts, _to_numpy(encoded.indices.cast(pa.int64()).fill_null(-1)).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""The user system, as the legacy interface has it."""
+"""Legacy formats of users, accounts, tokens, profiles and sessions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,25 +19,25 @@ OAUTH_NAMES = (
     "redirect_uri",
     "refresh_token",
 )
-"""The members whose names RFC 6749 and RFC 7636 give."""
+"""Members whose names RFC 6749 and RFC 7636 define."""
 
 OAUTH_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = {(to_camel_case(name),): (name,) for name in OAUTH_NAMES}
 
 
 def _parse_oauth_arguments(request: LegacyRequest) -> RawArguments:
-    """The members of the body, those of the standards under their own names."""
+    """Convert the body; members of the OAuth standards change from snake case to camel case."""
     members = request.body_members.items()
     return RawArguments({to_camel_case(name) if name in OAUTH_NAMES else name: value for name, value in members})
 
 
 def _transform_oauth_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
-    """RFC 6749, section 5.2: `error` is a code of the standard, and the words stand beside it."""
+    """Return the body of RFC 6749, section 5.2: `error` is a code, and `error_description` is the message."""
     usual = {BadInput: "invalid_request", Unauthenticated: "invalid_client"}.get(type(error), "temporarily_unavailable")
     return {**body, "error": error.reason or usual, "error_description": body["error"]}
 
 
 def _oauth_tokens_body(result: RestResult) -> dict[str, Any]:
-    """The refresh token stands under the standard's name and under the one that legacy clients know."""
+    """Return the tokens. The refresh token is repeated as `refresh_type`, which legacy clients read."""
     granted = result.result
     return {
         "token_type": granted.token_type,
@@ -50,7 +50,7 @@ def _oauth_tokens_body(result: RestResult) -> dict[str, Any]:
 
 
 def _tokens_body(result: RestResult) -> list[dict[str, Any]]:
-    """What only OAuth tokens have is left out of the others."""
+    """Return the tokens; only OAuth tokens have `authenticationFramework` and `grant_type`."""
     listed = []
     for token in result.rendered:
         grant_type, framework = token.pop("grantType"), token.pop("authenticationFramework")
@@ -64,7 +64,7 @@ def _closed_account_body(result: RestResult) -> dict[str, Any]:
 
 
 def _parse_profile_arguments(request: LegacyRequest) -> RawArguments:
-    """The body is the object to keep; its member profileName says under which name."""
+    """Convert the body: `profileName` is the name of the profile, and all other members are its data."""
     body = dict(request.body_members)
     name = {"profileName": body.pop("profileName")} if "profileName" in body else {}
     return RawArguments({**name, "data": body})

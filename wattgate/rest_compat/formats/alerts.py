@@ -1,4 +1,4 @@
-"""The notification system, as the legacy interface has it."""
+"""Legacy formats of alerts, notifications and templates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +10,11 @@ from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
 _CHANNEL_SWITCHES = {"EMAIL": ("email", "send2Email"), "PUSH": ("push", "send2Push"), "INBOX": ("inbox", "send2Inbox")}
-"""The legacy members that switch a channel on, by GraphQL's name of the channel."""
+"""The legacy members that enable a channel, by the GraphQL name of the channel."""
 
 
 def _parse_alert_arguments(request: LegacyRequest) -> RawArguments:
-    """The legacy body of an alert: a yes or no for each channel, Priority with a capital P, and dataToFill."""
+    """Convert the legacy body of an alert: `yes` or `no` for each channel, `Priority` and `dataToFill`."""
     body = request.body_members
     channels = [
         channel

@@ -1,4 +1,4 @@
-"""Consent, as the legacy interface has it."""
+"""Legacy formats of consent: the verification status of meter points, renewals and revocations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def _status_body(result: RestResult) -> dict[str, Any]:
 
 
 def _parse_meter_points(request: LegacyRequest) -> RawArguments:
-    """A body `{"meterPoints": [{"mpxn"}]}`."""
+    """Convert a body `{"meterPoints": [{"mpxn": ...}]}`."""
     points = request.body_members.get("meterPoints")
     if not isinstance(points, list):
         return RawArguments({})
@@ -34,7 +34,7 @@ def _parse_meter_points(request: LegacyRequest) -> RawArguments:
 
 
 def _parse_meter_point(request: LegacyRequest) -> RawArguments:
-    """The meter point of the path; a body may say `isValidUntil`, which only a renewal heeds."""
+    """Convert the meter point in the path, and `isValidUntil` of the body, which revocations ignore."""
     until = request.body_members.get("isValidUntil")
     arguments: dict[str, Any] = {"mpxns": [request.path["mpxn"]]}
     return RawArguments(arguments if until in (None, NOW) else {**arguments, "validUntil": until})

@@ -1,4 +1,4 @@
-"""The device management system, as the legacy interface has it."""
+"""Legacy formats of devices, their status and meter inventories."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
 
 def _device_json(device: dict[str, Any], protocol: Any) -> dict[str, Any]:
-    """A device with the hardware ids that it has, and the sensors whose resource is known."""
+    """Return a device without its null hardware IDs and without sensors that have no resource."""
     ids = {name: value for name, value in device["hardwareIds"].items() if value is not None}
     sensors = [
         {"protocolId": sensor.protocol_id, "resourceTypeId": sensor.resource_type_id, "resourceId": sensor.resource_id}
@@ -34,7 +34,7 @@ def _device_body(result: RestResult) -> dict[str, Any]:
 
 
 def _status_body(result: RestResult) -> dict[str, Any]:
-    """Whether packets come; `value` is the last one's time in epoch seconds."""
+    """Return the status of a device; `value` is the time of the last packet in epoch seconds."""
     (status,) = result.edges["status"]
     last = status.last_packet_at
     return {

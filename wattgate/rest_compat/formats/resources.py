@@ -1,4 +1,4 @@
-"""The resource system, as the legacy interface has it."""
+"""Legacy formats of resources and their readings, tariffs, meter reads and catch-ups."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -36,7 +36,7 @@ def _meter_read_body(result: RestResult) -> Any:
 
 
 def _catch_up_body(result: RestResult) -> Any:
-    """`valid` is true whether this call started it or the half hour's earlier one stands."""
+    """Return the catch-up. `valid` is true for a new one and for an earlier one in the same half hour."""
     catch_up = result.result.catch_up
     status = "started" if result.result.started else "this half hour has one already"
     data = {"valid": True, "status": status, "catchUpId": catch_up.catch_up_id, "state": catch_up.state.value}
@@ -44,7 +44,10 @@ def _catch_up_body(result: RestResult) -> Any:
 
 
 def _transform_stream_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
-    """A stream that breaks off says so; the lines before that were refused are no elements that are incorrect."""
+    """Return the message of an unreadable stream as `error`.
+
+    The default text would list the refused lines as incorrect elements.
+    """
     return {**body, "error": error.message} if isinstance(error, UnreadableInput) else body
 
 

@@ -1,4 +1,4 @@
-"""Tariffs, as the legacy interface has them: pence with VAT as JSON numbers, dates with a space and no zone."""
+"""Legacy formats of tariffs: pence including VAT as JSON numbers, and dates with a space and no time zone."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -19,7 +19,7 @@ _LEGACY_TYPES = {
 
 
 def tariff_body(result: RestResult) -> Any:
-    """The tariff that applies now as the one entry, or none where no tariff is known."""
+    """Return the tariff that applies now as the only entry, or no entry if no tariff is known."""
     (tariff,), (current,) = result.edges["tariff"], result.edges["currentRates"]
     if tariff is None:
         return readings.envelope(result.result, [])
@@ -42,7 +42,7 @@ def tariff_body(result: RestResult) -> Any:
 
 
 def tariff_list_body(result: RestResult) -> Any:
-    """Every tariff until now, newest first, in the members that clients read."""
+    """Return every past and current tariff, newest first, with the members that clients read."""
     (tariffs,) = result.edges["tariffs"]
     entries = [
         {
@@ -59,9 +59,9 @@ def tariff_list_body(result: RestResult) -> Any:
 
 
 def _plan_detail(tariff: Tariff, current_rate: float | None) -> list[dict[str, Any]]:
-    """Rate, standing charge, then what the kind of tariff adds. Clients want `rate` or `standing` in every object.
+    """Return the rate, the standing charge, and the entries of the tariff kind.
 
-    `now` is the rate at this moment, where it is asked for and known.
+    Clients require `rate` or `standing` in every object. `current_rate` is None if it is unknown or not requested.
     """
     parts = _RATES_BY_KIND[tariff.kind](tariff, current_rate)
     first = current_rate if tariff.rate is None else _with_vat(tariff, tariff.rate)
@@ -100,7 +100,7 @@ def _block_rates(tariff: Tariff, current_rate: float | None) -> list[dict[str, A
 
 
 def _dynamic_rates(tariff: Tariff, current_rate: float | None) -> list[dict[str, Any]]:
-    """The one that names the tariff; where no rate is known it repeats the standing charge, and claims no rate."""
+    """Return the entry that names the tariff, with the standing charge instead of the rate if no rate is known."""
     known = {"standing": _with_vat(tariff, tariff.standing_charge)} if current_rate is None else {"rate": current_rate}
     return [{"dynamic": tariff.name, **known}]
 

@@ -1,4 +1,4 @@
-"""The virtual entity system, as the legacy interface has it."""
+"""Legacy formats of virtual entities and their attributes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
 
 def _virtual_entity_json(virtual_entity: dict[str, Any], resources: list[Any]) -> dict[str, Any]:
-    """A virtual entity with the short form of its resources."""
+    """Return a virtual entity with its resources in short form."""
     short = [
         {"resourceId": resource.resource_id, "resourceTypeId": resource.resource_type_id, "name": resource.name}
         for resource in resources
@@ -34,7 +34,7 @@ def _parse_attributes_to_set(request: LegacyRequest) -> RawArguments:
 
 
 def _parse_attributes_to_remove(request: LegacyRequest) -> RawArguments:
-    """The body's `removeAttributes` is an object whose keys are the names, or a list of them."""
+    """Convert `removeAttributes` of the body: an object whose keys are the names, or a list of names."""
     if "removeAttributes" not in request.body_members:
         return RawArguments(request.path)
     names = request.body_members["removeAttributes"]
