@@ -41,13 +41,13 @@ async def resource(served: House, client: Client) -> Any:
     values = ("0.506", "0.25", "1.5")
     await served.one.record(resource_id, *((start + n * timedelta(minutes=30), v) for n, v in enumerate(values)))
     entities = await asyncio.to_thread(client.get_virtual_entities)
-    entity = next(one for one in entities if one.id == ve_id)
-    (found,) = await asyncio.to_thread(entity.get_resources)
-    assert found.id == resource_id
-    return found
+    entity = next(candidate for candidate in entities if candidate.id == ve_id)
+    (resource_found,) = await asyncio.to_thread(entity.get_resources)
+    assert resource_found.id == resource_id
+    return resource_found
 
 
-async def test_a_wrong_password_is_told_as_the_client_expects(served: House) -> None:
+async def test_wrong_password_fails_as_the_client_expects(served: House) -> None:
     class WrongPassword(Client):
         password = property(lambda self: "wrong", lambda self, written: None)
 
@@ -55,16 +55,16 @@ async def test_a_wrong_password_is_told_as_the_client_expects(served: House) -> 
         await asyncio.to_thread(WrongPassword, served)
 
 
-async def test_the_client_finds_homes_and_their_resources(served: House, client: Client) -> None:
+async def test_client_finds_homes_and_their_resources(served: House, client: Client) -> None:
     entities = await asyncio.to_thread(client.get_virtual_entities)
-    entity = next(one for one in entities if one.id == served.one.ids["virtual_entity"])
+    entity = next(candidate for candidate in entities if candidate.id == served.one.ids["virtual_entity"])
     assert (entity.name, entity.postal_code, entity.application) == ("Home", "A1 1AA", served.one.application_id)
-    (found,) = await asyncio.to_thread(entity.get_resources)
-    assert (found.name, found.classifier) == ("electricity consumption", "electricity.consumption")
-    assert found.base_unit == "kWh"
+    (resource,) = await asyncio.to_thread(entity.get_resources)
+    assert (resource.name, resource.classifier) == ("electricity consumption", "electricity.consumption")
+    assert resource.base_unit == "kWh"
 
 
-async def test_the_client_reads_half_hours_with_and_without_nulls(resource: Any) -> None:
+async def test_client_reads_half_hours_with_and_without_nulls(resource: Any) -> None:
     start = datetime(2026, 6, 1, tzinfo=UTC)
     end = start + timedelta(hours=1, minutes=59)
     readings = await asyncio.to_thread(resource.get_readings, start, end, PT30M)
@@ -80,26 +80,26 @@ async def test_the_client_reads_half_hours_with_and_without_nulls(resource: Any)
 
 
 @pytest.mark.parametrize("period", ["PT1M", "PT30M", "PT1H", "P1D", "P1W", "P1M"])
-async def test_the_client_may_round_as_it_does_for_every_period(resource: Any, period: str) -> None:
+async def test_client_may_round_the_end_to_every_period(resource: Any, period: str) -> None:
     end = resource.round(datetime(2026, 6, 1, 11, 47, tzinfo=UTC), period)
     start = end - timedelta(hours=4)
     assert await asyncio.to_thread(resource.get_readings, start, end, period)
 
 
-async def test_the_client_reads_a_tariff(served: House, client: Client) -> None:
+async def test_client_reads_a_tariff(served: House, client: Client) -> None:
     tariff = await asyncio.to_thread(client.get_tariff, served.one.ids["resource"])
     assert (tariff.name, tariff.commodity, tariff.cid, tariff.type) == ("Standard", "ELEC", "PWER", "flatrate")
     assert (tariff.current_rates.rate.value, tariff.current_rates.standing_charge.value) == (24.5, 53.8)
 
 
-async def test_where_no_tariff_is_known_the_client_gets_an_empty_list(client: Client, resource: Any) -> None:
+async def test_client_gets_an_empty_list_without_a_tariff(client: Client, resource: Any) -> None:
     answer = await asyncio.to_thread(client.get, f"resource/{resource.id}/tariff")
     assert (answer.status_code, answer.json()["data"]) == (200, [])
     with pytest.raises(UnboundLocalError):  # 0.5.6 returns the last of none: it got past the answer itself
         await asyncio.to_thread(resource.get_tariff)
 
 
-async def test_the_client_gets_the_current_reading_and_the_first_and_last_time(client: Client, resource: Any) -> None:
+async def test_client_gets_the_current_reading_and_first_and_last_time(client: Client, resource: Any) -> None:
     start = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp())
     current = (await asyncio.to_thread(client.get, f"resource/{resource.id}/current")).json()
     assert (current["data"], current["units"]) == ([[start + 3600, 1.5]], "kWh")
