@@ -64,12 +64,12 @@ asyncio.run(main())
 """
 
 
-def test_the_worked_example_adds_a_kind_of_record_on_both_doors(tmp_path: Path) -> None:
+def test_example_adds_a_record_type_to_graphql_and_rest(tmp_path: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
     assert len(blocks) == 4
     script = tmp_path / "example.py"
     script.write_text("\n".join([*blocks, HARNESS]))
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, str(script), str(tmp_path / "tips.sqlite3")],
         cwd=ROOT,
         env={"PYTHONPATH": str(ROOT)},
@@ -78,4 +78,4 @@ def test_the_worked_example_adds_a_kind_of_record_on_both_doors(tmp_path: Path) 
         timeout=60,
         check=False,
     )
-    assert done.stdout == "done\n", done.stderr
+    assert completed.stdout == "done\n", completed.stderr

@@ -41,18 +41,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
-def test_every_page_of_the_docs_is_on_the_site(site: Path) -> None:
+def test_site_contains_every_page(site: Path) -> None:
     for page in DOCS.rglob("*.md"):
         assert (site / page.relative_to(DOCS)).with_suffix(".html").exists(), page
 
 
-def test_the_index_links_to_the_four_parts(site: Path) -> None:
+def test_index_links_to_the_four_parts(site: Path) -> None:
     index = (site / "index.html").read_text()
     for part in ("tutorials", "how-to", "reference", "explanation"):
         assert f'href="{part}/index.html"' in index
 
 
-def test_make_docs_builds_as_strictly() -> None:
+def test_make_docs_uses_the_same_strict_options() -> None:
     makefile = (ROOT / "Makefile").read_text()
     assert f"-m sphinx {' '.join(STRICT)} -b html docs build/docs" in makefile
 
@@ -70,7 +70,7 @@ def test_external_links_are_well_formed() -> None:
             assert HOST.fullmatch(host), f"{page}: {link}"
 
 
-def test_the_architecture_page_names_modules_that_exist() -> None:
+def test_modules_on_the_architecture_page_exist() -> None:
     page = (DOCS / "explanation" / "architecture.md").read_text()
     named = set(re.findall(r"`((?:[\w-]+/)+(?:\w+\.py)?)`", page))
     assert len(named) >= 40

@@ -191,9 +191,13 @@ async def raise_defect(call: Call, **arguments: Any) -> Any:
 @pytest.fixture
 async def defective_client(served: House) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a gateway on which each operation of the table of errors has a defect."""
-    places = spec.error_statuses()
-    listed = [one for one in OPERATIONS if any(f"{rest.method} {rest.path}" in places for rest in one.rest)]
-    operations = (*(replace(one, resolver=raise_defect) for one in listed), live.readings)
+    endpoints = spec.error_statuses()
+    listed = [
+        operation
+        for operation in OPERATIONS
+        if any(f"{rest.method} {rest.path}" in endpoints for rest in operation.rest)
+    ]
+    operations = (*(replace(operation, resolver=raise_defect) for operation in listed), live.readings)
     schema, authenticate = build_schema(operations), served.gateway.authenticator.authenticate
     app = Starlette(
         routes=build_routes(operations, runner=served.gateway.runner, schema=schema, authenticate=authenticate),
@@ -242,8 +246,8 @@ async def test_listed_statuses_are_documented_and_returned(
 
 
 @pytest.mark.parametrize(("scheme", "places"), spec.schemes().items())
-def test_endpoints_have_the_schemes_of_the_authentication_table(scheme: str, places: list[str]) -> None:
-    for endpoint in places:
+def test_endpoints_have_the_schemes_of_the_authentication_table(scheme: str, endpoints: list[str]) -> None:
+    for endpoint in endpoints:
         rest = SERVED_ROUTES[without_parameter_names(endpoint)]
         assert rest.scheme is not None
         assert rest.scheme.value == {"Basic": "basic", "API key": "token"}[scheme]
