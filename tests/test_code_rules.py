@@ -1,4 +1,4 @@
-"""Rules of the house that no tool knows: they read the source."""
+"""Code rules that no linter checks, read from the source."""
 
 import ast
 import importlib
@@ -107,7 +107,7 @@ def test_lock_files_contain_hashes_and_no_urls() -> None:
     for path in (*ROOT.glob("*.lock"), *node_lock_files):
         assert "://" not in path.read_text(), path
     for path in node_lock_files:
-        _, *packages = json.loads(path.read_text())["packages"].values()  # the first is the folder itself
+        _, *packages = json.loads(path.read_text())["packages"].values()  # the first is the project itself
         for package in packages:
             assert "integrity" in package, path
             assert "resolved" not in package, path

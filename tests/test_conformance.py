@@ -1,4 +1,4 @@
-"""Both doors agree: every row of the catalogue on GraphQL and REST, for two tenants, on both databases."""
+"""GraphQL and REST agree on every operation of the catalogue, for two tenants and on both databases."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ NOT_FOR_ACCOUNTS = [
     if operation.needs not in GRANTS[Role.ACCOUNT]
 ]
 NOT_STORED_RECORDS = {
-    "meter_point_inventory",  # the inventory is the meter network's, and any application may ask it about any number
+    "meter_point_inventory",  # the meter network has the inventory, and every application may query any number
     "smart_meter_inventory",
 }
 BY_ID = [
@@ -57,26 +57,26 @@ GRAPHQL_ONLY = [
     operation for operation in OPERATIONS if not operation.rest and operation.kind is not OperationKind.SUBSCRIPTION
 ]
 EMPTY_IS_ENOUGH = {
-    "POST /webhook/endpoint/{endpointId}/secret",  # the path says everything
+    "POST /webhook/endpoint/{endpointId}/secret",  # the path has every required argument
     "POST /webhook/endpoint/{endpointId}/ping",
     "POST /webhook/endpoint/{endpointId}/redrive",
     "POST /virtualentity/{veId}/attribute",  # no metadata to merge
-    "POST /user/verification/status/mpxn/{mpxn}/renewal",  # the path says everything
+    "POST /user/verification/status/mpxn/{mpxn}/renewal",  # the path has every required argument
     "POST /user/verification/status/mpxn/{mpxn}/revocation",
 }
 
 
 EMPTY_IS_TOO_LITTLE = {
-    "PUT /user/verify",  # these change nothing by leaving things out: they need what they ask for
+    "PUT /user/verify",  # PUT, but every argument is required
     "PUT /user/resetpassword",
     "PUT /user/{userId}/username",
     "PUT /account/{accountId}/mobileapptoken",
 }
-CALLERS_BY_OPERATION = {"oauth_user": "oauth"}  # it is about the token that it is called with
+CALLERS_BY_OPERATION = {"oauth_user": "oauth"}  # it describes the token of the request
 
 
 def caller_headers(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, str]:
-    """The headers of a caller who may: an account's where it may, else the application's or the administrator's."""
+    """Return the headers of a caller who has the permission, with the scheme of the endpoint."""
     if operation.needs is Permission.ANYONE:
         return {}
     if operation.name in CALLERS_BY_OPERATION:
@@ -89,7 +89,7 @@ def caller_headers(tenant: Tenant, operation: Operation, rest: RestRoute) -> dic
 
 
 async def example_rest_variables(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, Any]:
-    """The example of a place, as REST takes it."""
+    """Return the example of an endpoint in its REST format."""
     return dict(to_rest_variables(rest, await EXAMPLES[operation.name](tenant)))
 
 
@@ -117,7 +117,7 @@ async def test_graphql_and_rest_return_the_same(served: House, operation: Operat
         graphql_example, rest_example = await example(tenant), await example(tenant)
     else:
         graphql_example = rest_example = await example(tenant)
-    if operation.name == "delete_token":  # it ends the token that it is called with
+    if operation.name == "delete_token":  # it deletes the token of the request
         headers = {"token": await tenant.add_token()}
     graphql_result = await by_graphql(served, operation, graphql_example, headers, rest.edges)
     assert graphql_result.code is None, graphql_result.body
@@ -170,7 +170,7 @@ async def test_records_of_other_tenants_and_unknown_records_are_not_found(
     for variables in (theirs, _with_unknown_ids(theirs, rest)):
         graphql_result = await by_graphql(served, operation, variables, headers)
         rest_result = await send_rest_example(served, operation, rest, variables, headers)
-        if operation.name == "record_readings":  # its ids are input, so that the whole batch is refused
+        if operation.name == "record_readings":  # its IDs are input values, so the whole batch is refused
             assert (graphql_result.code, rest_result.code, rest_result.status) == ("BAD_INPUT", "BAD_INPUT", 400)
         else:
             assert (graphql_result.code, rest_result.code, rest_result.status) == ("NOT_FOUND", "NOT_FOUND", 404)
@@ -202,10 +202,10 @@ async def test_empty_body_returns_all_missing_elements(served: House, operation:
     rest_result = await by_rest(served, operation, rest, path, headers)
     route_key = rest.route_key
     if route_key in EMPTY_IS_ENOUGH or (rest.method == "PUT" and route_key not in EMPTY_IS_TOO_LITTLE):
-        assert rest_result.status == rest.status  # nothing to change is a change of nothing
+        assert rest_result.status == rest.status  # an update without changes succeeds
         return
     assert (rest_result.status, rest_result.code) == (400, "BAD_INPUT")
-    error_text = rest_result.body.get("error_description", rest_result.body["error"])  # RFC 6749 has a code in `error`
+    error_text = rest_result.body.get("error_description", rest_result.body["error"])  # RFC 6749: `error` is a code
     assert error_text.startswith("missing elements -")
     assert len(rest_result.body["problems"]) == error_text.count(" -")
     assert all(problem["message"] == "is missing" for problem in rest_result.body["problems"])
@@ -247,7 +247,7 @@ def _with_unknown_ids(variables: dict[str, Any], rest: RestRoute) -> dict[str, A
 
 
 def _ids(value: Any) -> set[str]:
-    """Every identifier in an answer but the shared ones."""
+    """Return every identifier in a response except those that tenants share."""
     found: set[str] = set()
     for record in value:
         found |= {
@@ -257,12 +257,12 @@ def _ids(value: Any) -> set[str]:
 
 
 def _is_created_by_each_call(name: str) -> bool:
-    """Whether a member differs because each call of a mutation makes its own record."""
+    """Return whether a member differs because each call of a mutation creates a record."""
     return name.endswith("Id") or name in ("ns_alert_id", "mpxn", "mpxns", "validUntil", "isValidUntil", "revokedAt")
 
 
 def without_volatile_members(value: Any, mutation: bool) -> Any:
-    """An answer without what differs from call to call; a mutation makes a record, and so an id, each time."""
+    """Replace the values that differ between two calls. Each call of a mutation creates a record with a new ID."""
     if isinstance(value, list):
         return [without_volatile_members(item, mutation) for item in value]
     if isinstance(value, dict):

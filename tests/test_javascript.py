@@ -1,4 +1,4 @@
-"""The browser pages' modules: unit tests by `node --test`, types by tsc, lint by eslint, and the generated table."""
+"""JavaScript modules of the pages: unit tests with `node --test`, types, lint, and the generated close codes."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def tools() -> Iterator[node.Node]:
-    """Node with tsc and eslint; without it the test is skipped, unless WATTGATE_TEST_NODE=required."""
+    """Yield Node with tsc and eslint. Without Node, skip the test, or fail it if WATTGATE_TEST_NODE=required."""
     try:
         with node.node(ROOT) as running:
             yield running

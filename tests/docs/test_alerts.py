@@ -1,4 +1,4 @@
-"""Tables of docs/reference/alerts.md and template-language.md: stages, codes, schedules, filters and limits."""
+"""The tables of docs/reference/alerts.md and template-language.md match the code."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ TEMPLATES = (Path(__file__).parents[2] / "docs" / "reference" / "template-langua
 
 
 def first_cells(head: str) -> list[str]:
-    """The first column of the table with this head, without its marks."""
+    """Return the first column of the table with this head, without backquotes."""
     rows = PAGE.split(f"\n{head}\n")[1].split("\n\n")[0].splitlines()[1:]
     return [re.split(r"\s*\|\s*", row)[1].strip("`") for row in rows]
 

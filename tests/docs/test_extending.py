@@ -1,4 +1,4 @@
-"""docs/how-to/extend-wattgate.md, run as it stands: in a process of its own, because it adds a table to the models."""
+"""The example of docs/how-to/extend-wattgate.md runs unchanged, in its own process because it adds a table."""
 
 import re
 import subprocess

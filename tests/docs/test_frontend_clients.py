@@ -1,4 +1,4 @@
-"""The files of docs/how-to/graphql-clients.md: assembled, given generated types, and run against a gateway."""
+"""The client projects of docs/how-to/graphql-clients.md type-check and run against a gateway."""
 
 import asyncio
 import json
@@ -32,24 +32,24 @@ PAGE = (DOCS / "how-to" / "graphql-clients.md").read_text()
 FILES = {
     name: text for text, name in re.findall(r"^```\w+\n((?://|#) ([\w./-]+)\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 }
-"""The files of the page, by their names, which their first lines tell."""
+"""The files of the page by name. The first line of each file is a comment with its name."""
 
 CLIENTS = {"Apollo Client": "show-apollo.ts", "urql": "show-urql.ts", "gql": "show.py"}
 each_client = pytest.mark.parametrize("script", CLIENTS.values(), ids=CLIENTS)
 NUMBERS = count()
 JANUARY = ("2026-01-05T00:00:00Z", "2026-01-06T00:00:00Z")
-"""A day of which the tenant has readings."""
+"""A day for which the tenant has readings."""
 
 
 @dataclass
 class Project:
-    """The files of the page in a folder, with what codegen has made of them."""
+    """A folder with the files of the page and the types that codegen generated from them."""
 
     node: Node
     folder: Path
 
     async def tool(self, name: str, *arguments: str) -> tuple[int | None, str]:
-        """Run a program of the packages; its exit status and what it printed."""
+        """Run a program of the installed packages. Return its exit status and its output."""
         path = str(self.node.folder.parent / "node_modules" / ".bin" / name)
         process = await self.node.start(
             path, *arguments, cwd=self.folder, stdout=PIPE, stderr=asyncio.subprocess.STDOUT
@@ -58,7 +58,7 @@ class Project:
         return process.returncode, printed.decode()
 
     def with_replacement(self, script: str, old: str, new: str) -> str:
-        """The name of a script that is like one of the page, but for what stands once in it and is replaced."""
+        """Copy a script of the page, replace a text that occurs in it once, and return the name of the copy."""
         original = self.folder / ("src" if script.endswith(".ts") else "") / script
         assert original.read_text().count(old) == 1
         copy = original.with_stem(f"{original.stem}-{next(NUMBERS)}")
@@ -67,7 +67,7 @@ class Project:
 
     @asynccontextmanager
     async def run(self, script: str, url: str, *arguments: str) -> AsyncIterator[Client]:
-        """A script of the page that runs."""
+        """Run a script of the project and yield its output."""
         all_arguments = [f"{url}/graphql", *arguments]
         if script.endswith(".py"):
             start = asyncio.create_subprocess_exec(
@@ -100,7 +100,7 @@ async def project(node_scripts: Node) -> AsyncIterator[Project]:
 
 @dataclass
 class RecordedRequest:
-    """A request and the status of its answer."""
+    """The method and body of a request, and the status of its response."""
 
     method: str
     body: dict[str, Any]
@@ -111,7 +111,7 @@ class RecordedRequest:
         return "query" in self.body
 
     def dry_run_body(self) -> dict[str, Any]:
-        """The body of a request that asks what this one costs."""
+        """Return the body of a request that returns the cost of this one."""
         return {**self.body, "extensions": {**(self.body.get("extensions") or {}), "dryRun": True}}
 
     @property
@@ -120,7 +120,7 @@ class RecordedRequest:
 
 
 def body_from_query_string(query_string: str) -> dict[str, Any]:
-    """The body that a request by GET stands for."""
+    """Return the body that is equivalent to the query string of a GET request."""
     parameters = dict(httpx.QueryParams(query_string))
     return {
         name: json.loads(value) if name in ("variables", "extensions") else value for name, value in parameters.items()
@@ -129,7 +129,7 @@ def body_from_query_string(query_string: str) -> dict[str, Any]:
 
 @dataclass
 class RequestRecorder:
-    """An ASGI application that notes what it is asked."""
+    """ASGI middleware that records HTTP requests."""
 
     app: ASGIApp
     requests: list[RecordedRequest] = field(default_factory=list)
@@ -157,7 +157,7 @@ class RequestRecorder:
 
 @dataclass
 class RecordedGateway:
-    """A gateway with a tenant, whose requests are noted."""
+    """A served gateway with a tenant and a recorder of its requests."""
 
     settings: Settings
     tenant: Tenant
@@ -169,7 +169,7 @@ class RecordedGateway:
         return self.tenant.application_id, self.tenant.username, PASSWORD
 
     async def cost(self, request: RecordedRequest) -> int:
-        """What it costs to ask that."""
+        """Return the cost of a request."""
         headers = self.tenant.headers["account"]
         async with httpx.AsyncClient(base_url=self.url, headers=headers) as http:
             response = await http.post("/graphql", json=request.dry_run_body())
@@ -192,14 +192,14 @@ async def recorded_gateway(folder: Path, **more: Any) -> AsyncIterator[RecordedG
 
 @pytest.fixture(scope="module")
 async def shared_gateway(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RecordedGateway]:
-    """A gateway whose callers have no budgets."""
+    """Serve a gateway without budgets."""
     async with recorded_gateway(tmp_path_factory.mktemp("shared"), caller_budget=0) as gateway:
         yield gateway
 
 
 @pytest.fixture
 def recorded(shared_gateway: RecordedGateway) -> RecordedGateway:
-    """The same, of which nothing was asked yet."""
+    """Return the shared gateway with an empty list of requests."""
     shared_gateway.recorder.requests.clear()
     return shared_gateway
 
@@ -229,7 +229,7 @@ async def test_compiler_reports_a_variable_of_the_wrong_type(project: Project) -
 
 
 async def first_live_resource(shown: Client) -> str:
-    """The resource of the first live reading; the position comes before it."""
+    """Return the resource of the first live reading. The position is printed before it."""
     while not (printed := await shown.next()).get("reading"):
         assert not printed.get("error"), printed
     return str(printed["reading"]["resourceId"])
@@ -274,7 +274,7 @@ async def test_client_retries_after_the_delay_that_the_gateway_states(
         await shown.next()
     answered = [request for request in recorded.recorder.requests if request.status == 200 and not request.logs_in]
     homes_cost, days_cost = [await recorded.cost(request) for request in answered]
-    budget = max(homes_cost, days_cost)  # enough for either, but not for one after the other
+    budget = max(homes_cost, days_cost)  # enough for each request, but not for both
     async with recorded_gateway(tmp_path, caller_budget=budget, budget_seconds=ceil(3 * budget / days_cost)) as limited:
         async with project.run(script, limited.url, *limited.credentials, *JANUARY) as shown:
             assert (await shown.next())["resourceIds"] == [limited.tenant.ids["resource"]]
@@ -293,9 +293,8 @@ async def test_client_sends_digests_of_known_documents(
         async with project.run(script, recorded.url, *recorded.credentials, *JANUARY) as shown:
             await shown.next()
             await shown.next()
-    assert [
-        (request.method, request.has_text, request.status) for request in recorded.recorder.requests if not request.logs_in
-    ] == [("GET", False, 200)] * 2
+    sent = [request for request in recorded.recorder.requests if not request.logs_in]
+    assert [(request.method, request.has_text, request.status) for request in sent] == [("GET", False, 200)] * 2
 
 
 async def test_trusted_clients_run_with_trusted_documents_only(project: Project, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Facts of docs/how-to/operate.md and docs/reference/observability.md: metrics, log fields, settings, Redis memory."""
+"""docs/how-to/operate.md and docs/reference/observability.md match the code: metrics, log fields, settings, memory."""
 
 import json
 import logging
@@ -27,24 +27,24 @@ GUIDE = (DOCS / "how-to" / "operate.md").read_text()
 REFERENCE = (DOCS / "reference" / "observability.md").read_text()
 PAGE = GUIDE + REFERENCE
 FULL_STREAM = 20 * 1024
-"""Bytes of Redis that the page names for a stream."""
+"""Memory of a Redis stream in bytes, as documented on the page."""
 
 
 def part(name: str) -> str:
-    """Return the text between two marks of the pages."""
+    """Return the text between the two marks with this name."""
     found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end of {name} -->", PAGE, re.DOTALL)
     assert found is not None, name
     return found[1]
 
 
 def cells(name: str, *columns: int) -> list[list[str]]:
-    """These columns of a table of the page, without its head."""
+    """Return columns of the table between the marks with this name, without its head."""
     rows = [re.split(r"(?<!\\)\|", row)[1:-1] for row in part(name).splitlines()[2:]]
     return [[row[column].strip() for column in columns] for row in rows]
 
 
 def registered_metrics() -> list[list[str]]:
-    """Each metric as Prometheus is told it: its name, type, labels and what it says of itself."""
+    """Return the name, type, labels and help of each metric, as exported to Prometheus."""
     metric_rows = []
     for metric in METRICS:
         (family,) = metric.collect()

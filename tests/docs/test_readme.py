@@ -1,4 +1,4 @@
-"""The README, the tutorial and the migration guide are run literally: commands, GraphQL documents and scripts."""
+"""The commands, GraphQL documents and scripts of the README, the tutorial and the migration guide run unchanged."""
 
 import asyncio
 import contextlib
@@ -59,7 +59,7 @@ async def test_curl_commands_and_graphql_documents_succeed(
 
 
 async def _first_event(client: httpx.AsyncClient, request: dict[str, Any]) -> str:
-    """The first payload of a stream of server-sent events."""
+    """Return the first payload of a server-sent event stream."""
     async with client.stream(**request) as stream:
         assert stream.status_code == 200
         async for line in stream.aiter_lines():
@@ -75,13 +75,13 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 
 def _variables(page: Path, replacements: dict[str, str]) -> dict[str, str]:
-    """The variables that the page shows."""
+    """Return the variables of the page's JSON block."""
     (shown,) = blocks(page, "json")
     return dict(json.loads(_filled(shown, replacements)))
 
 
 def _found(answer: Any) -> Iterator[tuple[str, str]]:
-    """The token of a login, and the first resource of the first home, at any depth of an answer."""
+    """Yield placeholders and their values: the token of a login, and the first electricity resource of a response."""
     if isinstance(answer, dict):
         if "token" in answer:
             yield "TOKEN", answer["token"]

@@ -1,4 +1,4 @@
-"""docs/reference/settings.md, cli.md and errors.md have every setting, command and error code, as the code has them."""
+"""docs/reference/settings.md, cli.md and errors.md list every setting, command and error code."""
 
 import re
 from pathlib import Path

@@ -18,7 +18,7 @@ HOST = re.compile(r"([a-z0-9-]+\.)+[a-z]{2,}")
 
 
 def prose(page: Path) -> str:
-    """The text of a page without its code blocks and inline code."""
+    """Return the text of a page without code blocks and inline code."""
     text = re.sub(r"^ *(`{3,}).*?^ *\1", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"`[^`\n]*`", "", text)
 
@@ -31,7 +31,7 @@ def external_links() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site. The build fails on a link to a page or heading that does not exist."""
+    """Build the site and return its folder. A link to an unknown page or heading fails the build."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", *STRICT, "-b", "html", "-d", str(folder / "doctrees")]
     built = subprocess.run(

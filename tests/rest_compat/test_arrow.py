@@ -1,4 +1,4 @@
-"""Stored readings as an Arrow stream: exact, whole, and a page at a time."""
+"""Download of stored readings as an Arrow stream: exact values, the end marker, and one batch for each page."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ HALF_HOUR = timedelta(minutes=30)
 
 @pytest.fixture
 async def resource_id(served: House) -> str:
-    """A resource with a day of energy and three readings of power."""
+    """Return a resource with a day of energy and three power readings."""
     added = await served.one.add_resource()
     await served.one.record(added, *((START + n * HALF_HOUR, f"0.{n:03d}") for n in range(48)))
     await served.one.record(added, *((START + n * timedelta(seconds=7), str(200 + n)) for n in range(3)), field="POWER")

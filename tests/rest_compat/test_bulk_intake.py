@@ -1,4 +1,4 @@
-"""Any number of readings in one body: NDJSON and Arrow streams, taken and refused by line, in bounded memory."""
+"""Bulk upload of NDJSON and Arrow streams: each line is accepted or refused on its own, in bounded memory."""
 
 import asyncio
 import contextlib

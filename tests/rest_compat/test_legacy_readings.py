@@ -1,4 +1,4 @@
-"""The readings of the legacy interface: its offset, its inclusive end, its zero for missing, its limits."""
+"""Legacy readings query: inverted offset, inclusive end, zero for missing values, and maximum spans."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ HALF_HOUR = timedelta(minutes=30)
 
 @pytest.fixture
 async def summer_resource(served: House) -> str:
-    """A resource with a value in each half hour of 2026-06-01 to 03 (UTC): its number from 0, in Wh."""
+    """Return a resource with readings for each half hour of 2026-06-01 to 2026-06-03 (UTC): 0, 1, 2 Wh and so on."""
     resource_id = await served.one.add_resource()
     start = datetime(2026, 6, 1, tzinfo=UTC)
     await served.one.record(resource_id, *((start + n * HALF_HOUR, str(n / 1000)) for n in range(144)))
@@ -20,7 +20,7 @@ async def summer_resource(served: House) -> str:
 
 
 async def request_readings(house: House, resource_id: str, **query: Any) -> Any:
-    """The answer to a readings query; `from_` is `from`, which Python reserves."""
+    """Send a readings query. `from_` stands for `from`, a reserved word in Python."""
     query = {"period": "PT30M", "function": "sum", **{name.rstrip("_"): value for name, value in query.items()}}
     return await house.call("GET", f"/resource/{resource_id}/readings", house.one.headers["account"], params=query)
 
@@ -57,7 +57,7 @@ async def test_offset_times_are_wall_clock_times_encoded_as_utc(
 ) -> None:
     day = {"from_": "2026-06-02T00:00:00", "to": "2026-06-02T23:59:59"}
     rows = await data(served, summer_resource, **day, offset=offset, period="P1D")
-    # the British day begins at 23:00 UTC, which is half hour number 46; the stamp says midnight
+    # the British day starts at 23:00 UTC, which is half hour 46; the timestamp encodes midnight
     assert rows == [[at("2026-06-02T00:00:00"), sum(range(46, 94)) / 1000]]
 
 

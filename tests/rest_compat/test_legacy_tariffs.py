@@ -1,4 +1,4 @@
-"""Tariffs as published clients of the legacy interface read them."""
+"""Tariffs have the members that published clients of the legacy interface read."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""SPEC.md's detailed endpoints answer as they are written there."""
+"""The REST interface matches SPEC.md: endpoints, records, statuses and authentication schemes."""
 
 import re
 from collections import defaultdict
@@ -38,7 +38,7 @@ DECIDED_ADDITIONS = {
     if "addition to the specification" in row
     for endpoint in re.findall(r"`([A-Z]+ /[^`]+)`", row.split("|")[1])
 }
-"""Places that SPEC.md does not have, each with a row that says so."""
+"""Endpoints that are not in SPEC.md; small-decisions.md has a row for each."""
 RECORD_TYPES = {
     "### Alert type": alerts.AlertType,
     "### Template (alert template)": alerts.Template,
@@ -51,7 +51,7 @@ RECORD_TYPES = {
 
 
 def without_parameter_names(text: str) -> str:
-    """A path whose parameters have no names."""
+    """Return a path without the names of its parameters."""
     return re.sub(r"{.*?}", "{}", text)
 
 
@@ -62,7 +62,7 @@ DETAILED_ENDPOINTS = [pytest.param(detail, id=endpoint) for endpoint, detail in 
 
 
 def assert_record_matches(record: Any, heading: str) -> None:
-    """A record has exactly the fields of its table in SPEC.md, each of the type that stands there."""
+    """Assert that a record has exactly the fields of its table in SPEC.md, with the types of the table."""
     fields = spec.fields(heading)
     assert set(record) == set(fields)
     for name, type_ in fields.items():
@@ -184,13 +184,13 @@ def test_record_fields_are_those_of_the_table_and_decided_additions(heading: str
 
 
 async def raise_defect(call: Call, **arguments: Any) -> Any:
-    """Fail as a resolver with a defect does."""
+    """Fail like a defective resolver."""
     raise RuntimeError("a defect")
 
 
 @pytest.fixture
 async def defective_client(served: House) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a gateway on which each operation of the table of errors has a defect."""
+    """Yield a client of a gateway on which every operation of the errors table fails with an unexpected exception."""
     endpoints = spec.error_statuses()
     listed = [
         operation

@@ -1,4 +1,4 @@
-"""The prose check: each banned pattern is found in each kind of text, and correct technical English passes."""
+"""The prose check finds each banned pattern in each kind of text, and accepts correct technical English."""
 
 from collections.abc import Callable
 from pathlib import Path
