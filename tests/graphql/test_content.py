@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.rest_compat.test_spec import assert_is
+from tests.rest_compat.test_spec import assert_record_matches
 from tests.support.house import House
 from wattgate.db.queries.content import culture_chain, parse_version
 
@@ -82,7 +82,7 @@ async def test_of_each_reference_the_newest_terms_that_have_begun_are_in_force(s
 async def test_an_answer_to_terms_is_kept_as_it_is_written(served: House) -> None:
     body = {"tcId": served.one.ids["terms_conditions"], "data": {"dataAccess": {"valid": True}}, "reference": "x"}
     added = await served.call("POST", "/termsconditionsuser", served.one.headers["acting"], json=body)
-    assert_is(added.json(), "### Terms and conditions user response")
+    assert_record_matches(added.json(), "### Terms and conditions user response")
     assert added.json()["data"] == body["data"]
     path = f"/termsconditionsuser/{added.json()['tcUserId']}"
     assert (await served.call("GET", path, served.one.headers["acting"])).json() == added.json()

@@ -32,13 +32,13 @@ class Browser:
     def decrypt(self, body: bytes) -> bytes:
         """The message of a request's body."""
         salt, size, length = body[:16], int.from_bytes(body[16:20], "big"), body[20]
-        theirs, sealed = body[21 : 21 + length], body[21 + length :]
-        assert len(sealed) <= size
-        shared = self._key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), theirs))
-        info = b"WebPush: info\0" + self.subscription.public_key + theirs
+        sender_key, ciphertext = body[21 : 21 + length], body[21 + length :]
+        assert len(ciphertext) <= size
+        shared = self._key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), sender_key))
+        info = b"WebPush: info\0" + self.subscription.public_key + sender_key
         material = HKDF(SHA256(), 32, self.subscription.secret, info).derive(shared)
         key = HKDF(SHA256(), 16, salt, b"Content-Encoding: aes128gcm\0").derive(material)
         nonce = HKDF(SHA256(), 12, salt, b"Content-Encoding: nonce\0").derive(material)
-        plain = AESGCM(key).decrypt(nonce, sealed, None).rstrip(b"\0")
+        plain = AESGCM(key).decrypt(nonce, ciphertext, None).rstrip(b"\0")
         assert plain[-1:] == b"\x02"
         return plain[:-1]

@@ -38,10 +38,10 @@ def javascript() -> str:
 
 
 def _entry(code: CloseCode) -> str:
-    one = RECONNECTIONS[code]
-    minimum, spread = (round(seconds * 1000) for seconds in (one.minimum_seconds, one.spread_seconds))
+    reconnection = RECONNECTIONS[code]
+    minimum, spread = (round(seconds * 1000) for seconds in (reconnection.minimum_seconds, reconnection.spread_seconds))
     delay = f"minimum: {minimum}, spread: {spread}"
-    return f'  {code.value}: {{ name: "{code.name}", action: "{one.action.value}", {delay} }},'
+    return f'  {code.value}: {{ name: "{code.name}", action: "{reconnection.action.value}", {delay} }},'
 
 
 if __name__ == "__main__":

@@ -17,10 +17,12 @@ COST_STORAGE = types.NewStorageDefinition(
 
 async def cost_resource(tenant: Tenant, **values: Any) -> str:
     """A new resource of a type of its own, whose classifier is that of a cost."""
-    kind = types.NewResourceType(name="cost", classifier="electricity.consumption.cost", storage=[COST_STORAGE])
-    added = await tenant.run("add_resource_type", input=kind)
-    given = types.NewResource(resource_type_id=ID(added.resource_type_id), name="electricity cost", **values)
-    return str((await tenant.run("add_resource", input=given)).resource_id)
+    resource_type = types.NewResourceType(
+        name="cost", classifier="electricity.consumption.cost", storage=[COST_STORAGE]
+    )
+    added = await tenant.run("add_resource_type", input=resource_type)
+    resource = types.NewResource(resource_type_id=ID(added.resource_type_id), name="electricity cost", **values)
+    return str((await tenant.run("add_resource", input=resource)).resource_id)
 
 
 async def told(house: House, tenant: Tenant, query: str, who: str = "account", **variables: Any) -> Any:

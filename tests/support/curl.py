@@ -18,20 +18,20 @@ def requests(block: str) -> list[dict[str, Any]]:
 
 
 def _request(words: list[str]) -> dict[str, Any]:
-    made: dict[str, Any] = {"method": "GET", "headers": {}}
-    rest = iter(words)
-    for word in rest:
+    arguments: dict[str, Any] = {"method": "GET", "headers": {}}
+    remaining = iter(words)
+    for word in remaining:
         match word:
             case "-X":
-                made["method"] = next(rest)
+                arguments["method"] = next(remaining)
             case "-H":
-                name, value = next(rest).split(": ", 1)
-                made["headers"][name] = value
+                name, value = next(remaining).split(": ", 1)
+                arguments["headers"][name] = value
             case "-u":
-                made["auth"] = httpx.BasicAuth(*next(rest).split(":", 1))
+                arguments["auth"] = httpx.BasicAuth(*next(remaining).split(":", 1))
             case "-d":
-                made["content"] = next(rest)
-                made["method"] = "POST" if made["method"] == "GET" else made["method"]
+                arguments["content"] = next(remaining)
+                arguments["method"] = "POST" if arguments["method"] == "GET" else arguments["method"]
             case _:
-                made["url"] = word
-    return made
+                arguments["url"] = word
+    return arguments

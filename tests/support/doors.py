@@ -45,14 +45,14 @@ def field_of(operation: Operation) -> GraphQLField:
     return field
 
 
-def document(operation: Operation, given: Iterable[str], edges: tuple[str, ...] = ()) -> str:
+def document(operation: Operation, argument_names: Iterable[str], edges: tuple[str, ...] = ()) -> str:
     """A document that gives an operation these arguments and asks for its plain fields and these edges."""
     field = field_of(operation)
-    declared = ", ".join(f"${name}: {field.args[name].type}" for name in given)
-    passed = ", ".join(f"{name}: ${name}" for name in given)
-    variables, arguments = (f"({declared})", f"({passed})") if declared else ("", "")
+    declared = ", ".join(f"${name}: {field.args[name].type}" for name in argument_names)
+    passed = ", ".join(f"{name}: ${name}" for name in argument_names)
+    variables, argument_list = (f"({declared})", f"({passed})") if declared else ("", "")
     kind = operation.kind.value.lower()
-    return f"{kind} {variables} {{ answer: {to_camel_case(operation.name)}{arguments} {selection(field, edges)} }}"
+    return f"{kind} {variables} {{ answer: {to_camel_case(operation.name)}{argument_list} {selection(field, edges)} }}"
 
 
 def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
@@ -62,9 +62,9 @@ def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
         return ""
     assert is_object_type(type_)
     inner = [
-        f"{name} {selection(one)}"
-        for name, one in type_.fields.items()
-        if name in edges or edge_of(one.extensions["strawberry-definition"]) is None
+        f"{name} {selection(inner_field)}"
+        for name, inner_field in type_.fields.items()
+        if name in edges or edge_of(inner_field.extensions["strawberry-definition"]) is None
     ]
     return "{ " + " ".join(inner) + " }"
 
@@ -87,15 +87,15 @@ async def by_graphql(
 async def by_rest(
     house: House, operation: Operation, rest: RestRoute, variables: dict[str, Any], headers: dict[str, str]
 ) -> Answered:
-    given = dict(variables)
-    path = re.sub(r"\{(\w+)\}", lambda match: str(given.pop(match[1])), rest.path)
-    more: dict[str, Any] = {}
+    remaining = dict(variables)
+    path = re.sub(r"\{(\w+)\}", lambda match: str(remaining.pop(match[1])), rest.path)
+    options: dict[str, Any] = {}
     if rest.method == "GET":
-        more["params"] = {name: value for name, value in given.items() if value is not None}
-    elif given:
-        more["json"] = given.pop("input", given)
+        options["params"] = {name: value for name, value in remaining.items() if value is not None}
+    elif remaining:
+        options["json"] = remaining.pop("input", remaining)
     accept = {"Accept": rest.media_type} if rest.media_type != JSON else {}
-    answer = await house.call(rest.method, path, headers | accept, **more)
+    answer = await house.call(rest.method, path, headers | accept, **options)
     body = columns_of(answer.content) if answer.headers["content-type"] == ARROW else answer.json()
     if answer.status_code >= 400:
         return Answered(code=body["code"], status=answer.status_code, body=body)

@@ -53,18 +53,18 @@ class Link:
 @asynccontextmanager
 async def link(folder: Path, **settings: Any) -> AsyncIterator[Link]:
     """A gateway on a fresh SQLite database, with further settings, and a link to it."""
-    made = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **settings)
-    gateway = build_gateway(made)
+    link_settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **settings)
+    gateway = build_gateway(link_settings)
     await bring_up(gateway.database)
     try:
         async with gateway.bus:
             tenant = await settle(gateway, "one")
         async with AsyncExitStack() as stack:
-            url = await stack.enter_async_context(serving(create_app(made)))
+            url = await stack.enter_async_context(serving(create_app(link_settings)))
             relay = Relay(url)
             await relay.open()
             try:
-                yield Link(made, tenant, relay, url, stack)
+                yield Link(link_settings, tenant, relay, url, stack)
             finally:
                 await relay.cut()
     finally:
@@ -83,8 +83,8 @@ class Client:
         async with asyncio.timeout(30):
             line = await self._process.stdout.readline()
         if not line:
-            _, told = await self._process.communicate()
-            raise AssertionError(f"the client has ended: {told.decode()}")
+            _, error_output = await self._process.communicate()
+            raise AssertionError(f"the client has ended: {error_output.decode()}")
         return json.loads(line)
 
 

@@ -120,9 +120,9 @@ class LiveHouse(House):
     @asynccontextmanager
     async def socket(self, **payload: str) -> AsyncIterator[Socket]:
         """A socket that is acknowledged: that of the first tenant's account, or whose credentials are given."""
-        async with socket(self.url) as one:
-            await one.init(**(payload or self.one.headers["account"]))
-            yield one
+        async with socket(self.url) as opened:
+            await opened.init(**(payload or self.one.headers["account"]))
+            yield opened
 
     async def alert(self, *alert_ids: str) -> None:
         """Publish alerts to the first tenant's user, as those that were sent."""
@@ -142,7 +142,9 @@ class LiveHouse(House):
             )
             for alert_id in alert_ids
         ]
-        await self.gateway.bus.publish([Event(topics.alerts(user_id), one.alert_id, one) for one in sent])
+        await self.gateway.bus.publish(
+            [Event(topics.alerts(user_id), alert_sent.alert_id, alert_sent) for alert_sent in sent]
+        )
 
     @property
     def sessions(self) -> list[Any]:

@@ -30,8 +30,8 @@ class Metered:
 
 async def record(tenant: Any, *records: Any) -> int:
     """Put records into the network's registry."""
-    done = await tenant.gateway.runner.run(store_registry_records, Principal(Role.SYSTEM), {"records": records})
-    return int(done)
+    stored = await tenant.gateway.runner.run(store_registry_records, Principal(Role.SYSTEM), {"records": records})
+    return int(stored)
 
 
 async def metered(tenant: Any, values: Sequence[str] = ("0.1", "0.2", "0.3")) -> Metered:
@@ -70,26 +70,27 @@ def readings(number: str, values: Sequence[str], start: datetime = START) -> lis
 
 
 async def resource_at(tenant: Any, number: str) -> str:
-    given = resource_types.NewResource(
+    resource = resource_types.NewResource(
         resource_type_id=ID(tenant.ids["resource_type"]), name="metered electricity", mpxn=number
     )
-    return str((await tenant.run("add_resource", input=given)).resource_id)
+    return str((await tenant.run("add_resource", input=resource)).resource_id)
 
 
 async def add_device(tenant: Any, *resource_ids: str) -> str:
     """A new device whose sensors feed these resources."""
     hardware_id = uuid4().hex[:12].upper()
-    given = types.NewDevice(
+    device = types.NewDevice(
         device_type_id=ID(tenant.ids["device_type"]),
         hardware_id=hardware_id,
         hardware_ids=types.NewHardwareIds(mac=hardware_id),
         protocol=types.NewDeviceProtocol(
             sensors=[
-                types.NewDeviceSensor(protocol_id=f"S{n}", resource_id=ID(one)) for n, one in enumerate(resource_ids)
+                types.NewDeviceSensor(protocol_id=f"S{n}", resource_id=ID(feeding_id))
+                for n, feeding_id in enumerate(resource_ids)
             ]
         ),
     )
-    return str((await tenant.run("add_device", input=given)).device_id)
+    return str((await tenant.run("add_device", input=device)).device_id)
 
 
 async def furnish(tenant: Any) -> None:
@@ -98,6 +99,8 @@ async def furnish(tenant: Any) -> None:
         protocol="MQTT",
         sensors=[types.NewTypeSensor(protocol_id="ELEC", resource_type_id=ID(tenant.ids["resource_type"]))],
     )
-    kind = await tenant.run("add_device_type", input=types.NewDeviceType(description="Display", protocol=protocol))
-    tenant.ids["device_type"] = kind.device_type_id
+    device_type = await tenant.run(
+        "add_device_type", input=types.NewDeviceType(description="Display", protocol=protocol)
+    )
+    tenant.ids["device_type"] = device_type.device_type_id
     tenant.ids["device"] = await add_device(tenant, tenant.ids["resource"])

@@ -60,14 +60,14 @@ def _installed(executable: Path, npm: Path, scripts: Path) -> Path:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wattgate"
     home = cache / f"node-{hashlib.sha256(lock).hexdigest()[:16]}"
     home.mkdir(parents=True, exist_ok=True)
-    with (home / "lock").open("w") as waiting:
-        fcntl.flock(waiting, fcntl.LOCK_EX)
+    with (home / "lock").open("w") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
         if not (home / "installed").exists():
             for name in ("package.json", "package-lock.json"):
                 shutil.copy(scripts / name, home)
             command: list[str | Path] = [executable, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-            done = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300, check=False)
-            if done.returncode:
-                raise NoNode(f"npm cannot install the packages of {scripts.name}: {done.stderr.strip()[-500:]}")
+            completed = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300, check=False)
+            if completed.returncode:
+                raise NoNode(f"npm cannot install the packages of {scripts.name}: {completed.stderr.strip()[-500:]}")
             (home / "installed").touch()
     return home

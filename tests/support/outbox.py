@@ -34,8 +34,10 @@ TESTERS = ["Tester@Energy.example", "@testers.example"]
 @declare(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_bare(call: Call, *, delivery_id: str) -> OutboundMessage:
     """A delivery as it stands, with nothing in it."""
-    one = await call.rows.get(Delivery, delivery_id)
-    return OutboundMessage(one.delivery_id, one.application_id, one.attempts, one.created_at, (), MessageContent())
+    delivery = await call.rows.get(Delivery, delivery_id)
+    return OutboundMessage(
+        delivery.delivery_id, delivery.application_id, delivery.attempts, delivery.created_at, (), MessageContent()
+    )
 
 
 @declare(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
@@ -62,9 +64,9 @@ class Post:
     def __init__(self, tenant: Tenant, bus: MemoryBus | None = None) -> None:
         self.tenant, self.clock, self.bus = tenant, Clock(), bus or MemoryBus()
         self.hub = Hub(self.bus)
-        outside = OutboundPolicy(HERE, test_mail_addresses=AllowList.from_texts(TESTERS))
+        policy = OutboundPolicy(HERE, test_mail_addresses=AllowList.from_texts(TESTERS))
         self.runner = Runner(
-            tenant.gateway.database, self.bus, network=RegistryMeterNetwork, clock=self.clock, outbound_policy=outside
+            tenant.gateway.database, self.bus, network=RegistryMeterNetwork, clock=self.clock, outbound_policy=policy
         )
 
     def pass_time(self, span: timedelta) -> None:
@@ -88,9 +90,9 @@ class Post:
     async def send(self, *channels: types.Channel, **more: Any) -> str:
         """Send an alert to the tenant's user; its id."""
         more = {"data": {"name": "Ada"}, **more}
-        given = types.NewAlert(user_id=ID(self.tenant.user_id), alert_type_id="CM01", channels=list(channels), **more)
-        made = await self.runner.run(operation("send_alert"), self.tenant.system, {"input": given})
-        return str(made.alert_id)
+        alert = types.NewAlert(user_id=ID(self.tenant.user_id), alert_type_id="CM01", channels=list(channels), **more)
+        sent = await self.runner.run(operation("send_alert"), self.tenant.system, {"input": alert})
+        return str(sent.alert_id)
 
     async def tokens(self, *tokens: str) -> None:
         """Let the tenant's account have these push tokens, and no others."""
@@ -101,40 +103,40 @@ class Post:
             await self.run(operation("add_mobile_app_token"), **account, new_token=token)
 
     async def known_tokens(self) -> list[str]:
-        found = await self.run(operation("mobile_app_tokens"), account_id=self.tenant.account_id)
-        return [one.token for one in found]
+        tokens = await self.run(operation("mobile_app_tokens"), account_id=self.tenant.account_id)
+        return [row.token for row in tokens]
 
     async def rows(self, model: Any, *where: Any, order_by: Any = ()) -> list[Any]:
         async def read(rows: Any) -> list[Any]:
             return list(await rows.all(model, *where, order_by=order_by))
 
-        found: list[Any] = await self.runner.read(self.tenant.system, Permission.SYSTEM, read)
-        return found
+        result: list[Any] = await self.runner.read(self.tenant.system, Permission.SYSTEM, read)
+        return result
 
     async def notification(self, alert_id: str) -> Any:
         """The only notification of an alert."""
-        (found,) = await self.rows(Notification, col(Notification.alert_id) == alert_id)
-        return found
+        (only,) = await self.rows(Notification, col(Notification.alert_id) == alert_id)
+        return only
 
     async def deliveries(self, alert_id: str) -> list[Any]:
         """The deliveries of an alert's notifications, in their order."""
         sent = await self.rows(Notification, col(Notification.alert_id) == alert_id)
-        targets = [one.notification_id for one in sent]
+        targets = [notification.notification_id for notification in sent]
         return await self.rows(Delivery, col(Delivery.target_id).in_(targets), order_by=[Delivery.number])
 
     async def webhooks(self, alert_id: str) -> list[Webhook]:
         """Return the webhooks about an alert, oldest first."""
-        found = await self.rows(Webhook, order_by=[Webhook.created_at])
-        return [one for one in found if one.payload.get("ns_alert_id") == alert_id]
+        rows = await self.rows(Webhook, order_by=[Webhook.created_at])
+        return [webhook for webhook in rows if webhook.payload.get("ns_alert_id") == alert_id]
 
     async def log(self, alert_id: str) -> list[tuple[int, str, str, str | None]]:
         """The steps of the only notification of an alert."""
         (logs,) = await self.tenant.edge(types.Notification, "log", [await self.notification(alert_id)])
-        return [(one.step, one.stage, one.status, one.detail) for one in logs]
+        return [(entry.step, entry.stage, entry.status, entry.detail) for entry in logs]
 
     async def events(self, alert_id: str) -> list[dict[str, Any]]:
         """Return the payloads of the webhooks about an alert, oldest first."""
-        return [one.payload for one in await self.webhooks(alert_id)]
+        return [webhook.payload for webhook in await self.webhooks(alert_id)]
 
-    async def run(self, what: Operation, **arguments: Any) -> Any:
-        return await self.runner.run(what, self.tenant.system, arguments)
+    async def run(self, operation: Operation, **arguments: Any) -> Any:
+        return await self.runner.run(operation, self.tenant.system, arguments)

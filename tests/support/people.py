@@ -24,21 +24,21 @@ async def anonymously(tenant: Any, operation: Any, **arguments: Any) -> Any:
 async def registered(tenant: Any) -> dict[str, str]:
     """The username and the id of a user who has just registered, with PASSWORD."""
     username = f"{uuid4().hex}@example.org"
-    made = await anonymously(
+    created = await anonymously(
         tenant, registration.register, name="Ada", username=username, email=username, password=PASSWORD
     )
-    return {"username": username, "userId": made.user_id, "accountId": made.applications[0].account_id}
+    return {"username": username, "userId": created.user_id, "accountId": created.applications[0].account_id}
 
 
 async def active(tenant: Any) -> dict[str, str]:
     """The username and the ids of a user of their own, with PASSWORD, who can log in."""
     username = f"{uuid4().hex}@example.org"
-    made = await tenant.gateway.runner.run(
+    created = await tenant.gateway.runner.run(
         users.add_user,
         tenant.system,
         {"input": NewUser(username=username, email=username, password=PASSWORD)},
     )
-    return {"username": username, "userId": made.user_id, "accountId": made.applications[0].account_id}
+    return {"username": username, "userId": created.user_id, "accountId": created.applications[0].account_id}
 
 
 async def sent(tenant: Any, who: dict[str, str], operation: Any, **arguments: Any) -> str:
@@ -59,12 +59,12 @@ async def reset_token(tenant: Any, who: dict[str, str]) -> str:
 
 async def oauth_client(tenant: Any, **more: Any) -> dict[str, str]:
     """The id and secret of a client that may ask for reading and writing."""
-    made = await tenant.gateway.runner.run(
+    created = await tenant.gateway.runner.run(
         oauth.create_oauth_client,
         tenant.system,
         {"name": "Client", "redirect_uris": [REDIRECT], "scope": "read write", **more},
     )
-    return {"clientId": made.client_id, "clientSecret": made.secret}
+    return {"clientId": created.client_id, "clientSecret": created.secret}
 
 
 async def authorisation(tenant: Any, scope: str = "read write") -> dict[str, Any]:
@@ -86,7 +86,7 @@ async def authorisation(tenant: Any, scope: str = "read write") -> dict[str, Any
 async def exchange(tenant: Any, scope: str = "read write") -> dict[str, Any]:
     """What a client sends to the token endpoint for the authorization code of a user of their own."""
     who, client = await active(tenant), await oauth_client(tenant)
-    made = await anonymously(
+    created = await anonymously(
         tenant,
         oauth.authorise,
         username=who["username"],
@@ -99,7 +99,7 @@ async def exchange(tenant: Any, scope: str = "read write") -> dict[str, Any]:
     return {
         **client,
         "grantType": "authorization_code",
-        "code": made.code,
+        "code": created.code,
         "codeVerifier": VERIFIER,
         "redirectUri": REDIRECT,
     }
@@ -107,15 +107,15 @@ async def exchange(tenant: Any, scope: str = "read write") -> dict[str, Any]:
 
 async def oauth_headers(tenant: Any) -> dict[str, str]:
     """The headers of an OAuth client with every scope, for a user of their own."""
-    given = await exchange(tenant)
-    granted = await anonymously(
+    request = await exchange(tenant)
+    tokens = await anonymously(
         tenant,
         oauth.grant_oauth_tokens,
-        client_id=given["clientId"],
-        client_secret=given["clientSecret"],
-        grant_type=given["grantType"],
-        code=given["code"],
-        code_verifier=given["codeVerifier"],
-        redirect_uri=given["redirectUri"],
+        client_id=request["clientId"],
+        client_secret=request["clientSecret"],
+        grant_type=request["grantType"],
+        code=request["code"],
+        code_verifier=request["codeVerifier"],
+        redirect_uri=request["redirectUri"],
     )
-    return {"token": granted.access_token}
+    return {"token": tokens.access_token}

@@ -24,9 +24,6 @@ async def counted(rows: Any, parents: Sequence[Any], *, count: int = 20) -> list
     return []
 
 
-async def told(call: Call) -> Any: ...
-
-
 def to(of: Any, **declared: Any) -> Any:
     """An edge."""
     return edge(of, needs=FREE, description="", **declared)
@@ -150,7 +147,7 @@ async def sold(call: Call) -> Any:
 
 
 def _root(name: str, operations: Sequence[Operation]) -> type:
-    return create_type(name, [build_root_field(one) for one in operations])
+    return create_type(name, [build_root_field(operation) for operation in operations])
 
 
 SCHEMA: GraphQLSchema = strawberry.Schema(
@@ -180,38 +177,44 @@ def documents(draw: st.DrawFn) -> str:
 def _selection(draw: st.DrawFn, name: str, first: int, levels: int) -> str:
     """A selection set of a type that spreads fragments from the first one on."""
     kind = SCHEMA.type_map[name]
-    chosen = ["__typename"]
-    members = [one.name for one in SCHEMA.get_possible_types(kind)] if not isinstance(kind, GraphQLObjectType) else []  # type: ignore[arg-type]
+    selections = ["__typename"]
+    members = (
+        [candidate.name for candidate in SCHEMA.get_possible_types(kind)]  # type: ignore[arg-type]
+        if not isinstance(kind, GraphQLObjectType)
+        else []
+    )
     fields = {} if is_union_type(kind) else kind.fields  # type: ignore[attr-defined]
     spread = [place for place in range(first, len(FRAGMENTS)) if FRAGMENTS[place] == name or name in _members(place)]
     for _ in range(draw(st.integers(1, 3))):
         ways = (["field"] * 3 if fields else []) + (["inline"] if levels else []) + (["spread"] if spread else [])
         match draw(st.sampled_from(ways or ["none"])):
             case "field":
-                chosen.append(_field(draw, fields, first, levels))
+                selections.append(_field(draw, fields, first, levels))
             case "inline":
                 on = draw(st.sampled_from([*members, name]))
-                chosen.append(f"... on {on} {_selection(draw, on, first, levels - 1)}")
+                selections.append(f"... on {on} {_selection(draw, on, first, levels - 1)}")
             case "spread":
-                chosen.append(f"...F{draw(st.sampled_from(spread))}")
-    return "{ " + " ".join(chosen) + " }"
+                selections.append(f"...F{draw(st.sampled_from(spread))}")
+    return "{ " + " ".join(selections) + " }"
 
 
 def _members(place: int) -> list[str]:
     kind: Any = SCHEMA.type_map[FRAGMENTS[place]]
-    return [] if isinstance(kind, GraphQLObjectType) else [one.name for one in SCHEMA.get_possible_types(kind)]
+    return (
+        [] if isinstance(kind, GraphQLObjectType) else [candidate.name for candidate in SCHEMA.get_possible_types(kind)]
+    )
 
 
 def _field(draw: st.DrawFn, fields: dict[str, Any], first: int, levels: int) -> str:
     name = draw(st.sampled_from(sorted(fields)))
-    named = get_named_type(fields[name].type)
-    if not is_leaf_type(named) and not levels:
+    field_type = get_named_type(fields[name].type)
+    if not is_leaf_type(field_type) and not levels:
         return "__typename"
-    given = ""
+    argument = ""
     if name in ARGUMENTS:
         value = draw(st.sampled_from(["", "1", "12", "$n", "$m"]))
-        given = f"({ARGUMENTS[name]}: {value})" if value else ""
-    below = "" if is_leaf_type(named) else _selection(draw, named.name, first, levels - 1)
+        argument = f"({ARGUMENTS[name]}: {value})" if value else ""
+    inner = "" if is_leaf_type(field_type) else _selection(draw, field_type.name, first, levels - 1)
     # what differs in its argument has an alias of its own, so that whatever has one name can be merged
-    alias = f"{name}{''.join(filter(str.isalnum, given))}: "
-    return f"{alias}{name}{given} {below}"
+    alias = f"{name}{''.join(filter(str.isalnum, argument))}: "
+    return f"{alias}{name}{argument} {inner}"

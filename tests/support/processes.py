@@ -27,9 +27,9 @@ class Process:
 
     @property
     def url(self) -> str:
-        found = re.search(r"(?:serving|workers) on (http://[^\s\"]+)", self.log)
-        assert found is not None, self.log
-        return found[1]
+        address = re.search(r"(?:serving|workers) on (http://[^\s\"]+)", self.log)
+        assert address is not None, self.log
+        return address[1]
 
     @property
     def port(self) -> int:
@@ -80,9 +80,9 @@ async def _process(
     environment |= {f"WATTGATE_{name}": value for name, value in settings.items()}
     log = folder / f"log-{uuid4().hex}"
     started = await start(arguments, folder=folder, environment=environment, log=log, anew=anew)
-    made = Process(started, log)
+    running = Process(started, log)
     try:
-        yield made
+        yield running
     finally:
         if started.returncode is None:
             started.send_signal(signal.SIGTERM)
@@ -107,7 +107,7 @@ def gateway_from_scratch(*arguments: str, folder: Path, **settings: str) -> Abst
 async def _gateway(
     arguments: Sequence[str], folder: Path, settings: Mapping[str, str], *, anew: bool
 ) -> AsyncIterator[Process]:
-    async with _process(("serve", *arguments), folder, settings, anew=anew) as made:
-        await made.logs(" on http://")
-        await made.answers("/readyz", 200)
-        yield made
+    async with _process(("serve", *arguments), folder, settings, anew=anew) as running:
+        await running.logs(" on http://")
+        await running.answers("/readyz", 200)
+        yield running

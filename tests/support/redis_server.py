@@ -29,9 +29,9 @@ class RedisServer:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._process: asyncio.subprocess.Process | None = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
 
     @property
     def url(self) -> str:

@@ -38,9 +38,9 @@ def _copied(path: Path) -> None:
 @cache
 def _pattern() -> TemporaryDirectory[str]:
     """A folder with the file of a database that nobody works on."""
-    folder = TemporaryDirectory(prefix="wattgate-")
-    asyncio.run(_upgraded(f"sqlite:///{folder.name}/pattern.sqlite3"))
-    return folder
+    directory = TemporaryDirectory(prefix="wattgate-")
+    asyncio.run(_upgraded(f"sqlite:///{directory.name}/pattern.sqlite3"))
+    return directory
 
 
 async def _upgraded(url: str) -> None:

@@ -92,7 +92,7 @@ class Broker:
     def subscribed(self) -> set[str]:
         """The client ids of those that are connected and have subscribed to something."""
         assert self._broker is not None
-        sessions = [session for some in self._broker.subscriptions.values() for session, _ in some]
+        sessions = [session for entries in self._broker.subscriptions.values() for session, _ in entries]
         return {session.client_id for session in sessions if session.transitions.is_connected()}
 
     def unacknowledged(self, client_id: str) -> int:
@@ -116,12 +116,12 @@ class Broker:
 @asynccontextmanager
 async def broker() -> AsyncIterator[Broker]:
     """A running MQTT broker on a free port."""
-    made = Broker()
-    await made.start()
+    started = Broker()
+    await started.start()
     try:
-        yield made
+        yield started
     finally:
-        await made.stop()
+        await started.stop()
 
 
 class Relay:

@@ -91,20 +91,20 @@ class Sink:
 @asynccontextmanager
 async def sink(behave: Behaviour | None = None, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[Sink]:
     """A sink on a free port of this machine."""
-    made = Sink()
+    started = Sink()
     if behave is not None:
-        made.behave = behave
+        started.behave = behave
     tasks: set[asyncio.Task[None]] = set()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(made.serve(reader, writer))
+        task = asyncio.ensure_future(started.serve(reader, writer))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=tls)
-    made.port = server.sockets[0].getsockname()[1]
+    started.port = server.sockets[0].getsockname()[1]
     try:
-        yield made
+        yield started
     finally:
         server.close()
         for task in tasks:

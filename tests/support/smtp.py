@@ -105,14 +105,14 @@ async def mail_server(
     *, starttls: ssl.SSLContext | None = None, tls: ssl.SSLContext | None = None, auth: bool = False, **more: Any
 ) -> AsyncIterator[MailServer]:
     """A server on a free port, with TLS from the beginning or on demand, or with neither."""
-    made = MailServer()
+    started = MailServer()
     loop = asyncio.get_running_loop()
 
     def session() -> SMTP:
         with warnings.catch_warnings():  # aiosmtpd does not know of TLS from the beginning
             warnings.filterwarnings("ignore", "Requiring AUTH while not requiring TLS")
             return _Session(
-                made,
+                started,
                 hostname="mail.test",
                 tls_context=starttls,
                 require_starttls=starttls is not None,
@@ -124,10 +124,10 @@ async def mail_server(
             )
 
     server = await loop.create_server(session, "127.0.0.1", 0, ssl=tls)
-    made.port = server.sockets[0].getsockname()[1]
+    started.port = server.sockets[0].getsockname()[1]
     try:
-        yield made
+        yield started
     finally:
         server.close()
-        made.hang_up()
+        started.hang_up()
         await server.wait_closed()

@@ -112,18 +112,18 @@ async def socket(
 ) -> AsyncIterator[Socket]:
     """A socket to the gateway at this URL. With a `window` it takes few bytes that nobody asks for: no more than that,
     and one message."""
-    taken = None
+    raw_socket = None
     if window is not None:
-        at = urlsplit(url)
-        taken = sockets.socket()
-        taken.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, window)
-        taken.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(taken, (at.hostname, at.port))
+        address = urlsplit(url)
+        raw_socket = sockets.socket()
+        raw_socket.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, window)
+        raw_socket.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(raw_socket, (address.hostname, address.port))
     async with connect(
         socket_url(url),
-        subprotocols=[Subprotocol(one) for one in subprotocols] or None,
+        subprotocols=[Subprotocol(name) for name in subprotocols] or None,
         additional_headers=headers,
-        sock=taken,
+        sock=raw_socket,
         max_queue=16 if window is None else 1,
         close_timeout=1,
     ) as connection:

@@ -36,13 +36,13 @@ def cells(row: str) -> list[str]:
 
 def details() -> dict[str, Detail]:
     """Every detailed endpoint by method and path."""
-    found = {}
+    result = {}
     for match in re.finditer(r"^### (GET|POST|PUT|DELETE) (\S+)$(.*?)(?=^##)", SPEC, re.MULTILINE | re.DOTALL):
         method, path, text = match.groups()
         scheme = re.search(r"Authentication: (\w+)", text)
         assert scheme
-        found[f"{method} {path}"] = Detail(method, path, scheme[1].lower())
-    return found
+        result[f"{method} {path}"] = Detail(method, path, scheme[1].lower())
+    return result
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ ONE_PURPOSE = ("/account/{}/status", "/account/status")
 
 def purposes() -> dict[str, int]:
     """How many things each path of the index is for, by path without names of parameters."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for row in index():
         path = re.sub(r"{.*?}", "{}", row.path)
         clauses = re.sub(r"\(.*?\)", "", row.purpose).split(";")
-        if row.purpose == "detailed above" and found.get(path, 0) > 1:
+        if row.purpose == "detailed above" and result.get(path, 0) > 1:
             continue  # one of the purposes that the path's other row has counted
-        found[path] = found.get(path, 0) + (1 if path in ONE_PURPOSE else len(clauses))
-    return found
+        result[path] = result.get(path, 0) + (1 if path in ONE_PURPOSE else len(clauses))
+    return result
 
 
 def known_methods() -> dict[tuple[str, str], str]:

@@ -50,21 +50,21 @@ class Timed:
 
     async def record(self, resource_id: str, *readings: tuple[Any, ...], field: str | None = None) -> Any:
         """Record readings (instant, value and, where it is not ACTUAL, quality); the whole answer."""
-        given = [dict(zip(("at", "value", "quality"), one, strict=False)) for one in readings]
-        for one in given:
-            one["at"] = one["at"].isoformat()
-        series = [{"resourceId": resource_id, "field": field, "readings": given}]
+        converted = [dict(zip(("at", "value", "quality"), reading, strict=False)) for reading in readings]
+        for reading in converted:
+            reading["at"] = reading["at"].isoformat()
+        series = [{"resourceId": resource_id, "field": field, "readings": converted}]
         return await self.house.graphql(RECORD, self.headers, series=series)
 
     async def add_type(self, storage: list[Any], retention_days: int | None = None) -> str:
-        kind = resource_types.NewResourceType(
+        resource_type = resource_types.NewResourceType(
             name="any", classifier="any", storage=storage, retention_days=retention_days
         )
-        return str((await self.house.one.run("add_resource_type", input=kind)).resource_type_id)
+        return str((await self.house.one.run("add_resource_type", input=resource_type)).resource_type_id)
 
     async def add_resources(self, type_id: str, count: int) -> list[str]:
-        given = resource_types.NewResource(resource_type_id=ID(type_id), name="any")
-        return [str((await self.house.one.run("add_resource", input=given)).resource_id) for _ in range(count)]
+        resource = resource_types.NewResource(resource_type_id=ID(type_id), name="any")
+        return [str((await self.house.one.run("add_resource", input=resource)).resource_id) for _ in range(count)]
 
 
 def half_hours(start: datetime, values: Iterable[Any]) -> list[tuple[Any, ...]]:

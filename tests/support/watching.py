@@ -23,8 +23,8 @@ def values(events: list[Event]) -> list[float]:
 
 async def since(bus: Bus, topic: str, position: str) -> list[Event] | None:
     """The kept events of a topic after a position; None where its entry is gone."""
-    (found,) = await bus.read_since([(topic, position)])
-    return found
+    (events,) = await bus.read_since([(topic, position)])
+    return events
 
 
 class Watcher:
