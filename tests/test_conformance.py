@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from tests.support.doors import Answered, by_graphql, by_rest, doors, enums_as_rest, field_of
 from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant
-from tests.support.legacy import REST_GIVES, REST_TAKES
+from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, field_of, rest_endpoints, to_rest_values
+from tests.support.legacy import REST_ARGUMENTS, REST_RESULTS
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
 from wattgate.principal import GRANTS, AuthScheme, Permission, Role
 
-ENDPOINTS = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in doors()]
+ENDPOINTS = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in rest_endpoints()]
 NOT_FOR_ACCOUNTS = [
     pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in doors()
+    for operation, rest in rest_endpoints()
     if operation.needs not in GRANTS[Role.ACCOUNT]
 ]
 NOT_STORED_RECORDS = {
@@ -24,12 +24,12 @@ NOT_STORED_RECORDS = {
 }
 BY_ID = [
     pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in doors()
+    for operation, rest in rest_endpoints()
     if "{" in rest.path and operation.name not in NOT_STORED_RECORDS
 ]
 WITH_REQUIRED_ARGUMENTS = [
     pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in doors()
+    for operation, rest in rest_endpoints()
     if rest.method in ("POST", "PUT") and any(argument.required for argument in operation.arguments.values())
 ]
 VOLATILE = {
@@ -94,13 +94,13 @@ async def example_rest_variables(tenant: Tenant, operation: Operation, rest: Res
 
 
 def to_rest_variables(rest: RestRoute, variables: dict[str, Any]) -> Any:
-    change = REST_TAKES.get(rest.route_key)
+    change = REST_ARGUMENTS.get(rest.route_key)
     return change(variables) if change else variables
 
 
 async def send_rest_example(
     house: House, operation: Operation, rest: RestRoute, variables: dict[str, Any], headers: dict[str, str]
-) -> Answered:
+) -> InterfaceResult:
     return await by_rest(house, operation, rest, to_rest_variables(rest, variables), headers)
 
 
@@ -126,8 +126,8 @@ async def test_graphql_and_rest_return_the_same(served: House, operation: Operat
     rest_result = await send_rest_example(served, operation, rest, rest_example, headers)
     assert rest_result.code is None, rest_result.body
     assert rest_result.status == rest.status
-    to_rest_result = REST_GIVES.get(rest.route_key)
-    expected = enums_as_rest(operation, graphql_result.value)
+    to_rest_result = REST_RESULTS.get(rest.route_key)
+    expected = to_rest_values(operation, graphql_result.value)
     if to_rest_result:
         expected = to_rest_result(expected)
     elif rest.acknowledged_fields:
@@ -180,7 +180,7 @@ async def test_records_of_other_tenants_and_unknown_records_are_not_found(
     ("operation", "rest"),
     [
         pytest.param(operation, rest, id=rest.route_key)
-        for operation, rest in doors()
+        for operation, rest in rest_endpoints()
         if operation.returns_list and operation.kind is OperationKind.QUERY and "{" not in rest.path
     ],
 )

@@ -16,7 +16,7 @@ import pytest
 
 from tests.app.test_cli import wattgate
 from tests.support.house import PASSWORD
-from tests.support.link import Link, link, running, told
+from tests.support.link import Link, link, running, values_until
 from wattgate.app.cli.watch import FatalError, format_age, format_reading, websocket_url
 
 
@@ -57,14 +57,14 @@ async def test_it_goes_on_where_it_was_after_a_lost_link_and_says_so(there: Link
     async with running(process) as shown:
         await until_said(process, "connected to ws://127.0.0.1")
         await there.post(resource_id, 3)
-        assert await told(shown, until=2) == [0, 1, 2]
+        assert await values_until(shown, until=2) == [0, 1, 2]
         await there.relay.cut()
         await there.post(resource_id, 3)
         said = await until_said(process, "again in")
         await there.relay.open()
         said += await until_said(process, "recovered: nothing was missed")
         await there.post(resource_id, 3)
-        assert await told(shown, until=8) == [3, 4, 5, 6, 7, 8]
+        assert await values_until(shown, until=8) == [3, 4, 5, 6, 7, 8]
         assert re.search(r"^lost: .+; again in \d+\.\d s$", said, re.MULTILINE)
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 20) == 0

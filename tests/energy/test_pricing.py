@@ -20,7 +20,7 @@ from tests.support.pricing import (
     blocks,
     energy,
     half_hours,
-    modelled,
+    model_costs,
     tariff,
 )
 from wattgate.clock import from_ms, to_ms
@@ -152,7 +152,7 @@ def test_every_sample_costs_what_a_patient_clerk_would_say(
     }
     expected = {
         sample.at: (sample.energy, one if cost is not None else None, cost)
-        for sample, one, cost in modelled(samples, tariffs, prices)
+        for sample, one, cost in model_costs(samples, tariffs, prices)
         if sample.at >= start
     }
     assert found == expected

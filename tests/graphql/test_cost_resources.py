@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from strawberry import ID
 
-from tests.support.costs import cost_resource, told
+from tests.support.costs import cost_resource, query_field
 from tests.support.house import House, Tenant
 from wattgate.graphql.resolvers.catch_ups import network_readings
 
@@ -15,9 +15,9 @@ SET = "mutation ($input: NewTariff!) { setTariff(input: $input) { resourceId } }
 async def test_a_resource_that_tells_a_cost_has_the_tariff_of_its_consumption(served: House) -> None:
     energy, cost = await priced_pair(served.one)
     given = {"name": "Set for the cost", "kind": "FLAT", "rate": 20, "validFrom": "2025-01-01T00:00:00Z"}
-    assert await told(served, served.one, SET, input={"resourceId": cost, **given}) == {"resourceId": energy}
+    assert await query_field(served, served.one, SET, input={"resourceId": cost, **given}) == {"resourceId": energy}
     for resource_id in (energy, cost):
-        assert (await told(served, served.one, TARIFF, id=resource_id))["tariff"]["name"] == "Set for the cost"
+        assert (await query_field(served, served.one, TARIFF, id=resource_id))["tariff"]["name"] == "Set for the cost"
         legacy = await served.call("GET", f"/resource/{resource_id}/tariff", served.one.headers["account"])
         assert [one["name"] for one in legacy.json()["data"]] == ["Set for the cost"]
 
@@ -38,7 +38,9 @@ async def test_a_resource_that_tells_a_cost_finds_its_consumption_at_the_same_me
     await served.one.add_resource(mpxn=number)
     made.append((await cost_resource(served.one, mpxn=number), None))
     query = "query ($id: ID!) { resource(resourceId: $id) { costOf } }"
-    assert [(await told(served, served.one, query, id=one))["costOf"] for one, _ in made] == [of for _, of in made]
+    assert [(await query_field(served, served.one, query, id=one))["costOf"] for one, _ in made] == [
+        of for _, of in made
+    ]
 
 
 async def test_what_a_cost_is_of_must_be_ones_own_and_no_cost_itself(served: House) -> None:
@@ -49,7 +51,7 @@ async def test_what_a_cost_is_of_must_be_ones_own_and_no_cost_itself(served: Hou
         (served.other.ids["resource"], f"{served.other.ids['resource']} does not exist"),
     ):
         wish = {"resourceTypeId": served.one.ids["resource_type"], "name": "cost", "costOf": of}
-        refused = await told(served, served.one, add, input=wish)
+        refused = await query_field(served, served.one, add, input=wish)
         assert refused["problems"] == [{"path": ["input", "costOf"], "message": reason}]
 
 
@@ -57,7 +59,7 @@ async def test_nothing_is_recorded_for_a_resource_that_is_computed(served: House
     _, cost = await priced_pair(served.one)
     record = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
     series = [{"resourceId": cost, "readings": [{"at": "2026-01-05T00:00:00Z", "value": 1}]}]
-    refused = await told(served, served.one, record, series=series)
+    refused = await query_field(served, served.one, record, series=series)
     assert refused["problems"] == [
         {"path": ["series", 0, "resourceId"], "message": "is computed from its consumption; record that"}
     ]

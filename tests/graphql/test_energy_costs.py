@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from strawberry import ID
 
-from tests.support.costs import cost_resource, told
+from tests.support.costs import cost_resource, query_field
 from tests.support.house import House
 from wattgate.clock import TimeRange, format_iso
 from wattgate.enums import Period, TariffKind, Weekday
@@ -46,11 +46,11 @@ def span(start: datetime, end: datetime) -> dict[str, str]:
 
 
 async def cost_of(house: House, resource_id: str, start: datetime, end: datetime) -> Any:
-    return (await told(house, house.one, COST, id=resource_id, range=span(start, end)))["cost"]
+    return (await query_field(house, house.one, COST, id=resource_id, range=span(start, end)))["cost"]
 
 
 async def buckets_of(house: House, resource_id: str, start: datetime, end: datetime, period: str) -> Any:
-    found = await told(house, house.one, COSTS, id=resource_id, range=span(start, end), period=period)
+    found = await query_field(house, house.one, COSTS, id=resource_id, range=span(start, end), period=period)
     return found["costs"]["buckets"]
 
 
@@ -157,7 +157,7 @@ async def test_where_no_tariff_holds_there_is_no_cost_and_what_came_before_the_f
     resource_id = await a_day(served, valid_from=DAY + timedelta(hours=18))
     midnight, noon, night = DAY, DAY + timedelta(hours=12), DAY + timedelta(days=1)
     assert await cost_of(served, resource_id, midnight, noon) is None
-    answer = await told(served, served.one, COSTS, id=resource_id, range=span(midnight, noon), period="PT1H")
+    answer = await query_field(served, served.one, COSTS, id=resource_id, range=span(midnight, noon), period="PT1H")
     assert answer == {"costs": None}
     found = await cost_of(served, resource_id, noon, night)
     assert (found["energy"], found["unpriced"], found["total"]) == ("12", "6", "147")
@@ -193,7 +193,7 @@ async def test_a_block_tariff_splits_the_sample_that_crosses_its_limit_and_count
 async def test_a_half_hour_without_a_price_is_told_and_never_free(served: House) -> None:
     resource_id = await a_day(served, kind=TariffKind.DYNAMIC)
     query = "query ($id: ID!) { resource(resourceId: $id) { tariff { tariffId } } }"
-    tariff_id = (await told(served, served.one, query, id=resource_id))["tariff"]["tariffId"]
+    tariff_id = (await query_field(served, served.one, query, id=resource_id))["tariff"]["tariffId"]
     prices = [NewTariffPrice(at=DAY + n * HALF_HOUR, rate=Decimal(n)) for n in range(47) if n != 1]
     await served.one.run("set_tariff_prices", tariff_id=ID(tariff_id), prices=prices)
     found = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
@@ -232,7 +232,7 @@ SERIES = """query ($id: ID!, $range: TimeRange!, $period: Period!, $function: Fu
 
 async def series_of(served: House, resource_id: str, hours: tuple[int, int], period: str, **more: Any) -> Any:
     start, end = (DAY + timedelta(hours=one) for one in hours)
-    return await told(served, served.one, SERIES, id=resource_id, range=span(start, end), period=period, **more)
+    return await query_field(served, served.one, SERIES, id=resource_id, range=span(start, end), period=period, **more)
 
 
 async def test_the_readings_of_a_cost_are_computed_from_consumption_and_tariff(served: House) -> None:
@@ -308,7 +308,7 @@ async def test_a_home_tells_the_costs_of_all_its_resources_at_once(served: House
     home = await served.one.add_home(*some)
     query = """query ($id: ID!, $range: TimeRange!) { virtualEntity(veId: $id) { resources {
         cost(range: $range) { total } currentRates { rate } tariff { rate } } } }"""
-    found = await told(served, served.one, query, id=home, range=span(DAY, DAY + timedelta(days=1)))
+    found = await query_field(served, served.one, query, id=home, range=span(DAY, DAY + timedelta(days=1)))
     told_of_each = {(one["cost"]["total"], one["currentRates"]["rate"]) for one in found["resources"]}
     assert told_of_each == {("240", "10"), ("480", "20"), ("720", "30")}
 
@@ -321,7 +321,7 @@ async def test_without_consent_there_is_no_cost_either(served: House) -> None:
     await served.one.run("verify_meter_point", mpxn=number)
     await served.one.run("revoke_consents", mpxns=[number])
     for resource_id in (energy, cost):
-        refused = await told(served, served.one, COST, id=resource_id, range=span(DAY, DAY + timedelta(days=1)))
+        refused = await query_field(served, served.one, COST, id=resource_id, range=span(DAY, DAY + timedelta(days=1)))
         assert refused["code"] == "CONSENT_REVOKED"
 
 
@@ -336,9 +336,9 @@ async def test_a_range_that_cannot_be_answered_is_refused_with_what_to_ask(
     served: House, start: datetime, end: datetime, period: str, path: list[str]
 ) -> None:
     resource_id = served.one.ids["resource"]
-    refused = await told(served, served.one, COSTS, id=resource_id, range=span(start, end), period=period)
+    refused = await query_field(served, served.one, COSTS, id=resource_id, range=span(start, end), period=period)
     assert [problem["path"] for problem in refused["problems"]] == [path]
-    refused = await told(served, served.one, COST, id=resource_id, range=span(start, end))
+    refused = await query_field(served, served.one, COST, id=resource_id, range=span(start, end))
     assert [problem["path"] for problem in refused["problems"]] == [path]
 
 
@@ -353,7 +353,7 @@ async def test_a_range_that_is_far_too_long_is_refused_by_the_edge_if_not_for_wh
     served: House, days: int, period: Period, path: tuple[str, ...], code: str
 ) -> None:
     resource_id, end = served.one.ids["resource"], DAY + timedelta(days=days)
-    refused = await told(served, served.one, COSTS, id=resource_id, range=span(DAY, end), period=period.value)
+    refused = await query_field(served, served.one, COSTS, id=resource_id, range=span(DAY, end), period=period.value)
     assert refused["code"] == code
     resource = await served.one.run("resource", resource_id=resource_id)
     asked = {"range": TimeRange(DAY, end), "period": period}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chance import examples
-from tests.support.costs import told
+from tests.support.costs import query_field
 from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
 from wattgate.clock import format_iso, utc_now
@@ -227,7 +227,7 @@ async def test_a_tariff_with_overlapping_bands_is_refused_with_the_reason(served
         {"name": "night", "rate": "9", "weekdays": ["FRIDAY"], "start": "23:00", "end": "07:30"},
     ]
     given = new(served.one.ids["resource"], kind="TIME_OF_USE", bands=bands)
-    refused = await told(served, served.one, SET, input=given)
+    refused = await query_field(served, served.one, SET, input=given)
     assert refused["code"] == "BAD_INPUT"
     assert refused["problems"] == [
         {"path": ["input", "bands", 1], "message": "'night' overlaps 'day' on SATURDAY at 07:00"}
@@ -236,15 +236,19 @@ async def test_a_tariff_with_overlapping_bands_is_refused_with_the_reason(served
 
 async def test_a_corrected_tariff_takes_the_place_of_the_first_and_both_stay_on_record(served: House) -> None:
     resource_id = await served.one.add_resource()
-    first = await told(served, served.one, SET, input=new(resource_id))
-    later = await told(served, served.one, SET, input=new(resource_id, name="Later", validFrom="2026-01-01T00:00:00Z"))
-    corrected = await told(served, served.one, SET, input=new(resource_id, name="Corrected", rate=21.5, vatRate=5))
+    first = await query_field(served, served.one, SET, input=new(resource_id))
+    later = await query_field(
+        served, served.one, SET, input=new(resource_id, name="Later", validFrom="2026-01-01T00:00:00Z")
+    )
+    corrected = await query_field(
+        served, served.one, SET, input=new(resource_id, name="Corrected", rate=21.5, vatRate=5)
+    )
     assert (first["version"], later["version"], corrected["version"]) == (1, 2, 3)
     assert (corrected["rate"], corrected["vatRate"], corrected["supersededAt"]) == ("21.500000", "5.000000", None)
-    standing = await told(served, served.one, TARIFFS, id=resource_id)
+    standing = await query_field(served, served.one, TARIFFS, id=resource_id)
     assert [one["name"] for one in standing["tariffs"]] == ["Later", "Corrected"]
     assert standing["tariff"]["name"] == "Later"
-    every = await told(served, served.one, TARIFFS, id=resource_id, superseded=True)
+    every = await query_field(served, served.one, TARIFFS, id=resource_id, superseded=True)
     assert [(one["name"], one["supersededAt"] is None) for one in every["tariffs"]] == [
         ("Later", True),
         ("Corrected", True),
@@ -256,31 +260,31 @@ async def test_a_tariff_that_is_withdrawn_gives_way_to_the_one_before_it(served:
     resource_id = await served.one.add_resource()
     await served.one.set_tariff(resource_id, "Before")
     await served.one.set_tariff(resource_id, "Mistaken", datetime(2025, 5, 1, tzinfo=UTC))
-    mistaken = (await told(served, served.one, TARIFFS, id=resource_id))["tariff"]
+    mistaken = (await query_field(served, served.one, TARIFFS, id=resource_id))["tariff"]
     assert mistaken["name"] == "Mistaken"
-    first, second = [await told(served, served.one, WITHDRAW, id=mistaken["tariffId"]) for _ in range(2)]
+    first, second = [await query_field(served, served.one, WITHDRAW, id=mistaken["tariffId"]) for _ in range(2)]
     assert first == second
     assert first["supersededAt"]
-    assert (await told(served, served.one, TARIFFS, id=resource_id))["tariff"]["name"] == "Before"
+    assert (await query_field(served, served.one, TARIFFS, id=resource_id))["tariff"]["name"] == "Before"
 
 
 async def test_a_tariff_to_come_is_told_only_where_it_is_asked_for(served: House) -> None:
     resource_id = await served.one.add_resource()
     await served.one.set_tariff(resource_id, "To come", utc_now() + timedelta(days=30))
-    assert await told(served, served.one, TARIFFS, id=resource_id) == {
+    assert await query_field(served, served.one, TARIFFS, id=resource_id) == {
         "tariff": None,
         "currentRates": None,
         "tariffs": [],
     }
-    upcoming = await told(served, served.one, TARIFFS, id=resource_id, upcoming=True)
+    upcoming = await query_field(served, served.one, TARIFFS, id=resource_id, upcoming=True)
     assert [one["name"] for one in upcoming["tariffs"]] == ["To come"]
 
 
 async def test_of_tariffs_that_are_set_at_once_each_has_a_version_of_its_own_and_one_stands(served: House) -> None:
     resource_id = await served.one.add_resource()
-    wishes = (told(served, served.one, SET, input=new(resource_id, name=str(n))) for n in range(4))
+    wishes = (query_field(served, served.one, SET, input=new(resource_id, name=str(n))) for n in range(4))
     assert sorted(one["version"] for one in await asyncio.gather(*wishes)) == [1, 2, 3, 4]
-    assert len((await told(served, served.one, TARIFFS, id=resource_id))["tariffs"]) == 1
+    assert len((await query_field(served, served.one, TARIFFS, id=resource_id))["tariffs"]) == 1
 
 
 async def test_another_tenants_and_another_users_tariff_is_not_found(served: House) -> None:
@@ -291,7 +295,7 @@ async def test_another_tenants_and_another_users_tariff_is_not_found(served: Hou
         (SET, {"input": new(theirs.resource_id)}),
     ):
         for who in ("account", "acting", "administrator"):
-            assert (await told(served, served.other, query, who, **variables))["code"] == "NOT_FOUND"
+            assert (await query_field(served, served.other, query, who, **variables))["code"] == "NOT_FOUND"
     neighbour = replace(served.one.account, user_id="a neighbour")
     with pytest.raises(NotFound, match=f"no tariff with id {theirs.tariff_id}"):
         await served.gateway.runner.run(withdraw_tariff, neighbour, {"tariff_id": theirs.tariff_id})
@@ -302,8 +306,10 @@ async def test_prices_are_upserted_and_bad_ones_refused_with_their_place(served:
     dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
     at = datetime(2026, 1, 5, tzinfo=UTC)
     good = {"at": format_iso(at), "rate": "-1.25"}
-    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[good, good]) == {"recorded": 1}
-    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**good, "rate": 9}]) == {"recorded": 1}
+    assert await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[good, good]) == {"recorded": 1}
+    assert await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**good, "rate": 9}]) == {
+        "recorded": 1
+    }
     bad = [
         good,
         {**good, "rate": "2"},
@@ -311,7 +317,7 @@ async def test_prices_are_upserted_and_bad_ones_refused_with_their_place(served:
         {"at": "2023-12-31T23:30:00Z", "rate": "1"},
         {"at": format_iso(at + timedelta(minutes=30)), "rate": "1.1234567"},
     ]
-    refused = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=bad)
+    refused = await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=bad)
     assert [(tuple(one["path"]), one["message"]) for one in refused["problems"]] == [
         (("prices", 1, "at"), "is given twice with different rates"),
         (("prices", 2, "at"), "2026-01-05T00:10:00.000Z is not on the half hour"),
@@ -323,7 +329,7 @@ async def test_prices_are_upserted_and_bad_ones_refused_with_their_place(served:
     ]
     query = """query ($id: ID!) { resource(resourceId: $id) { tariff {
         prices(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}) { at rate } } } }"""
-    found = await told(served, served.one, query, id=resource_id)
+    found = await query_field(served, served.one, query, id=resource_id)
     assert found["tariff"]["prices"] == [{"at": format_iso(at), "rate": "9"}]
 
 
@@ -332,19 +338,19 @@ async def test_only_a_dynamic_tariff_that_stands_takes_prices_and_10_000_at_once
     flat = await served.one.set_tariff(resource_id)
     dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
     one = {"at": "2026-01-05T00:00:00Z", "rate": "1"}
-    refused = await told(served, served.one, PRICES, id=flat.tariff_id, prices=[one])
+    refused = await query_field(served, served.one, PRICES, id=flat.tariff_id, prices=[one])
     assert refused["problems"] == [{"path": ["tariffId"], "message": "was superseded"}]
-    many = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[one] * 10_001)
+    many = await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[one] * 10_001)
     assert many["problems"] == [{"path": ["prices"], "message": "holds 10001 prices"}]
     other = await served.one.set_tariff(await served.one.add_resource())
-    refused = await told(served, served.one, PRICES, id=other.tariff_id, prices=[one])
+    refused = await query_field(served, served.one, PRICES, id=other.tariff_id, prices=[one])
     assert refused["problems"] == [{"path": ["tariffId"], "message": "is FLAT, not DYNAMIC"}]
 
 
 async def test_an_account_sets_the_tariff_of_its_own_resource(served: House) -> None:
     resource_id = await served.one.add_resource()
     for who in ("account", "acting", "administrator"):
-        assert (await told(served, served.one, SET, who, input=new(resource_id)))["version"]
+        assert (await query_field(served, served.one, SET, who, input=new(resource_id)))["version"]
 
 
 async def test_a_block_tariff_costs_now_what_the_block_does_that_the_period_has_reached(served: House) -> None:
@@ -357,7 +363,7 @@ async def test_a_block_tariff_costs_now_what_the_block_does_that_the_period_has_
     rates = []
     for kwh in ("1.999", "2"):
         await served.one.record(resource_id, (midnight, kwh))
-        rates.append((await told(served, served.one, TARIFFS, id=resource_id))["currentRates"])
+        rates.append((await query_field(served, served.one, TARIFFS, id=resource_id))["currentRates"])
     assert rates == [
         {"rate": "10.5", "standingCharge": "0", "band": "block 1"},
         {"rate": "21", "standingCharge": "0", "band": "block 2"},

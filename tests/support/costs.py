@@ -25,7 +25,7 @@ async def cost_resource(tenant: Tenant, **values: Any) -> str:
     return str((await tenant.run("add_resource", input=resource)).resource_id)
 
 
-async def told(house: House, tenant: Tenant, query: str, who: str = "account", **variables: Any) -> Any:
+async def query_field(house: House, tenant: Tenant, query: str, who: str = "account", **variables: Any) -> Any:
     """What the one field of a query answers, or the extensions of its error."""
     answer = await house.graphql(query, tenant.headers[who], **variables)
     if errors := answer.get("errors"):

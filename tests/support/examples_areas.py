@@ -9,8 +9,8 @@ from uuid import uuid4
 from strawberry import ID
 
 from tests.support.example import NOTHING, Example, by_id, fixed
-from tests.support.furniture import silence_rule
 from tests.support.house import Tenant
+from tests.support.sample_records import silence_rule
 from wattgate.db.models import MailSuppression
 from wattgate.enums import SuppressionCause
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -364,7 +364,7 @@ def _channel(arguments: dict[str, Any]) -> dict[str, Any]:
     return {**arguments, "channelType": arguments["channelType"].lower()}
 
 
-REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
+REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "POST /alert": _alert_body,
     "GET /template/{alertTypeId}/{channelType}/{cultureCode}": _channel,
     "POST /template/{alertTypeId}/{channelType}/{cultureCode}": _channel,
@@ -375,7 +375,7 @@ REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
     f"GET {ROOT}/mpxn/{{mpxn}}/renewal": lambda arguments: {"mpxn": arguments["mpxn"]},
     f"GET {ROOT}/mpxn/{{mpxn}}/revocation": lambda arguments: {"mpxn": arguments["mpxn"]},
 }
-REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
+REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "POST /alert": lambda result: {"ns_alert_id": "*", "status": "OK"},
     "GET /alert/{alertId}": _alert,
     "GET /alert/user": lambda result: [_alert(item) for item in result],  # type: ignore[arg-type]

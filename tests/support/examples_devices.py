@@ -148,10 +148,10 @@ def _columns(result: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
+REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "GET /device/status": lambda arguments: {"tags": arguments["hardwareId"]},
 }
-REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
+REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "GET /device": lambda result: [_device(item) for item in result],  # type: ignore[arg-type]
     "GET /device/{deviceId}": _device,
     "GET /device/resource/{resourceId}": _device,

@@ -113,13 +113,13 @@ def _tokens(result: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: item[name] for name in plain} for item in result]
 
 
-REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
+REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "POST /accountprofile": lambda arguments: {"profileName": arguments["profileName"], **arguments["data"]},
     "PUT /accountsession": lambda arguments: arguments["values"],
     "POST /auth/oauth": _in_snake_case,
     "POST /auth/oauth/access": _in_snake_case,
 }
-REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
+REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "GET /auth/token": _tokens,  # type: ignore[dict-item]
     "DELETE /user/{userId}": lambda result: {"valid": True},
     "POST /accountprofile": lambda result: {

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from wattgate.__main__ import main
 
-_LOADED = multiprocessing.get_context("forkserver")
-_LOADED.set_forkserver_preload([__name__, "wattgate.app.cli.main"])
+_FORK_SERVER = multiprocessing.get_context("forkserver")
+_FORK_SERVER.set_forkserver_preload([__name__, "wattgate.app.cli.main"])
 
-_ONE_BY_ONE = threading.Lock()
+_PROCESS_LOCK = threading.Lock()
 """Whoever starts a process looks whether others have ended, and that can be read only once."""
 
 
@@ -31,7 +31,7 @@ class Forked:
     @property
     def returncode(self) -> int | None:
         """Its exit code, negative where a signal has ended it; None while it runs."""
-        with _ONE_BY_ONE:
+        with _PROCESS_LOCK:
             return self._process.exitcode
 
     def send_signal(self, sent: signal.Signals) -> None:
@@ -62,8 +62,8 @@ async def start(
 
 def _fork(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> Forked:
     log.touch()
-    process = _LOADED.Process(target=_run, args=(arguments, folder, environment, log))
-    with _ONE_BY_ONE:
+    process = _FORK_SERVER.Process(target=_run, args=(arguments, folder, environment, log))
+    with _PROCESS_LOCK:
         process.start()
     return Forked(process)
 

@@ -12,8 +12,8 @@ import httpx
 from strawberry import ID
 
 from tests.support import metering
-from tests.support.furniture import furnish
 from tests.support.people import oauth_headers
+from tests.support.sample_records import add_sample_records
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
@@ -164,9 +164,9 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
             }
     tenant.headers["application"] = basic(application.username, application.secret)
     tenant.headers["acting"] = {**tenant.headers["application"], "userId": tenant.user_id}
-    await _furnish(tenant)
-    await furnish(tenant)
-    await metering.furnish(tenant)
+    await _add_basic_records(tenant)
+    await add_sample_records(tenant)
+    await metering.add_device_records(tenant)
     tenant.headers["oauth"] = await oauth_headers(tenant)
     return tenant
 
@@ -182,7 +182,7 @@ async def tenant_on(database_url: str) -> AsyncIterator[Tenant]:
         await gateway.database.close()
 
 
-async def _furnish(tenant: Tenant) -> None:
+async def _add_basic_records(tenant: Tenant) -> None:
     ids = tenant.ids
     resource_type = resource_types.NewResourceType(
         name="electricity", classifier="electricity.consumption", storage=STORAGE, base_unit="kWh"

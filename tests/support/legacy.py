@@ -49,7 +49,7 @@ def _readings(series: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-REST_TAKES: dict[str, Change] = {
+REST_ARGUMENTS: dict[str, Change] = {
     "GET /resource/{resourceId}/readings": _readings_query,
     "POST /resource/{resourceId}/readings": lambda arguments: arguments["series"][0],
     "POST /virtualentity/{veId}/attribute": lambda arguments: {"veId": arguments["veId"], **arguments["attributes"]},
@@ -57,9 +57,9 @@ REST_TAKES: dict[str, Change] = {
         "veId": arguments["veId"],
         "removeAttributes": dict.fromkeys(arguments["names"], ""),
     },
-    **examples_areas.REST_TAKES,
-    **examples_users.REST_TAKES,
-    **examples_devices.REST_TAKES,
+    **examples_areas.REST_ARGUMENTS,
+    **examples_users.REST_ARGUMENTS,
+    **examples_devices.REST_ARGUMENTS,
 }
 
 
@@ -96,7 +96,7 @@ def _tariff(result: dict[str, Any]) -> dict[str, Any]:
     return {**_envelope(result), "data": [entry]}
 
 
-REST_GIVES: dict[str, Change] = {
+REST_RESULTS: dict[str, Change] = {
     "GET /virtualentity": lambda result: [_home(item) for item in result],  # type: ignore[arg-type]
     "GET /virtualentity/{veId}": _home,
     "DELETE /virtualentity/{veId}": _home,
@@ -125,7 +125,7 @@ REST_GIVES: dict[str, Change] = {
         "data": {"lastTs": epoch(result["lastTime"])},
     },
     "GET /resource/{resourceId}/tariff": _tariff,
-    **examples_areas.REST_GIVES,
-    **examples_users.REST_GIVES,
-    **examples_devices.REST_GIVES,
+    **examples_areas.REST_RESULTS,
+    **examples_users.REST_RESULTS,
+    **examples_devices.REST_RESULTS,
 }

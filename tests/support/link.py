@@ -99,7 +99,7 @@ async def running(process: asyncio.subprocess.Process) -> AsyncIterator[Client]:
         await process.communicate()
 
 
-async def told(client: Client, *, until: float) -> list[Any]:
+async def values_until(client: Client, *, until: float) -> list[Any]:
     """What a client prints up to a value: values, and RECOVERED or LOST where it came back."""
     heard: list[Any] = []
     while not heard or heard[-1] != until:

@@ -33,7 +33,7 @@ WIRES: dict[str, Any] = {"direct": DirectWire, "portable": "websockets-sansio"}
 NEVER = 1e9
 """Seconds after which nothing is due in a test."""
 
-STANDING = 2
+BACKGROUND_TASKS = 2
 """How many tasks look after connections also when there are none."""
 
 READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field value } }"
@@ -44,7 +44,7 @@ subscription ($ids: [ID!]!, $since: String) {
 """
 
 
-class Hands:
+class MovableClock:
     """The time of a gateway: it runs by itself, and a test moves it on."""
 
     def __init__(self) -> None:
@@ -94,11 +94,11 @@ async def settled_in(folder: Path) -> AsyncIterator[Settled]:
 class LiveHouse(House):
     """A served gateway. Unlike those of a plain house, its parts are those that serve."""
 
-    hands: Hands
+    clock: MovableClock
 
-    async def tell(self, resource_id: str, *values: float, field: str = "POWER") -> None:
+    async def publish_readings(self, resource_id: str, *values: float, field: str = "POWER") -> None:
         """Publish readings of a resource, as those that were recorded."""
-        at = self.hands.utc()
+        at = self.clock.utc()
         topic = topics.readings(resource_id)
         await self.gateway.bus.publish(
             [
@@ -109,12 +109,12 @@ class LiveHouse(House):
 
     async def dying_token(self, *, seconds: float) -> str:
         """A token of the first tenant's account that expires so soon."""
-        with self.hands.ago(TOKEN_LIFETIME - timedelta(seconds=seconds)):
+        with self.clock.ago(TOKEN_LIFETIME - timedelta(seconds=seconds)):
             return await self.one.add_token()
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass, and what is due happen."""
-        self.hands.move(seconds)
+        self.clock.move(seconds)
         self.gateway.realtime.timer_wheel.advance()
 
     @asynccontextmanager
@@ -138,7 +138,7 @@ class LiveHouse(House):
                 priority="low",
                 callback_url=None,
                 data=None,
-                created_at=self.hands.utc(),
+                created_at=self.clock.utc(),
             )
             for alert_id in alert_ids
         ]
@@ -181,7 +181,7 @@ class LiveHouse(House):
     async def quiet(self, but: int = 0) -> None:
         """Wait until no more than so many connections are left, and what their end has begun is done."""
         sockets = self.gateway.connections
-        await self.until(lambda: sockets.count == but and len(sockets._tasks) <= STANDING)
+        await self.until(lambda: sockets.count == but and len(sockets._tasks) <= BACKGROUND_TASKS)
         await self.until(
             lambda: (
                 bool(but)
@@ -195,7 +195,7 @@ async def live_house(
     settled: Settled, *, wire: str = "direct", limits: ConnectionLimits | None = None, **settings: Any
 ) -> AsyncIterator[LiveHouse]:
     """A gateway on a database that others may be on as well, served on a free port."""
-    hands = Hands()
+    hands = MovableClock()
     app = create_app(
         Settings(_env_file=None, database_url=settled.url, **settings),
         clock=hands.utc,

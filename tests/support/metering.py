@@ -93,7 +93,7 @@ async def add_device(tenant: Any, *resource_ids: str) -> str:
     return str((await tenant.run("add_device", input=device)).device_id)
 
 
-async def furnish(tenant: Any) -> None:
+async def add_device_records(tenant: Any) -> None:
     """A device type, and a device of it that feeds the tenant's resource."""
     protocol = types.NewTypeProtocol(
         protocol="MQTT",

@@ -24,7 +24,7 @@ async def counted(rows: Any, parents: Sequence[Any], *, count: int = 20) -> list
     return []
 
 
-def to(of: Any, **declared: Any) -> Any:
+def free_edge(of: Any, **declared: Any) -> Any:
     """An edge."""
     return edge(of, needs=FREE, description="", **declared)
 
@@ -47,8 +47,8 @@ class Part(Thing):
 
 @strawberry.type
 class Cat(Thing):
-    label: Label = to(plain, weight=9)
-    kittens: list[Part] = to(plain, sizes=[ListSize(6)])
+    label: Label = free_edge(plain, weight=9)
+    kittens: list[Part] = free_edge(plain, sizes=[ListSize(6)])
 
 
 @strawberry.type
@@ -75,8 +75,8 @@ class Series:
     points: list[Point]
     columns: Columns
     house: "House"
-    again: "Series" = to(plain, weight=3)
-    other: "Series" = to(plain, sizes=[ListSize(1_000, ("Columns",))])
+    again: "Series" = free_edge(plain, weight=3)
+    other: "Series" = free_edge(plain, sizes=[ListSize(1_000, ("Columns",))])
 
 
 @strawberry.type
@@ -84,18 +84,18 @@ class Room(Thing):
     parts: list[Part]
     tags: list[str]
     grid: list[list[Part]]
-    lamps: list[Part] = to(plain, weight=2, sizes=[ListSize(4)])
+    lamps: list[Part] = free_edge(plain, weight=2, sizes=[ListSize(4)])
 
 
 @strawberry.type
 class House(Thing):
     address: Part
-    rooms: list[Room] = to(plain, sizes=[ListSize(3)])
-    pets: list[Cat | Dog] = to(plain, sizes=[ListSize(2)])
+    rooms: list[Room] = free_edge(plain, sizes=[ListSize(3)])
+    pets: list[Cat | Dog] = free_edge(plain, sizes=[ListSize(2)])
     things: list[Thing]
-    neighbour: "House | None" = to(plain, weight=5)
-    age: int = to(plain)
-    series: Series = to(
+    neighbour: "House | None" = free_edge(plain, weight=5)
+    age: int = free_edge(plain)
+    series: Series = free_edge(
         counted,
         weight=linear_in_argument("count", 20, 2_000, weight=7, weight_per_one=2),
         sizes=[

@@ -65,7 +65,7 @@ def period_start(local: datetime, period: Period) -> datetime:
     return {Period.P1D: day, Period.P1M: day.replace(day=1), Period.P1Y: day.replace(month=1, day=1)}[period]
 
 
-def modelled(
+def model_costs(
     samples: Sequence[EnergySample], tariffs: Sequence[Tariff], prices: PricesByTariff
 ) -> Iterator[tuple[EnergySample, Tariff | None, Fraction | None]]:
     """Each sample with its tariff and its cost in pence without VAT, looked up afresh: None where it has no price."""
@@ -99,10 +99,10 @@ def _cost(
             assert tariff.block_period
             since = to_ms(period_start(local, tariff.block_period).astimezone(UTC))
             counted = sum(other.energy for other in samples if since <= other.at < sample.at)
-            return _climbed(counted, counted + sample.energy, tariff.blocks)
+            return _block_cost(counted, counted + sample.energy, tariff.blocks)
 
 
-def _climbed(start: int, end: int, blocks: Sequence[TariffBlock]) -> Fraction:
+def _block_cost(start: int, end: int, blocks: Sequence[TariffBlock]) -> Fraction:
     """Watt-hour by watt-hour: each has the rate of the block in which it lies. Going down gives back."""
     step = 10**6  # a watt-hour
     low, high = sorted((start, end))

@@ -18,7 +18,7 @@ from wattgate.db.migrate import upgrade
 async def bring_up(database: Database) -> None:
     """Bring a database to this version's schema. The file of one of SQLite that is not there yet is a copy."""
     if database.is_sqlite:
-        await asyncio.to_thread(_copied, Path(str(database.url.database)))
+        await asyncio.to_thread(_copy_pattern, Path(str(database.url.database)))
     await upgrade(database)
 
 
@@ -26,24 +26,24 @@ async def bring_up(database: Database) -> None:
 async def pattern_on(server_url: str) -> AsyncIterator[str]:
     """The name of a database on a PostgreSQL server of which others are copies."""
     async with database_on(server_url) as url:
-        await _upgraded(url)
+        await _upgrade(url)
         yield str(make_url(url).database)
 
 
-def _copied(path: Path) -> None:
+def _copy_pattern(path: Path) -> None:
     if not path.exists():
-        copyfile(Path(_pattern().name) / "pattern.sqlite3", path)
+        copyfile(Path(_pattern_folder().name) / "pattern.sqlite3", path)
 
 
 @cache
-def _pattern() -> TemporaryDirectory[str]:
+def _pattern_folder() -> TemporaryDirectory[str]:
     """A folder with the file of a database that nobody works on."""
     directory = TemporaryDirectory(prefix="wattgate-")
-    asyncio.run(_upgraded(f"sqlite:///{directory.name}/pattern.sqlite3"))
+    asyncio.run(_upgrade(f"sqlite:///{directory.name}/pattern.sqlite3"))
     return directory
 
 
-async def _upgraded(url: str) -> None:
+async def _upgrade(url: str) -> None:
     database = Database(url)
     try:
         await upgrade(database)

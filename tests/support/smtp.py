@@ -17,7 +17,7 @@ USERNAME, PASSWORD = "gateway", "p@ss/word:%"
 
 
 @dataclass(slots=True)
-class Taken:
+class ReceivedMail:
     """A mail that the server was given."""
 
     sender: str
@@ -36,7 +36,7 @@ class MailServer:
     """What the server has taken, how often somebody has come, and what it answers instead of the usual."""
 
     port: int = 0
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[ReceivedMail] = field(default_factory=list)
     connections: int = 0
     answers: dict[str, list[Any]] = field(default_factory=dict)
     open: set[asyncio.Transport] = field(default_factory=set)
@@ -76,7 +76,7 @@ class MailServer:
         content = envelope.content
         assert isinstance(content, bytes)
         tls = server.transport is not None and server.transport.get_extra_info("sslcontext") is not None
-        self.taken.append(Taken(envelope.mail_from or "", envelope.rcpt_tos, content, session, tls))
+        self.taken.append(ReceivedMail(envelope.mail_from or "", envelope.rcpt_tos, content, session, tls))
         return await self._answer("DATA", f"250 2.0.0 queued as {len(self.taken)}")
 
 

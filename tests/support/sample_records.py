@@ -13,7 +13,7 @@ from wattgate.graphql.types import alert_rules, alerts, content, flexibility, pr
 from wattgate.graphql.types.alerts import Channel
 
 
-async def furnish(tenant: Any) -> None:
+async def add_sample_records(tenant: Any) -> None:
     ids, run = tenant.ids, tenant.run
     created_content = await run(
         "add_content", input=content.NewContent(reference="tips", name="Tips", data=Json({"title": "Tips"}))

@@ -28,7 +28,7 @@ SCHEMA = build_schema(OPERATIONS)._schema
 
 
 @dataclass(frozen=True)
-class Answered:
+class InterfaceResult:
     """What a door answered: the value, or the error's code and the problems' places."""
 
     value: Any = None
@@ -75,18 +75,18 @@ async def by_graphql(
     variables: dict[str, Any],
     headers: dict[str, str],
     edges: tuple[str, ...] = (),
-) -> Answered:
+) -> InterfaceResult:
     request = {"query": document(operation, variables, edges), "variables": variables}
     answer = await house.http.post("/graphql", json=request, headers=headers)
     body = answer.json()
     if errors := body.get("errors"):
-        return Answered(code=errors[0]["extensions"]["code"], status=answer.status_code, body=body)
-    return Answered(value=body["data"]["answer"], status=answer.status_code, body=body)
+        return InterfaceResult(code=errors[0]["extensions"]["code"], status=answer.status_code, body=body)
+    return InterfaceResult(value=body["data"]["answer"], status=answer.status_code, body=body)
 
 
 async def by_rest(
     house: House, operation: Operation, rest: RestRoute, variables: dict[str, Any], headers: dict[str, str]
-) -> Answered:
+) -> InterfaceResult:
     remaining = dict(variables)
     path = re.sub(r"\{(\w+)\}", lambda match: str(remaining.pop(match[1])), rest.path)
     options: dict[str, Any] = {}
@@ -96,36 +96,36 @@ async def by_rest(
         options["json"] = remaining.pop("input", remaining)
     accept = {"Accept": rest.media_type} if rest.media_type != JSON else {}
     answer = await house.call(rest.method, path, headers | accept, **options)
-    body = columns_of(answer.content) if answer.headers["content-type"] == ARROW else answer.json()
+    body = read_columns(answer.content) if answer.headers["content-type"] == ARROW else answer.json()
     if answer.status_code >= 400:
-        return Answered(code=body["code"], status=answer.status_code, body=body)
-    return Answered(value=body, status=answer.status_code, body=body)
+        return InterfaceResult(code=body["code"], status=answer.status_code, body=body)
+    return InterfaceResult(value=body, status=answer.status_code, body=body)
 
 
-def columns_of(stream: bytes) -> dict[str, Any]:
+def read_columns(stream: bytes) -> dict[str, Any]:
     """The columns of an Arrow stream, with instants as texts."""
     columns: dict[str, Any] = pa.ipc.open_stream(stream).read_all().to_pydict()
     return {**columns, "timestamp": [format_iso(at) for at in columns["timestamp"]]}
 
 
-def enums_as_rest(operation: Operation, value: Any) -> Any:
+def to_rest_values(operation: Operation, value: Any) -> Any:
     """A GraphQL answer with the values of enums and the numbers of decimals, as REST tells them."""
-    return _as_rest(field_of(operation).type, value)
+    return _to_rest_value(field_of(operation).type, value)
 
 
-def _as_rest(type_: Any, value: Any) -> Any:
+def _to_rest_value(type_: Any, value: Any) -> Any:
     named = get_named_type(type_)
     if isinstance(value, list):
-        return [_as_rest(named, item) for item in value]
+        return [_to_rest_value(named, item) for item in value]
     if named.name == "Decimal" and value is not None:
         return float(value)
     if is_enum_type(named) and value is not None:
         return getattr(named.values[value].value, "value", named.values[value].value)
     if value is None or is_leaf_type(named):
         return value
-    return {name: _as_rest(named.fields[name].type, item) for name, item in value.items()}
+    return {name: _to_rest_value(named.fields[name].type, item) for name, item in value.items()}
 
 
-def doors() -> list[tuple[Operation, RestRoute]]:
+def rest_endpoints() -> list[tuple[Operation, RestRoute]]:
     """Every place of the catalogue that REST has."""
     return [(operation, rest) for operation in OPERATIONS for rest in operation.rest]
