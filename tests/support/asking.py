@@ -1,4 +1,4 @@
-"""A tenant's rows, for what no operation asks of them."""
+"""Access to a tenant's rows for tests that need more than the operations offer."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -16,7 +16,7 @@ async def with_rows(
     write: bool = False,
     principal: Principal | None = None,
 ) -> Any:
-    """What a function of rows answers: the tenant's own, with every permission, unless somebody else asks."""
+    """Return the result of a function of the rows that a principal can access: by default, all rows of the tenant."""
 
     async def resolve(call: Call) -> Any:
         return await function(call.rows)

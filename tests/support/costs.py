@@ -1,4 +1,4 @@
-"""Resources that tell costs, and answers to questions about them."""
+"""Cost resources, and a helper for GraphQL requests with one root field."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ COST_STORAGE = types.NewStorageDefinition(
 
 
 async def cost_resource(tenant: Tenant, **values: Any) -> str:
-    """A new resource of a type of its own, whose classifier is that of a cost."""
+    """Add a resource with a new resource type for costs, and return its ID."""
     resource_type = types.NewResourceType(
         name="cost", classifier="electricity.consumption.cost", storage=[COST_STORAGE]
     )
@@ -26,7 +26,7 @@ async def cost_resource(tenant: Tenant, **values: Any) -> str:
 
 
 async def query_field(house: House, tenant: Tenant, query: str, who: str = "account", **variables: Any) -> Any:
-    """What the one field of a query answers, or the extensions of its error."""
+    """Send a query with one root field. Return the value of the field, or the extensions of the first error."""
     answer = await house.graphql(query, tenant.headers[who], **variables)
     if errors := answer.get("errors"):
         return errors[0]["extensions"]

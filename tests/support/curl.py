@@ -1,4 +1,4 @@
-"""The requests that documented curl commands make, so that examples run where there is no curl."""
+"""Parse documented curl commands, so that tests can send their requests without curl."""
 
 import shlex
 from typing import Any
@@ -7,7 +7,7 @@ import httpx
 
 
 def requests(block: str) -> list[dict[str, Any]]:
-    """The arguments of `httpx.Client.request` for each curl command of a shell block."""
+    """Return the arguments of `httpx.Client.request` for each curl command of a shell block."""
     commands: list[list[str]] = []
     for word in shlex.split(block, comments=True):
         if word == "curl":

@@ -1,4 +1,4 @@
-"""GraphQL documents: those that our own pages and guides send, random ones, and some that are meant to harm."""
+"""GraphQL documents for tests: those of the pages and guides, random ones, and malicious ones."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ INTERPOLATED = {
         f"{name}: resource(resourceId: ${name}) {{ ...Series }}" for name in ("electricity", "gas", "exported")
     ),
 }
-"""What the history of the display puts into its document."""
+"""The values that the history panel of the display inserts into its document."""
 
 INTROSPECTION = get_introspection_query(
     specified_by_url=True,
@@ -25,11 +25,11 @@ INTROSPECTION = get_introspection_query(
     experimental_directive_deprecation=True,
     one_of=True,
 )
-"""What tools ask to know a schema, with everything that they can ask."""
+"""The introspection query that tools send, with all options."""
 
 
 def own() -> dict[str, str]:
-    """The documents of our pages and guides, by the file and the name or the number in it."""
+    """Return the documents of the pages and guides, by file name and operation name or number."""
     documents: dict[str, str] = {}
     for path in sorted((ROOT / "wattgate" / "app" / "static").rglob("*.js")):
         documents |= _named(path.name, _of_javascript(path.read_text()))
@@ -53,13 +53,13 @@ def _named(file: str, documents: list[str]) -> dict[str, str]:
 
 
 def bomb(levels: int, *, spread: str = "...{0} ...{0}", leaf: str = "__typename", on: str = "Query") -> str:
-    """A document whose fragments each spread the next one twice."""
+    """Return a document whose fragments each spread the next one twice, so that it expands exponentially."""
     inner = [f"fragment F{number} on {on} {{ {spread.format(f'F{number + 1}')} }}" for number in range(levels - 1)]
     return "\n".join(["{ ...F0 }", *inner, f"fragment F{levels - 1} on {on} {{ {leaf} }}"])
 
 
 def chain(length: int) -> str:
-    """A document whose fragments each spread the next one once."""
+    """Return a document whose fragments each spread the next one once."""
     return bomb(length, spread="...{0}")
 
 
@@ -70,13 +70,13 @@ FRAGMENTS = 4
 
 @st.composite
 def shapeless(draw: st.DrawFn) -> str:
-    """A random document of no schema: aliases, directives, inline and named fragments, none of them circular."""
+    """Draw a document without a schema: aliases, directives, and inline and named fragments without cycles."""
     heads = [f"query{draw(DIRECTIVES)}", *(f"fragment F{number} on T{draw(DIRECTIVES)}" for number in range(FRAGMENTS))]
     return "\n".join(f"{head} {_selection(draw, first, 3)}" for first, head in enumerate(heads))
 
 
 def _selection(draw: st.DrawFn, first: int, levels: int) -> str:
-    """A selection set that spreads fragments from the first one on, and one that there is not."""
+    """Draw a selection set. It spreads only fragments from number `first` on, and one that does not exist."""
     selections = []
     for _ in range(draw(st.integers(1, 4))):
         kind, directives = draw(st.sampled_from(["field", "field", "spread", "inline"])), draw(DIRECTIVES)

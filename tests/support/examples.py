@@ -1,6 +1,6 @@
-"""An example call of every operation of the catalogue, by its name: the variables, as a client would give them.
+"""Example variables for every operation of the catalogue, by operation name.
 
-Each is made anew for a tenant, so that an example which changes or deletes a record has one of its own.
+Each call of an example creates the records that the operation changes or deletes.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Examples of the content, consent, notification and flexibility areas, and what the legacy interface makes of them."""
+"""Examples for content, consent, notifications and flexibility, with their legacy REST formats."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,7 @@ async def _own_opt_in(tenant: Tenant) -> dict[str, Any]:
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def _suppress(call: Call, *, address: str) -> None:
-    """Have an address that gets no mail."""
+    """Add a suppressed mail address."""
     await call.rows.add(MailSuppression(address=address, cause=SuppressionCause.REFUSED))
 
 

@@ -1,4 +1,4 @@
-"""Examples of devices, eligibility and the rest of the resource system, and what the legacy interface makes of them."""
+"""Examples for devices, eligibility and resources, with their legacy REST formats."""
 
 from collections.abc import Callable
 from datetime import datetime

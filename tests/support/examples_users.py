@@ -1,4 +1,4 @@
-"""Examples of the user system, and what the legacy interface makes of them."""
+"""Examples for users, accounts, profiles and OAuth, with their legacy REST formats."""
 
 import re
 from collections.abc import Callable
@@ -101,7 +101,7 @@ EXAMPLES: dict[str, Example] = {
 
 
 def _in_snake_case(arguments: dict[str, Any]) -> dict[str, Any]:
-    """OAuth's own members as RFC 6749 spells them."""
+    """Rename OAuth members from camel case to the snake case of RFC 6749."""
     return {
         re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name) if OAUTH_NAMES.match(name) else name: value
         for name, value in arguments.items()

@@ -34,7 +34,7 @@ from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"
 CALLER_BUDGET = 10_000_000
-"""What an account may spend in a minute, whose log-in the tests of a run share."""
+"""Budget of an account per minute. It is high because all tests of a run share the account."""
 TARIFF_START = datetime(2024, 1, 1, tzinfo=UTC)
 STORAGE = [
     resource_types.NewStorageDefinition(
@@ -53,18 +53,18 @@ STORAGE = [
 
 
 def operation(name: str, kind: OperationKind | None = None) -> Operation:
-    """The operation of that name in the catalogue."""
+    """Return the operation with this name in the catalogue."""
     return next(candidate for candidate in OPERATIONS if candidate.name == name and kind in (None, candidate.kind))
 
 
 def basic(username: str, password: str) -> dict[str, str]:
-    """The headers of SPEC.md's Basic scheme."""
+    """Return the headers of the Basic authentication scheme."""
     return {"Authorization": "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()}
 
 
 @dataclass
 class Tenant:
-    """An application with its people and one record of every kind; `headers` by who calls."""
+    """An application with its users and one record of every kind. `headers` holds credentials by kind of caller."""
 
     gateway: Gateway
     application_id: str
@@ -89,7 +89,7 @@ class Tenant:
         return await self.gateway.runner.run(operation(name), self.system, arguments)
 
     async def edge(self, shape: Any, name: str, parents: list[Any]) -> list[Any]:
-        """What an edge of a type leads to from each parent."""
+        """Load an edge of a type for each parent."""
         return await self.gateway.runner.load(find_edge(shape, name), self.system, parents, {})
 
     async def add_resource(self, name: str = "electricity consumption", **values: Any) -> str:
@@ -110,14 +110,14 @@ class Tenant:
         return str((await self.run("add_account", input=account)).account_id)
 
     async def add_token(self) -> str:
-        """A further token of the tenant's account."""
+        """Issue another token for the tenant's account."""
         issued = await self.gateway.runner.run(tokens.new_token, self.account, {})
         return str(issued.token)
 
     async def set_tariff(
         self, resource_id: str, name: str = "Standard", valid_from: datetime = TARIFF_START, **values: Any
     ) -> Any:
-        """Set a tariff of a resource: flat at 24.5 pence unless told otherwise; the record."""
+        """Set a tariff of a resource and return the record. The default is a flat rate of 24.5 pence."""
         terms = {"kind": TariffKind.FLAT, "rate": Decimal("24.5")} if "kind" not in values else {}
         tariff = tariff_types.NewTariff(
             resource_id=ID(resource_id), name=name, valid_from=valid_from, **{**terms, **values}
@@ -134,7 +134,7 @@ class Tenant:
 
 
 async def settle(gateway: Gateway, name: str) -> Tenant:
-    """Make a tenant: an application, a user with an account, an administrator, and a record of every kind."""
+    """Create a tenant: an application, a user with an account, an administrator, and one record of every kind."""
     run = gateway.runner.run
     application = await run(
         provisioning.create_application, Principal(Role.SYSTEM), {"name": name, "username": f"{name}-app"}
@@ -173,7 +173,7 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
 
 @asynccontextmanager
 async def tenant_on(database_url: str) -> AsyncIterator[Tenant]:
-    """A tenant on an empty database that no server works on, unless a test starts one."""
+    """Yield a tenant on a new database without a running server."""
     gateway = build_gateway(Settings(_env_file=None, database_url=database_url))
     try:
         await bring_up(gateway.database)
@@ -227,12 +227,12 @@ class House:
         return f"{self.url}/api/v0-1"
 
     async def graphql(self, query: str, headers: dict[str, str], **variables: Any) -> dict[str, Any]:
-        """The JSON answer to a GraphQL request."""
+        """Send a GraphQL request and return the JSON response."""
         answer = await self.http.post("/graphql", json={"query": query, "variables": variables}, headers=headers)
         return dict(answer.json())
 
     async def call(self, method: str, path: str, headers: dict[str, str], **more: Any) -> httpx.Response:
-        """The answer to a REST request."""
+        """Send a REST request and return the response."""
         return await self.http.request(method, f"/api/v0-1{path}", headers=headers, **more)
 
 
@@ -240,9 +240,9 @@ class House:
 async def house(
     database_url: str, broker_url: str | None = None, *, clock: Clock = utc_now, **more: Any
 ) -> AsyncIterator[House]:
-    """A gateway on a fresh database, served on a free port; the displays of the first tenant are on the broker.
+    """Serve a gateway with two tenants on a new database and a free port. `more` holds additional settings.
 
-    `more` are further settings.
+    With `broker_url`, the gateway receives readings of the first tenant's displays from this MQTT broker.
     """
     defaults: dict[str, Any] = {
         "database_url": database_url,

@@ -1,4 +1,4 @@
-"""The same operation through both doors: GraphQL documents and REST requests made from the catalogue."""
+"""Send the same operation over GraphQL and REST, with documents and requests built from the catalogue."""
 
 import re
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ SCHEMA = build_schema(OPERATIONS)._schema
 
 @dataclass(frozen=True)
 class InterfaceResult:
-    """What a door answered: the value, or the error's code and the problems' places."""
+    """The response of an interface: the value, or the code of the error."""
 
     value: Any = None
     code: str | None = None
@@ -38,7 +38,7 @@ class InterfaceResult:
 
 
 def field_of(operation: Operation) -> GraphQLField:
-    """The root field of an operation in the built schema."""
+    """Return the root field of an operation in the schema."""
     root = SCHEMA.get_type(operation.kind.value)
     assert isinstance(root, GraphQLObjectType)
     field: GraphQLField = root.fields[to_camel_case(operation.name)]
@@ -46,7 +46,7 @@ def field_of(operation: Operation) -> GraphQLField:
 
 
 def document(operation: Operation, argument_names: Iterable[str], edges: tuple[str, ...] = ()) -> str:
-    """A document that gives an operation these arguments and asks for its plain fields and these edges."""
+    """Return a document that passes the named arguments and selects all plain fields and the named edges."""
     field = field_of(operation)
     declared = ", ".join(f"${name}: {field.args[name].type}" for name in argument_names)
     passed = ", ".join(f"{name}: ${name}" for name in argument_names)
@@ -56,7 +56,7 @@ def document(operation: Operation, argument_names: Iterable[str], edges: tuple[s
 
 
 def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
-    """The plain fields of a field's type, all the way down; of edges only those named, as in REST."""
+    """Return the selection set of all plain fields at any depth, and of the named edges, as in REST."""
     type_ = get_named_type(field.type)
     if is_leaf_type(type_):
         return ""
@@ -103,13 +103,13 @@ async def by_rest(
 
 
 def read_columns(stream: bytes) -> dict[str, Any]:
-    """The columns of an Arrow stream, with instants as texts."""
+    """Return the columns of an Arrow stream, with instants as text."""
     columns: dict[str, Any] = pa.ipc.open_stream(stream).read_all().to_pydict()
     return {**columns, "timestamp": [format_iso(at) for at in columns["timestamp"]]}
 
 
 def to_rest_values(operation: Operation, value: Any) -> Any:
-    """A GraphQL answer with the values of enums and the numbers of decimals, as REST tells them."""
+    """Convert a GraphQL result to REST values: enum values instead of names, and numbers instead of decimal text."""
     return _to_rest_value(field_of(operation).type, value)
 
 
@@ -127,5 +127,5 @@ def _to_rest_value(type_: Any, value: Any) -> Any:
 
 
 def rest_endpoints() -> list[tuple[Operation, RestRoute]]:
-    """Every place of the catalogue that REST has."""
+    """Return every REST endpoint of the catalogue with its operation."""
     return [(operation, rest) for operation in OPERATIONS for rest in operation.rest]

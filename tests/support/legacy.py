@@ -1,6 +1,7 @@
-"""What the legacy interface makes of an operation's arguments and result, said a second time for the tests.
+"""Legacy REST formats, implemented independently of the product code for comparison.
 
-By method and path; places that are not here are uniform.
+Each table maps the method and path of an endpoint to the conversion of the GraphQL arguments or result. Endpoints that
+are not listed use the uniform format.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ def epoch(text: str) -> int:
 
 
 def _readings_query(arguments: dict[str, Any]) -> dict[str, Any]:
-    """GraphQL's end is exclusive, the legacy `to` is inclusive; legacy times have no zone."""
+    """Convert the range: the GraphQL end is exclusive, the legacy `to` is inclusive, and legacy times have no zone."""
     start, end = (datetime.fromisoformat(arguments["range"][name]).replace(tzinfo=None) for name in ("start", "end"))
     last = end - timedelta(seconds=1)
     return {

@@ -1,4 +1,4 @@
-"""Registered users, the codes that are sent to them, and OAuth clients: made for tests by the runner itself."""
+"""Users, their one-time codes, and OAuth clients, created through the runner."""
 
 from typing import Any
 from uuid import uuid4
@@ -16,13 +16,13 @@ CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
 async def anonymously(tenant: Any, operation: Any, **arguments: Any) -> Any:
-    """Run an operation as somebody without credentials who names the tenant's application."""
+    """Run an operation for the tenant's application without credentials."""
     anonymous = Principal(Role.ANONYMOUS, application_id=tenant.application_id)
     return await tenant.gateway.runner.run(operation, anonymous, arguments)
 
 
 async def registered(tenant: Any) -> dict[str, str]:
-    """The username and the id of a user who has just registered, with PASSWORD."""
+    """Register a user with PASSWORD, not yet verified. Return the username and IDs."""
     username = f"{uuid4().hex}@example.org"
     created = await anonymously(
         tenant, registration.register, name="Ada", username=username, email=username, password=PASSWORD
@@ -31,7 +31,7 @@ async def registered(tenant: Any) -> dict[str, str]:
 
 
 async def active(tenant: Any) -> dict[str, str]:
-    """The username and the ids of a user of their own, with PASSWORD, who can log in."""
+    """Add a user with PASSWORD who can log in. Return the username and IDs."""
     username = f"{uuid4().hex}@example.org"
     created = await tenant.gateway.runner.run(
         users.add_user,
@@ -42,7 +42,7 @@ async def active(tenant: Any) -> dict[str, str]:
 
 
 async def sent(tenant: Any, who: dict[str, str], operation: Any, **arguments: Any) -> str:
-    """The code that an operation has sent to a user."""
+    """Run an operation and return the one-time code that it sends to the user."""
     async with tenant.gateway.hub.open_queue([topics.one_time_codes(who["userId"])]) as feed:
         await anonymously(tenant, operation, username=who["username"], **arguments)
         assert feed.pending_count == 1
@@ -58,7 +58,7 @@ async def reset_token(tenant: Any, who: dict[str, str]) -> str:
 
 
 async def oauth_client(tenant: Any, **more: Any) -> dict[str, str]:
-    """The id and secret of a client that may ask for reading and writing."""
+    """Create an OAuth client with the scopes `read` and `write`. Return its ID and secret."""
     created = await tenant.gateway.runner.run(
         oauth.create_oauth_client,
         tenant.system,
@@ -68,7 +68,7 @@ async def oauth_client(tenant: Any, **more: Any) -> dict[str, str]:
 
 
 async def authorisation(tenant: Any, scope: str = "read write") -> dict[str, Any]:
-    """What a client asks of a user of their own."""
+    """Return the arguments of `authorise` for a new user and a new client."""
     who, client = await active(tenant), await oauth_client(tenant)
     return {
         "applicationId": tenant.application_id,
@@ -84,7 +84,7 @@ async def authorisation(tenant: Any, scope: str = "read write") -> dict[str, Any
 
 
 async def exchange(tenant: Any, scope: str = "read write") -> dict[str, Any]:
-    """What a client sends to the token endpoint for the authorization code of a user of their own."""
+    """Return the arguments of a token request with the authorization code of a new user."""
     who, client = await active(tenant), await oauth_client(tenant)
     created = await anonymously(
         tenant,
@@ -106,7 +106,7 @@ async def exchange(tenant: Any, scope: str = "read write") -> dict[str, Any]:
 
 
 async def oauth_headers(tenant: Any) -> dict[str, str]:
-    """The headers of an OAuth client with every scope, for a user of their own."""
+    """Return the headers of an OAuth client with every scope for a new user."""
     request = await exchange(tenant)
     tokens = await anonymously(
         tenant,

@@ -1,4 +1,4 @@
-"""A small schema with everything that a cost can come of, and random documents for it."""
+"""A small schema with every kind of cost declaration, and random documents for it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ async def counted(rows: Any, parents: Sequence[Any], *, count: int = 20) -> list
 
 
 def free_edge(of: Any, **declared: Any) -> Any:
-    """An edge."""
+    """Declare an edge that everyone may load."""
     return edge(of, needs=FREE, description="", **declared)
 
 
@@ -112,17 +112,17 @@ async def house(call: Call) -> Any:
 
 @operation(OperationKind.QUERY, returns=list[House], needs=FREE, sizes=[ListSize(linear_in_argument("first", 5, 50))])
 async def houses(call: Call, *, first: int = 5) -> Any:
-    """Houses, by the page."""
+    """Houses in pages."""
 
 
 @operation(OperationKind.QUERY, returns=list[House], needs=FREE)
 async def all_houses(call: Call) -> Any:
-    """Houses, nobody knows how many."""
+    """An unbounded list of houses."""
 
 
 @operation(OperationKind.QUERY, returns=int, needs=FREE, weight=8)
 async def count(call: Call) -> Any:
-    """How many there are."""
+    """The number of houses."""
 
 
 @strawberry.input
@@ -143,7 +143,7 @@ async def build(call: Call, *, input: list[NewHouse]) -> Any:
 
 @operation(OperationKind.SUBSCRIPTION, returns=House, needs=FREE)
 async def sold(call: Call) -> Any:
-    """Houses, as they are sold."""
+    """Houses at the time of their sale."""
 
 
 def _root(name: str, operations: Sequence[Operation]) -> type:
@@ -158,16 +158,16 @@ SCHEMA: GraphQLSchema = strawberry.Schema(
 )._schema
 
 ARGUMENTS = {"houses": "first", "series": "count"}
-"""Fields whose argument is a number."""
+"""Fields with a numeric argument."""
 
 VARIABLES = "($n: Int! = 7, $m: Int! = 30)"
 FRAGMENTS = ("House", "Series", "Room", "Thing")
-"""The types that fragments of random documents are on, each spread by those before it at most."""
+"""Types of the fragments in random documents. Only earlier fragments spread a fragment, so there are no cycles."""
 
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """A random query: duplicates that are merged, aliases, arguments, inline and named fragments on any type."""
+    """Draw a query with mergeable duplicates, aliases, arguments, and inline and named fragments on any type."""
     fragments = [
         f"fragment F{place} on {kind} {_selection(draw, kind, place + 1, 2)}" for place, kind in enumerate(FRAGMENTS)
     ]
@@ -175,7 +175,7 @@ def documents(draw: st.DrawFn) -> str:
 
 
 def _selection(draw: st.DrawFn, name: str, first: int, levels: int) -> str:
-    """A selection set of a type that spreads fragments from the first one on."""
+    """Draw a selection set of a type. It spreads only fragments from number `first` on."""
     kind = SCHEMA.type_map[name]
     selections = ["__typename"]
     members = (
@@ -215,6 +215,6 @@ def _field(draw: st.DrawFn, fields: dict[str, Any], first: int, levels: int) -> 
         value = draw(st.sampled_from(["", "1", "12", "$n", "$m"]))
         argument = f"({ARGUMENTS[name]}: {value})" if value else ""
     inner = "" if is_leaf_type(field_type) else _selection(draw, field_type.name, first, levels - 1)
-    # what differs in its argument has an alias of its own, so that whatever has one name can be merged
+    # a different argument gets a different alias, so that all fields with the same response name can be merged
     alias = f"{name}{''.join(filter(str.isalnum, argument))}: "
     return f"{alias}{name}{argument} {inner}"

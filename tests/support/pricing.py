@@ -1,4 +1,4 @@
-"""Tariffs for tests, and a slow model of what energy costs that is obviously right."""
+"""Tariffs for tests, and a slow reference model of energy costs, simple enough to verify by reading."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ HALF_HOUR = timedelta(minutes=30)
 
 
 def tariff(kind: TariffKind = TariffKind.FLAT, **values: Any) -> Tariff:
-    """A tariff that holds from 2024 on, flat and without VAT unless told otherwise."""
+    """Return a tariff that is valid from 2024. The default is a flat rate without VAT."""
     given = {"tariff_id": "t", "resource_id": "r", "name": "Tariff", "valid_from": START, **values}
     if kind is TariffKind.FLAT:
         given.setdefault("rate", Decimal(20))
@@ -40,13 +40,13 @@ def energy(kwh: str) -> int:
 
 
 def half_hours(start: datetime, stop: datetime, kwh: str = "0.5") -> list[EnergySample]:
-    """A sample for each half hour, all alike."""
+    """Return equal samples, one for each half hour."""
     count = (stop - start) // HALF_HOUR
     return [EnergySample(to_ms(start + n * HALF_HOUR), energy(kwh), False) for n in range(count)]
 
 
 def band_at(bands: Sequence[TariffBand], local: datetime) -> TariffBand | None:
-    """The band that holds at a wall-clock time, in the words of the rule."""
+    """Return the band that applies at a wall-clock time, by a literal reading of the rule."""
     time, today = local.strftime("%H:%M"), Weekday(local.weekday())
     yesterday = Weekday((local.weekday() - 1) % 7)
     for band in bands:
@@ -68,7 +68,7 @@ def period_start(local: datetime, period: Period) -> datetime:
 def model_costs(
     samples: Sequence[EnergySample], tariffs: Sequence[Tariff], prices: PricesByTariff
 ) -> Iterator[tuple[EnergySample, Tariff | None, Fraction | None]]:
-    """Each sample with its tariff and its cost in pence without VAT, looked up afresh: None where it has no price."""
+    """Yield each sample with its tariff and its cost in pence without VAT. The cost is None if no price is known."""
     for sample in samples:
         at = from_ms(sample.at)
         valid = [current for current in tariffs if current.valid_from <= at]
@@ -103,7 +103,7 @@ def _cost(
 
 
 def _block_cost(start: int, end: int, blocks: Sequence[TariffBlock]) -> Fraction:
-    """Watt-hour by watt-hour: each has the rate of the block in which it lies. Going down gives back."""
+    """Return the sum over single watt-hours, each at the rate of its block. A negative sample reduces the cost."""
     step = 10**6  # a watt-hour
     low, high = sorted((start, end))
     cost = Fraction(0)

@@ -1,7 +1,7 @@
 """Tables of the reference pages that are generated from the code: settings and commands.
 
 `python -m tests.support.reference_pages` writes them into docs/reference/settings.md and docs/reference/cli.md. A test
-compares both pages with what this module generates.
+compares both pages with the generated text.
 """
 
 import inspect
@@ -28,7 +28,7 @@ _SETTINGS_TABLE = re.compile(r"(<!-- settings: ([a-z_\s]+) -->\n).*?(<!-- end of
 _COMMAND = re.compile(r"(<!-- command: ([a-z -]+) -->\n).*?(<!-- end of command -->)", re.DOTALL)
 
 EXAMPLE = "Example: "
-"""How the last paragraph of each command's help begins."""
+"""Prefix of the last paragraph in the help of each command."""
 
 _TYPES: Mapping[Any, str] = MappingProxyType(
     {str: "text", SecretStr: "text, secret", int: "integer", float: "number", bool: "`true` or `false`", Path: "path"}
@@ -78,7 +78,7 @@ def _type(field: FieldInfo) -> str:
 
 
 def _bounds(field: FieldInfo) -> str:
-    """Return the bounds of a number or of the length of a text, in words."""
+    """Return the bounds of a number, or of the length of a text, as text."""
     minimum = maximum = above = shortest = longest = None
     for value in field.metadata:
         match value:
@@ -93,7 +93,7 @@ def _bounds(field: FieldInfo) -> str:
             case annotated_types.MaxLen():
                 longest = value.max_length
             case _:
-                raise AssertionError(f"a bound without words: {value}")
+                raise AssertionError(f"unsupported bound {value}: add it to _bounds")
     if above is not None:
         return f"above {above:,}, at most {maximum:,}"
     if minimum is not None:
@@ -123,12 +123,12 @@ def _walk(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def command_section(name: str, command: Any) -> str:
-    """Return what a command does, its usage, its example, and a table of its arguments and options."""
+    """Return the description of a command, its usage, a table of its arguments and options, and its example."""
     parameters = [value for value in command.params if value.name != "help"]
     arguments = [_argument(value) for value in parameters if value.param_type_name == "argument"]
     usage = " ".join(["wattgate", name, *(["[OPTIONS]"] if len(arguments) < len(parameters) else []), *arguments])
     *description, example = inspect.cleandoc(command.help).split("\n\n")
-    assert example.startswith(EXAMPLE), f"the last paragraph of the help of {name} is no example"
+    assert example.startswith(EXAMPLE), f"the last paragraph of the help of {name} must start with {EXAMPLE!r}"
     parts = ["\n\n".join(description), f"```text\n{usage}\n```"]
     if parameters:
         parts.append(
@@ -139,7 +139,7 @@ def command_section(name: str, command: Any) -> str:
 
 
 def _argument(parameter: Any) -> str:
-    """Return an argument as the usage line has it: in capitals, with dots if it may be repeated."""
+    """Return the name of an argument in the usage line: in capitals, with dots if it may be repeated."""
     name: str = parameter.name.upper()
     return f"{name.removesuffix('S')}..." if parameter.nargs == -1 else name
 
@@ -163,7 +163,7 @@ def _parameter_default(parameter: Any) -> str:
 
 
 def _switch(parameter: Any) -> str:
-    """Return the name by which a switch with two names has its default."""
+    """Return the option name that selects the default of a switch with two names."""
     names: list[str] = parameter.opts if parameter.default else parameter.secondary_opts
     return names[0]
 

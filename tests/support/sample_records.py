@@ -1,4 +1,4 @@
-"""One record of every kind of the content, notification, consent and flexibility areas, for a tenant's user."""
+"""Sample records for a tenant: one of each kind of content, notifications, consent and flexibility."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -54,7 +54,7 @@ async def add_sample_records(tenant: Any) -> None:
 
 
 def silence_rule(tenant: Any) -> alert_rules.NewAlertRule:
-    """A rule that watches for silence, and does nothing yet."""
+    """Return a disabled alert rule that detects missing data."""
     return alert_rules.NewAlertRule(
         name="Silence",
         kind=RuleKind.NO_DATA,

@@ -1,4 +1,4 @@
-"""Databases at this version's schema: migrations run once for each engine, and what they made is copied."""
+"""Databases with the current schema. Migrations run once for each engine; tests use copies of the result."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from wattgate.db.migrate import upgrade
 
 
 async def bring_up(database: Database) -> None:
-    """Bring a database to this version's schema. The file of one of SQLite that is not there yet is a copy."""
+    """Upgrade a database to the current schema. A SQLite file that does not exist starts as a copy."""
     if database.is_sqlite:
         await asyncio.to_thread(_copy_pattern, Path(str(database.url.database)))
     await upgrade(database)
@@ -24,7 +24,7 @@ async def bring_up(database: Database) -> None:
 
 @asynccontextmanager
 async def pattern_on(server_url: str) -> AsyncIterator[str]:
-    """The name of a database on a PostgreSQL server of which others are copies."""
+    """Yield the name of a template database on a PostgreSQL server, with the current schema."""
     async with database_on(server_url) as url:
         await _upgrade(url)
         yield str(make_url(url).database)
@@ -37,7 +37,7 @@ def _copy_pattern(path: Path) -> None:
 
 @cache
 def _pattern_folder() -> TemporaryDirectory[str]:
-    """A folder with the file of a database that nobody works on."""
+    """Return a folder with the SQLite file that tests copy."""
     directory = TemporaryDirectory(prefix="wattgate-")
     asyncio.run(_upgrade(f"sqlite:///{directory.name}/pattern.sqlite3"))
     return directory

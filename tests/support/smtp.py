@@ -1,4 +1,4 @@
-"""A real mail server for the tests, which does what a test tells it to."""
+"""A real mail server for tests with configurable replies."""
 
 import asyncio
 import ssl
@@ -18,7 +18,7 @@ USERNAME, PASSWORD = "gateway", "p@ss/word:%"
 
 @dataclass(slots=True)
 class ReceivedMail:
-    """A mail that the server was given."""
+    """A mail that the server received, even if the final reply was a refusal."""
 
     sender: str
     recipients: list[str]
@@ -33,7 +33,7 @@ class ReceivedMail:
 
 @dataclass(slots=True)
 class MailServer:
-    """What the server has taken, how often somebody has come, and what it answers instead of the usual."""
+    """The received mails, the number of connections, and replies that replace the default ones."""
 
     port: int = 0
     taken: list[ReceivedMail] = field(default_factory=list)
@@ -42,7 +42,7 @@ class MailServer:
     open: set[asyncio.Transport] = field(default_factory=set)
 
     def say(self, command: str, *answers: Any) -> None:
-        """What is answered to the next commands of a name: a text, or a function of the server."""
+        """Set the replies to the next commands with this name: texts, or async functions of the server."""
         self.answers.setdefault(command, []).extend(answers)
 
     def hang_up(self) -> None:
@@ -81,7 +81,7 @@ class MailServer:
 
 
 class _Session(SMTP):
-    """A connection of which the server knows."""
+    """A connection that is registered with the server."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -104,12 +104,12 @@ def _authenticate(server: SMTP, session: Session, envelope: Envelope, mechanism:
 async def mail_server(
     *, starttls: ssl.SSLContext | None = None, tls: ssl.SSLContext | None = None, auth: bool = False, **more: Any
 ) -> AsyncIterator[MailServer]:
-    """A server on a free port, with TLS from the beginning or on demand, or with neither."""
+    """Yield a server on a free port, with implicit TLS (`tls`), STARTTLS (`starttls`), or without TLS."""
     started = MailServer()
     loop = asyncio.get_running_loop()
 
     def session() -> SMTP:
-        with warnings.catch_warnings():  # aiosmtpd does not know of TLS from the beginning
+        with warnings.catch_warnings():  # aiosmtpd does not detect implicit TLS
             warnings.filterwarnings("ignore", "Requiring AUTH while not requiring TLS")
             return _Session(
                 started,

@@ -1,4 +1,4 @@
-"""Tables looked at and filled without the operations: as older versions of the schema had them, as they have to be."""
+"""Direct table access for tests: insert rows into any schema version, and verify rollups."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, MetaData, Table, text
 
 
 def put(connection: Connection, name: str, **values: Any) -> None:
-    """Insert a row into a table as it is at the moment; what it needs and is not given is of no matter."""
+    """Insert a row into a table of the current schema version. Other required columns get placeholder values."""
     table = Table(name, MetaData(), autoload_with=connection)
     placeholders = {str: "x", bool: True, int: 1, datetime: datetime(2025, 1, 1)}
     required = {
@@ -24,9 +24,9 @@ HOUR, DAY = 3_600_000, 86_400_000
 
 
 def check_rollups(connection: Connection, resource_ids: Collection[str], hourly: Collection[int] = (1,)) -> int:
-    """Assert that hours and days of resources are what their stored readings make; how many rows there are of both.
+    """Assert that the rollups of resources equal aggregates of their stored readings. Return the number of rollup rows.
 
-    `hourly` are the fields whose hours are rolled up: of `house.STORAGE` the second one.
+    `hourly` holds the indexes of the fields with hourly rollups: by default the second field of `house.STORAGE`.
     """
     names = ", ".join(f"'{reading}'" for reading in resource_ids)
     where = f"WHERE resource_number IN (SELECT number FROM resource WHERE resource_id IN ({names}))"
