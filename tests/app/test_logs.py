@@ -77,11 +77,11 @@ async def test_refusals_are_logged_with_who_was_refused_and_without_what_was_sho
     def said(message: str) -> list[dict[str, Any]]:
         return [one for one in told if one["message"].startswith(message)]
 
-    wrong = said("refused with UNAUTHENTICATED: the username or the password is wrong")
+    wrong = said("request rejected with UNAUTHENTICATED: the username or the password is wrong")
     assert [(one["level"], one["traceId"]) for one in wrong] == [("info", TRACE)] * 2
     assert wrong[0]["applicationId"] == home.tenant.application_id  # the other one named it in an argument
-    assert len(said("refused with UNAUTHENTICATED: Access denied")) == 2
-    (forbidden,) = said("refused with FORBIDDEN: these credentials do not allow statistics read")
+    assert len(said("request rejected with UNAUTHENTICATED: Access denied")) == 2
+    (forbidden,) = said("request rejected with FORBIDDEN: these credentials do not allow statistics read")
     account = {"actor": f"account:{home.tenant.account_id}", "userId": home.tenant.user_id}
     assert account.items() <= forbidden.items()
     (ended,) = said("a connection is ended with 4403: Forbidden")

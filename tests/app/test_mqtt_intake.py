@@ -466,7 +466,7 @@ async def test_a_bad_value_leaves_the_others_of_the_batch(connected: tuple[House
         "electricity.consumption REGISTER is not stored",
         "no active device has this hardware id",
     ]
-    assert taken.refusals[2].reason.endswith("is not stored: the field is in kWh, displays measure in W")
+    assert taken.refusals[2].reason.endswith("is not stored: the field is in kWh, but the display measures in W")
 
 
 async def test_a_message_that_breaks_its_batch_is_found_and_logged_and_the_others_are_stored(
@@ -530,7 +530,7 @@ async def test_what_a_display_says_of_itself_is_the_newest_and_no_change_of_its_
         assert taken.refusals == []
     taken, device = await hear(utc_now() + timedelta(hours=1))
     assert device.heard_at == three
-    assert [one.reason for one in taken.refusals] == ["what it says of itself is in the future"]
+    assert [one.reason for one in taken.refusals] == ["the device state is in the future"]
 
 
 def test_each_fault_of_a_display_is_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:

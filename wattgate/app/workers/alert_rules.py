@@ -53,7 +53,9 @@ class AlertRuleWorker:
             places.setdefault(one.application_id, []).append((one.resource_id, one.field))
         sent = 0
         for application_id, some in places.items():
-            sent += await self._evaluate(application_id, alert_rules.rules_for_recorded_fields, {"places": some})
+            sent += await self._evaluate(
+                application_id, alert_rules.rules_for_recorded_fields, {"recorded_fields": some}
+            )
         for application_id in await self._runner.run(
             alert_rules.applications_with_due_rules, Principal(Role.SYSTEM), {}
         ):

@@ -1,4 +1,4 @@
-"""What workers do with the outbox, application by application: `app/workers/deliveries.py` runs these."""
+"""Outbox operations for the worker `app/workers/deliveries.py`: find, claim and release deliveries, record outcomes."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from wattgate.principal import Permission
 
 @dataclass(frozen=True, slots=True)
 class DueDeliveries:
-    """The applications for which something is to leave now, or else when the next thing is; None for never."""
+    """The applications with deliveries that are due, and, if there are none, when the next one is. None means never."""
 
     applications: list[str]
     next_at: datetime | None
@@ -83,20 +83,20 @@ async def record_notification_outcome(
 
 
 def _available_at() -> ColumnElement[datetime]:
-    """When a delivery may be taken: when it is due, or when the lease of whoever has it ends."""
+    """Return when a delivery can be claimed: when it is due or, if it is leased, when the lease ends."""
     return case((col(Delivery.state) == DeliveryState.LEASED, col(Delivery.leased_until)), else_=col(Delivery.due_at))
 
 
 def _is_claimable(kinds: Collection[DeliveryKind]) -> tuple[ColumnElement[bool], ...]:
-    """That a delivery of these kinds is not at its end, and no other one has to leave before it."""
+    """Return the conditions for claiming a delivery: it is open, and no other one of its order key must go first."""
     other = aliased(Delivery)
-    at_work = col(other.state) == DeliveryState.LEASED
-    before = and_(col(other.state) == DeliveryState.WAITING, col(other.number) < col(Delivery.number))
+    leased = col(other.state) == DeliveryState.LEASED
+    queued_before = and_(col(other.state) == DeliveryState.WAITING, col(other.number) < col(Delivery.number))
     blocked = exists().where(
         col(other.application_id) == col(Delivery.application_id),
         col(other.order_key) == col(Delivery.order_key),
         col(other.number) != col(Delivery.number),
-        or_(at_work, before),
+        or_(leased, queued_before),
     )
     return (
         col(Delivery.kind).in_(kinds),

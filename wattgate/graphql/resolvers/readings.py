@@ -38,7 +38,7 @@ async def readings(
     revised_since: datetime | None = None,
 ) -> ReadingSeries:
     """A resource's readings in a range of time, in whole buckets of the zone's wall clock."""
-    (found,) = await queries.readings(
+    (series,) = await queries.readings(
         call.rows,
         [await call.rows.get(models.Resource, resource_id)],
         range=range,
@@ -49,6 +49,6 @@ async def readings(
         week_start=week_start,
         revised_since=revised_since,
     )
-    if isinstance(found, GatewayError):
-        raise found
-    return found
+    if isinstance(series, GatewayError):
+        raise series
+    return series

@@ -1,4 +1,4 @@
-"""Endpoints: registered, changed, tested, given new secrets, and sent again what they have missed."""
+"""Webhook endpoints: register, change and test them, rotate secrets, send events again."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,13 +23,13 @@ ENDPOINTS_PATH = "/webhook/endpoint"
 ENDPOINT_PATH = ENDPOINTS_PATH + "/{endpointId}"
 
 MAX_ENDPOINTS = 50
-"""How many endpoints an application has at most."""
+"""Maximum endpoints of an application."""
 
 MAX_OVERLAP = timedelta(days=7)
-"""For how long a secret may be good beside its successor."""
+"""Maximum time that a replaced secret stays valid."""
 
 MAX_EVENTS_PER_CALL = 1_000
-"""How many events are sent again by one call."""
+"""Maximum events that a call sends again."""
 
 
 Since = Annotated[datetime, strawberry.argument(description="From when on events are sent again.")]
@@ -40,15 +40,9 @@ Until = Annotated[datetime | None, strawberry.argument(description="Before when;
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointWithSecret:
+class IssuedSecretResult:
     endpoint: models.WebhookEndpoint
     secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class Resent:
-    queued: int
-    next_since: OptionalSince = None
 
 
 @operation(
@@ -57,13 +51,13 @@ class Resent:
     needs=Permission.WEBHOOK_MANAGE,
     rest=RestRoute("POST", ENDPOINTS_PATH, status=201),
 )
-async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> EndpointWithSecret:
+async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> IssuedSecretResult:
     """Register an address to which events are told. Its secret is told in this answer alone."""
     problems = [*_validate_url(call, input.url), *_validate_patterns(input.events)]
     if await call.rows.count(models.WebhookEndpoint) >= MAX_ENDPOINTS:
-        problems.append(Problem(("input",), f"would be one endpoint more than {MAX_ENDPOINTS}"))
+        problems.append(Problem(("input",), f"exceeds the maximum of {MAX_ENDPOINTS} endpoints; delete one first"))
     _raise_problems(problems)
-    made = models.WebhookEndpoint(
+    endpoint = models.WebhookEndpoint(
         url=input.url,
         events=input.events,
         description=input.description,
@@ -71,7 +65,7 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
         ordered=input.ordered,
         secret=signature.new_secret(),
     )
-    return EndpointWithSecret(await call.rows.add(made), made.secret)
+    return IssuedSecretResult(await call.rows.add(endpoint), endpoint.secret)
 
 
 @operation(
@@ -117,17 +111,17 @@ async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> 
 )
 async def rotate_webhook_secret(
     call: Call, *, endpoint_id: strawberry.ID, overlap_hours: int = 24
-) -> EndpointWithSecret:
+) -> IssuedSecretResult:
     """Give an endpoint a new secret, told in this answer alone. The one before is good for some hours more."""
     overlap = timedelta(hours=min(max(overlap_hours, -1), 10_000))
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
-        told = f"is not 0 to {MAX_OVERLAP // timedelta(hours=1)} hours"
-        raise BadInput("the old secret cannot be good for so long", problems=[Problem(("overlapHours",), told)])
+        message = f"is not between 0 and {MAX_OVERLAP // timedelta(hours=1)}"
+        raise BadInput("Invalid overlapHours. See `problems`.", problems=[Problem(("overlapHours",), message)])
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
     endpoint.secret_before = endpoint.secret if overlap else None
     endpoint.secret_expires_at = call.rows.now + overlap if overlap else None
     endpoint.secret = signature.new_secret()
-    return EndpointWithSecret(endpoint, endpoint.secret)
+    return IssuedSecretResult(endpoint, endpoint.secret)
 
 
 @operation(
@@ -149,7 +143,7 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> mo
     needs=Permission.WEBHOOK_MANAGE,
     rest=RestRoute("POST", ENDPOINT_PATH + "/replay"),
 )
-async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Since, until: Until = None) -> Resent:
+async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Since, until: Until = None) -> types.Resent:
     """Send an endpoint every event again that it wants and that happened since an instant, in their order.
 
     Also those from before it was registered, and under the same ids as at the first time. Events are kept for 30 days.
@@ -163,21 +157,21 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
         order_by=[models.WebhookEvent.number],
         limit=MAX_EVENTS_PER_CALL + 1,
     )
-    following = events.pop().created_at if len(events) > MAX_EVENTS_PER_CALL else None
+    next_since = events.pop().created_at if len(events) > MAX_EVENTS_PER_CALL else None
     known = await _webhooks_by_event(call, endpoint, events)
     queued = 0
     for event in events:
-        before = known.get(event.event_id)
+        webhook = known.get(event.event_id)
         if event.event_code == PING_EVENT or not matches_any(endpoint.events, event.event_code):
             continue
-        if before is None:
+        if webhook is None:
             await enqueue_webhook(call, endpoint, event)
-        elif before.status == PENDING:
+        elif webhook.status == PENDING:
             continue
         else:
-            await requeue_webhook(call, endpoint, before)
+            await requeue_webhook(call, endpoint, webhook)
         queued += 1
-    return Resent(queued, following)
+    return types.Resent(queued=queued, next_since=next_since)
 
 
 @operation(
@@ -186,7 +180,7 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
     needs=Permission.WEBHOOK_MANAGE,
     rest=RestRoute("POST", ENDPOINT_PATH + "/redrive"),
 )
-async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: OptionalSince = None) -> Resent:
+async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: OptionalSince = None) -> types.Resent:
     """Send an endpoint once more what was given up, in the order in which it happened, under the same ids.
 
     At most 1,000 events a call: call again until none is queued.
@@ -203,21 +197,21 @@ async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Opt
     )
     for webhook in given_up:
         await requeue_webhook(call, endpoint, webhook)
-    return Resent(len(given_up))
+    return types.Resent(queued=len(given_up), next_since=None)
 
 
 async def _webhooks_by_event(
     call: Call, endpoint: models.WebhookEndpoint, events: list[models.WebhookEvent]
 ) -> dict[str | None, models.Webhook]:
-    """What stands on record of these events and the endpoint, by the event's id."""
+    """Return the webhooks of these events to the endpoint, by event id."""
     if not events:
         return {}
-    found = await call.rows.all(
+    webhooks = await call.rows.all(
         models.Webhook,
         col(models.Webhook.endpoint_id) == endpoint.endpoint_id,
         col(models.Webhook.event_number).between(events[0].number, events[-1].number),
     )
-    return {one.event_id: one for one in found}
+    return {webhook.event_id: webhook for webhook in webhooks}
 
 
 def _validate_url(call: Call, url: str) -> list[Problem]:
@@ -229,17 +223,17 @@ def _validate_url(call: Call, url: str) -> list[Problem]:
 
 
 def _validate_patterns(patterns: list[str]) -> list[Problem]:
-    """What is wrong with patterns: one that stands for nothing that ever happens is a mistake."""
+    """Return the problems of event patterns. A pattern must match at least one event code."""
     path: ProblemPath = ("input", "events")
     if not 0 < len(patterns) <= types.MAX_PATTERNS:
-        return [Problem(path, f"are not 1 to {types.MAX_PATTERNS} patterns")]
+        return [Problem(path, f"must have 1 to {types.MAX_PATTERNS} patterns")]
     return [
-        Problem((*path, place), f"{pattern[:100]} stands for no event")
-        for place, pattern in enumerate(patterns)
+        Problem((*path, position), f"{pattern[:100]} matches no event")
+        for position, pattern in enumerate(patterns)
         if not EVENT_PATTERN.fullmatch(pattern) or not any(matches_any([pattern], code) for code in EVENT_DESCRIPTIONS)
     ]
 
 
 def _raise_problems(problems: list[Problem]) -> None:
     if problems:
-        raise BadInput("the endpoint cannot be like this", problems=problems)
+        raise BadInput("Invalid webhook endpoint. See `problems`.", problems=problems)

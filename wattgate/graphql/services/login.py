@@ -25,11 +25,6 @@ CREDENTIAL_MODELS = (models.Token, models.RefreshToken, models.AuthorizationCode
 
 
 @dataclass(frozen=True, slots=True)
-class Acknowledgement:
-    valid: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class IssuedToken:
     """A token that was made just now; the only moment at which it can be told."""
 

@@ -7,6 +7,7 @@ from wattgate.db.queries import templates as queries
 from wattgate.delivery.templates.diagnostics import TemplateError
 from wattgate.delivery.templates.rendering import RenderedTemplate, render
 from wattgate.graphql.core.operation import Call
+from wattgate.graphql.services.template_sources import template_source
 
 
 async def render_content(call: Call, alert: Alert, sent: Notification) -> str | None:
@@ -30,4 +31,4 @@ async def render_content(call: Call, alert: Alert, sent: Notification) -> str | 
 
 
 def _render_version(version: TemplateVersion, alert: Alert) -> RenderedTemplate:
-    return render(queries.to_source(version), alert.data if isinstance(alert.data, dict) else {})
+    return render(template_source(version), alert.data if isinstance(alert.data, dict) else {})

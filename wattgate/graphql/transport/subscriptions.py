@@ -169,7 +169,7 @@ class SubscriptionService:
         operation = prepared.operation
         await self.pipeline.charge(principal, document, prepared.variables)
         watch = await self._runner.run(operation, principal, dict(prepared.arguments))
-        plain = prepared.immediate is not None and watch.view is None
+        plain = prepared.immediate is not None and watch.reducer is None
         return Subscription(
             key=(*key.parts, _sharing_key(principal, check_permission(principal, operation.needs), plain)),
             source=watch,
