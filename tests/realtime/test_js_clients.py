@@ -8,7 +8,7 @@ from subprocess import PIPE
 
 import pytest
 
-from tests.support.link import RECOVERED, Client, Link, link, running, told
+from tests.support.link import RECOVERED, Client, Link, link, running, values_until
 from tests.support.node import Node
 from tests.support.redis_server import redis_server
 
@@ -34,7 +34,7 @@ async def client(node: Node, words: list[str], there: Link, resource_id: str) ->
             await there.post(resource_id)
             await asyncio.sleep(0.2)
         await there.post(resource_id)  # after it there is nothing left of what the database had at the beginning
-        await told(started, until=there.posted - 1)
+        await values_until(started, until=there.posted - 1)
         yield started
 
 
@@ -50,7 +50,7 @@ async def test_a_client_that_loses_its_link_misses_nothing_and_is_told_nothing_t
                 await there.relay.cut()
                 await there.post(resource_id, 3)
                 await there.relay.open()
-                heard = await told(shown, until=there.posted - 1)
+                heard = await values_until(shown, until=there.posted - 1)
                 assert RECOVERED in heard
                 values = [one for one in heard if one != RECOVERED]
                 assert values == list(range(there.posted - 6, there.posted))
@@ -70,7 +70,7 @@ async def test_a_client_goes_on_at_another_gateway_where_redis_joins_them(
             await there.restart()
             await there.post(resource_id, 3)
             await there.relay.open()
-            heard = await told(shown, until=there.posted - 1)
+            heard = await values_until(shown, until=there.posted - 1)
             assert RECOVERED in heard
             assert [one for one in heard if one != RECOVERED] == list(range(begun, there.posted))
 
@@ -88,5 +88,5 @@ async def test_a_client_is_told_that_its_place_is_gone_and_goes_on(
             await there.relay.open()
             assert await shown.next() == {"recovered": False}
             await there.post(resource_id, 2)
-            heard = await told(shown, until=there.posted - 1)
+            heard = await values_until(shown, until=there.posted - 1)
             assert heard[-2:] == [there.posted - 2, there.posted - 1]

@@ -104,7 +104,7 @@ class Play:
 
     async def record(self) -> None:
         resource_id = self.words["RESOURCE"]
-        readings = [{"at": self.house.hands.utc().isoformat(), "value": 230}]
+        readings = [{"at": self.house.clock.utc().isoformat(), "value": 230}]
         body = {"field": "POWER", "readings": readings}
         caller = self.house.one.headers["account"]
         answer = await self.house.call("POST", f"/resource/{resource_id}/readings", caller, json=body)

@@ -39,7 +39,7 @@ async def fill(house: LiveHouse, resource_id: str) -> int:
     told = waited = 0
     while waited < 20:
         if slow._backlog is None:
-            await house.tell(resource_id, told)
+            await house.publish_readings(resource_id, told)
             told, waited = told + 1, 0
         else:
             waited += 1
@@ -66,7 +66,7 @@ async def test_a_stream_whose_token_expires_says_so_and_ends(house: LiveHouse) -
     token = await house.dying_token(seconds=10)
     async with stream(house, **asking(SHORT, token, resource_id)) as one:
         await house.until(lambda: house.listening(resource_id) == 1)
-        await house.tell(resource_id, 1)
+        await house.publish_readings(resource_id, 1)
         assert await value(one) == 1
         house.pass_time(10.25)
         (error,) = (await one.told())["errors"]
@@ -81,10 +81,10 @@ async def test_a_stream_that_is_not_taken_is_given_the_newest_and_then_goes_on(h
     async with stream(house, **asking(READINGS, account(house), resource_id)) as one:
         await house.until(lambda: house.listening(resource_id) == 1)
         count = await fill(house, resource_id)
-        await house.tell(resource_id, *range(10**6, 10**6 + 500))
+        await house.publish_readings(resource_id, *range(10**6, 10**6 + 500))
         assert [await value(one) for _ in range(count)] == list(range(count))
         assert await value(one) == 10**6 + 499
-        await house.tell(resource_id, 1, 2)
+        await house.publish_readings(resource_id, 1, 2)
         assert [await value(one), await value(one)] == [1, 2]
 
 

@@ -62,7 +62,7 @@ async def test_the_seats_of_a_gateway_that_died_are_free_after_their_lease(
     gateways: tuple[LiveHouse, LiveHouse],
 ) -> None:
     here, dead = gateways
-    bench, now = f"account:{here.one.account_id}", to_ms(here.hands.utc())
+    bench, now = f"account:{here.one.account_id}", to_ms(here.clock.utc())
     async with here.socket() as first:
         await dead.gateway.connections._slots.acquire([ConnectionSlot(bench, 2, "dead:1", now + 1_000)])
         for _ in range(2):
@@ -98,13 +98,13 @@ async def test_an_event_stream_is_steered_by_requests_to_another_gateway(
         for operation_id in ("a", "b", "a"):  # one that runs is not begun again
             assert (await begin(here, token, operation_id, READINGS, ids=[resource_id])).status_code == 202
         await elsewhere.until(lambda: elsewhere.listening(resource_id) == 2)
-        await here.tell(resource_id, 1)
+        await here.publish_readings(resource_id, 1)
         told = [await one.told() for _ in range(2)]  # which of them began first, nobody has said
         assert {(each["id"], each["payload"]["data"]["readings"]["value"]) for each in told} == {("a", 1), ("b", 1)}
         stopped = await here.http.delete("/graphql", params={"operationId": "a"}, headers={TOKEN: token})
         assert stopped.status_code == 200
         await elsewhere.until(lambda: elsewhere.listening(resource_id) == 1)
-        await here.tell(resource_id, 2)
+        await here.publish_readings(resource_id, 2)
         assert (await one.told())["id"] == "b"
         refused = await begin(here, token, "q", "{ __typename }")
         assert (refused.status_code, refused.json()["errors"][0]["extensions"]["code"]) == (404, "NOT_FOUND")
@@ -120,7 +120,7 @@ async def test_a_position_of_one_gateway_is_good_at_the_other(gateways: tuple[Li
     async with here.socket() as one:
         await one.subscribe(query, ids=[resource_id], since=None)
         position = (await one.payload())["extensions"]["position"]
-    await elsewhere.tell(resource_id, 1, 2)
+    await elsewhere.publish_readings(resource_id, 1, 2)
     async with elsewhere.socket() as one:
         await one.subscribe(query, ids=[resource_id], since=position)
         assert (await one.payload())["extensions"] == {"position": position, "recovered": True}

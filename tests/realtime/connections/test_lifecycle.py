@@ -74,14 +74,14 @@ async def test_a_token_that_expires_is_asked_for_anew_and_nothing_is_interrupted
             await there(one)
             house.pass_time(1.5)
             assert await one.hear(pings=True) == EXPIRED
-            await house.tell(resource_id, 1)
+            await house.publish_readings(resource_id, 1)
             assert await one.values(1) == [1]
             house.pass_time(24)
             await there(one)
             until = await refreshed(one, await house.one.add_token())
-            assert abs(until - house.hands.utc() - TOKEN_LIFETIME) < timedelta(minutes=1)
+            assert abs(until - house.clock.utc() - TOKEN_LIFETIME) < timedelta(minutes=1)
             house.pass_time(1_000)
-            await house.tell(resource_id, 2)
+            await house.publish_readings(resource_id, 2)
             assert await one.values(1) == [2]
             await there(one)
 
@@ -282,7 +282,7 @@ async def follow(house: LiveHouse, sockets: Sequence[Socket], resource_ids: Sequ
         await one.subscribe("subscription { alerts(since: null) { alertId } }", "2")
     await house.until(lambda: sum(map(house.listening, resource_ids)) == 2 * len(sockets))
     for resource_id in resource_ids:
-        await house.tell(resource_id, 1)
+        await house.publish_readings(resource_id, 1)
 
 
 async def leave(one: Socket, number: int) -> None:

@@ -44,7 +44,7 @@ async def test_queries_are_answered(live: LiveHouse) -> None:
 
 async def test_mutations_are_done_and_what_they_record_is_told(live: LiveHouse, resource_id: str) -> None:
     mutation = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
-    at = live.hands.utc().replace(microsecond=0).isoformat()
+    at = live.clock.utc().replace(microsecond=0).isoformat()
     series = [{"resourceId": resource_id, "field": "POWER", "readings": [{"at": at, "value": "250"}]}]
     async with live.socket() as one, live.socket() as other:
         await other.subscribe(READINGS, ids=[resource_id])
@@ -140,16 +140,16 @@ async def test_a_subscription_that_is_completed_tells_nothing_more_and_its_id_is
         for each in (one, other):
             await each.subscribe(READINGS, ids=[resource_id])
         await live.until(lambda: live.listening(resource_id) == 2)
-        await live.tell(resource_id, 1)
+        await live.publish_readings(resource_id, 1)
         assert await one.values(1) == await other.values(1) == [1]
         await one.complete()
         assert await one.heard() == []
-        await live.tell(resource_id, 2)
+        await live.publish_readings(resource_id, 2)
         assert await other.values(1) == [2]
         assert await one.heard() == []
         await one.subscribe(READINGS, ids=[resource_id])
         await live.until(lambda: live.listening(resource_id) == 2)
-        await live.tell(resource_id, 3)
+        await live.publish_readings(resource_id, 3)
         assert await one.values(1) == [3]
 
 
@@ -184,7 +184,7 @@ async def test_a_connection_has_no_more_than_its_number_of_operations(open_house
         await house.until(lambda: house.listening(resource_id) == 2)
         await one.complete("a")
         await answer(one, TYPENAME, "c")
-        await house.tell(resource_id, 5)
+        await house.publish_readings(resource_id, 5)
         assert (await one.hear())["id"] == "b"
 
 
@@ -199,8 +199,8 @@ async def test_subscriptions_that_leave_parts_out_by_variables_are_told_each_wha
         await one.subscribe(query, "without", ids=[resource_id], value=False)
         await one.subscribe(query, "other", ids=[other_id], value=True)
         await live.until(lambda: live.listening(resource_id) == 2 and live.listening(other_id) == 1)
-        await live.tell(resource_id, 1)
-        await live.tell(other_id, 2)
+        await live.publish_readings(resource_id, 1)
+        await live.publish_readings(other_id, 2)
         told = {message["id"]: message["payload"]["data"]["readings"] for message in [await one.hear() for _ in "abc"]}
     assert told == {
         "with": {"field": "POWER", "value": 1},
@@ -222,7 +222,7 @@ async def test_what_is_told_is_counted_a_moment_later(open_house: OpenHouse) -> 
             await house.until(lambda: house.listening(resource_id) == 2)
             await asyncio.sleep(BATCH_SECONDS + 0.1)  # what others were told is counted
             messages, size = counted(MESSAGES_SENT), counted(MESSAGES_SENT_BYTES)
-            await house.tell(resource_id, 1, 2)
+            await house.publish_readings(resource_id, 1, 2)
             payloads = [await each.payload() for each in (one, other) for _ in range(2)]
             await house.until(lambda: counted(MESSAGES_SENT) == messages + 4)
             sent = sum(len(json.dumps(one, separators=(",", ":"))) for one in payloads)

@@ -70,7 +70,7 @@ class Display:
         """Publish readings of a resource, whose values count up."""
         begun = self.told[which]
         self.told[which] += count
-        await self.houses[0].tell(self.ids[which], *range(begun + 1, begun + count + 1))
+        await self.houses[0].publish_readings(self.ids[which], *range(begun + 1, begun + count + 1))
 
     @property
     def waiting(self) -> int:
@@ -180,14 +180,14 @@ async def test_what_comes_while_a_client_is_caught_up_is_told_once_and_after_wha
         position = (await one.payload())["extensions"]["position"]
     topic = topics.readings(resource_id)
     await live.until(lambda: topic not in live.gateway.hub._topics)
-    await live.tell(resource_id, *range(20))
+    await live.publish_readings(resource_id, *range(20))
     count, after = 20, 0
     async with live.socket() as one:
         await one.subscribe(RESUMING, ids=[resource_id], since=position)
         while topic not in live.gateway.hub._topics:  # noqa: ASYNC110 (until it begins to be caught up)
             await asyncio.sleep(0)
         while after < 20:  # and then in each turn of the loop, until it must have been
-            await live.tell(resource_id, count)
+            await live.publish_readings(resource_id, count)
             count += 1
             after += live.listening(resource_id)
             await asyncio.sleep(0)

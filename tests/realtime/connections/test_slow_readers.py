@@ -35,7 +35,7 @@ async def fill(house: LiveHouse, resource_id: str, fast: Socket | None = None) -
     told = waited = 0
     while waited < 20:
         if slow.held is None:
-            await house.tell(resource_id, told)
+            await house.publish_readings(resource_id, told)
             told, waited = told + 1, 0
             if fast is not None:
                 assert await fast.values(1) == [told - 1]
@@ -61,14 +61,14 @@ async def test_a_slow_reader_gets_the_newest_of_each_field_and_every_alert(open_
         async with slow_reader(house, resource_id) as one:
             count = await fill(house, resource_id)
             for number in range(1_000):
-                await house.tell(resource_id, 10**6 + number)
+                await house.publish_readings(resource_id, 10**6 + number)
                 if number % 250 == 0:
                     await house.alert(f"alert {number}")
-            await house.tell(resource_id, 10**7, field="ENERGY")
+            await house.publish_readings(resource_id, 10**7, field="ENERGY")
             heard = await read(one, 10**7)
             assert heard[:count] == list(range(count))
             assert heard[count:] == ["alert 0", "alert 250", "alert 500", "alert 750", 10**6 + 999, 10**7]
-            await house.tell(resource_id, 1, 2, 3)  # it reads again, and is told each
+            await house.publish_readings(resource_id, 1, 2, 3)  # it reads again, and is told each
             assert await read(one, 3) == [1, 2, 3]
 
 
@@ -80,7 +80,7 @@ async def test_others_are_not_held_up(open_house: OpenHouse) -> None:
             await house.until(lambda: house.listening(resource_id) == 2)
             await fill(house, resource_id, fast)
             for number in range(100):
-                await house.tell(resource_id, number)
+                await house.publish_readings(resource_id, number)
                 assert await fast.values(1) == [number]
             assert [one.held is not None for one in house.sessions] == [True, False]
 
@@ -89,7 +89,7 @@ async def test_a_batch_of_readings_makes_nobody_slow(live: LiveHouse, resource_i
     async with live.socket() as one:
         await one.subscribe(READINGS.replace(FILLING, "resourceId unit at quality"), ids=[resource_id])
         await live.until(lambda: live.listening(resource_id) == 1)
-        await live.tell(resource_id, *range(300))
+        await live.publish_readings(resource_id, *range(300))
         assert await one.values(300) == list(range(300))
 
 
@@ -101,7 +101,7 @@ async def test_one_that_is_cut_does_not_keep_an_event_from_those_after_it(open_h
             await house.until(lambda: house.listening(resource_id) == 2)
             await fill(house, resource_id, fast)
             for field in "abc":
-                await house.tell(resource_id, 5, field=field)
+                await house.publish_readings(resource_id, 5, field=field)
                 assert await fast.values(1) == [5]
             assert house.listening(resource_id) == 1
             await one.rest()
@@ -130,10 +130,10 @@ async def test_more_bytes_than_may_wait_close_the_socket_with_4508(open_house: O
         async with slow_reader(house, resource_id) as one:
             await fill(house, resource_id)
             for _ in range(100):
-                await house.tell(resource_id, 1)
+                await house.publish_readings(resource_id, 1)
             assert house.sessions[0].backlog is not None
             for field in "abc":
-                await house.tell(resource_id, 1, field=field)
+                await house.publish_readings(resource_id, 1, field=field)
             await one.rest()
             assert (await one.closed())[0] == 4508
 
@@ -173,7 +173,7 @@ async def test_an_answer_waits_as_well(open_house: OpenHouse) -> None:
             count = await fill(house, resource_id)
             await one.subscribe("{ __typename }", "query")
             await house.until(lambda: len(house.sessions[0].backlog._messages) == 2)
-            await house.tell(resource_id, count)
+            await house.publish_readings(resource_id, count)
             heard = [await one.hear() for _ in range(count + 3)]
             assert [message["type"] for message in heard[count:]] == ["next", "complete", "next"]
             assert [message["id"] for message in heard[count:]] == ["query", "query", "readings"]
