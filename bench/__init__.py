@@ -1,1 +1,1 @@
-"""Benchmarks: `make bench` runs all of them and prints ratios, side by side, never a verdict."""
+"""Benchmarks. `make bench` runs all of them and prints times, rates and ratios side by side."""

@@ -1,4 +1,4 @@
-"""Runs every benchmark. Each is an async function that prints its own table."""
+"""Run every benchmark. Each is an async function that prints its own tables."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any

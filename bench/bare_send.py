@@ -1,7 +1,7 @@
-"""The least that telling many can cost: as many bytes as a reading has, sent to each socket, and nothing else.
+"""The lower bound of the cost of a broadcast: send the bytes of a reading to each socket, and do nothing else.
 
-Listens on $PORT for as many connections as its first argument says, each of which sends a byte; and then sends as many
-messages to each as its second says.
+The server listens on $PORT until the number of connections in its first argument have each sent a byte. Then it sends
+the number of messages in its second argument to each of them.
 """
 
 import os
@@ -10,13 +10,13 @@ import sys
 import time
 
 MESSAGE = bytes(190)
-EVERY = 0.02
-PAUSE = 1.0
-"""Seconds before it begins."""
+INTERVAL_SECONDS = 0.02
+START_DELAY_SECONDS = 1.0
+"""The time between the last connection and the first message."""
 
 
 def main() -> None:
-    """Send the events to all."""
+    """Accept the connections and send the messages."""
     with socket.create_server(("127.0.0.1", int(os.environ["PORT"])), backlog=1024) as server:
         peers: list[socket.socket] = []
         count, events = map(int, sys.argv[1:])
@@ -25,14 +25,14 @@ def main() -> None:
             if peer.recv(1):
                 peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 peers.append(peer)
-        time.sleep(PAUSE)
+        time.sleep(START_DELAY_SECONDS)
         sends = [peer.send for peer in peers]
         for _ in range(events):
-            due = time.monotonic() + EVERY
+            due = time.monotonic() + INTERVAL_SECONDS
             for send in sends:
                 send(MESSAGE)
             time.sleep(max(0.0, due - time.monotonic()))
-        server.accept()  # until it is killed, so that what it has used can be read
+        server.accept()  # wait to be killed, so that the caller can read the processor time
 
 
 if __name__ == "__main__":

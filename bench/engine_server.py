@@ -1,6 +1,6 @@
-"""The gateway's executor and its GraphQL endpoint on rows in memory: declarations as in the catalogue, and no database.
+"""A server of the gateway's executor and GraphQL endpoint on rows in memory, without a database.
 
-It listens on $PORT.
+Its operations and edges are declared as in the catalogue. It listens on $PORT.
 """
 
 import os
@@ -13,7 +13,7 @@ import msgspec
 import strawberry
 import uvloop
 
-from bench.sample import FIRST, loaded
+from bench.sample import DEFAULT_FIRST, load_sample
 from wattgate.app.server.drain import DrainTimeouts
 from wattgate.app.server.serving import DrainingServer, bind_sockets, build_uvicorn_config
 from wattgate.db.engine import Database
@@ -62,24 +62,26 @@ class HomeRow(msgspec.Struct, gc=False):
     time_zone: str
 
 
-async def types_of(rows: Rows, some: Sequence[ResourceRow]) -> list[TypeRow]:
-    return [TYPES[one.type_id] for one in some]
+async def types_of(rows: Rows, resources: Sequence[ResourceRow]) -> list[TypeRow]:
+    return [TYPES[resource.type_id] for resource in resources]
 
 
-async def current_of(rows: Rows, some: Sequence[ResourceRow]) -> list[ReadingRow]:
-    return [READINGS[one.id][-1] for one in some]
+async def current_of(rows: Rows, resources: Sequence[ResourceRow]) -> list[ReadingRow]:
+    return [READINGS[resource.id][-1] for resource in resources]
 
 
-async def tariffs_of(rows: Rows, some: Sequence[ResourceRow]) -> list[TariffRow]:
-    return [TARIFFS[one.id] for one in some]
+async def tariffs_of(rows: Rows, resources: Sequence[ResourceRow]) -> list[TariffRow]:
+    return [TARIFFS[resource.id] for resource in resources]
 
 
-async def readings_of(rows: Rows, some: Sequence[ResourceRow], *, first: int = FIRST) -> list[list[ReadingRow]]:
-    return [READINGS[one.id][:first] for one in some]
+async def readings_of(
+    rows: Rows, resources: Sequence[ResourceRow], *, first: int = DEFAULT_FIRST
+) -> list[list[ReadingRow]]:
+    return [READINGS[resource.id][:first] for resource in resources]
 
 
-async def resources_of(rows: Rows, some: Sequence[HomeRow]) -> list[list[ResourceRow]]:
-    return [RESOURCES[one.id] for one in some]
+async def resources_of(rows: Rows, homes: Sequence[HomeRow]) -> list[list[ResourceRow]]:
+    return [RESOURCES[home.id] for home in homes]
 
 
 @strawberry.type
@@ -109,9 +111,9 @@ class Resource:
     name: str
     classifier: str
     unit: str
-    type: ResourceType = edge(types_of, needs=Permission.RESOURCE_TYPE_READ, description="What it measures.")
+    type: ResourceType = edge(types_of, needs=Permission.RESOURCE_TYPE_READ, description="The type of the resource.")
     current: Reading = edge(current_of, needs=Permission.READINGS_READ, description="The newest reading.")
-    tariff: Tariff = edge(tariffs_of, needs=Permission.RESOURCE_READ, description="What its energy costs.")
+    tariff: Tariff = edge(tariffs_of, needs=Permission.RESOURCE_READ, description="The tariff of its energy.")
     readings: list[Reading] = edge(readings_of, needs=Permission.READINGS_READ, description="The first readings.")
 
 
@@ -121,7 +123,9 @@ class Home:
     name: str
     city: str
     time_zone: str
-    resources: list[Resource] = edge(resources_of, needs=Permission.RESOURCE_READ, description="What it has.")
+    resources: list[Resource] = edge(
+        resources_of, needs=Permission.RESOURCE_READ, description="The resources of the home."
+    )
 
 
 @operation(OperationKind.QUERY, returns=str, needs=Permission.ANYONE)
@@ -133,10 +137,10 @@ async def hello(call: Call) -> str:
 @operation(OperationKind.QUERY, returns=Home, needs=Permission.VIRTUAL_ENTITY_READ)
 async def home(call: Call, *, id: strawberry.ID) -> HomeRow:
     """The home with this id."""
-    found = HOMES.get(id)
-    if found is None:
-        raise NotFound(f"no home with id {id}")
-    return found
+    row = HOMES.get(id)
+    if row is None:
+        raise NotFound(f"Unknown home {id!r}. Use an id of the sample.")
+    return row
 
 
 @operation(OperationKind.QUERY, returns=list[Home], needs=Permission.VIRTUAL_ENTITY_READ)
@@ -153,16 +157,16 @@ async def readings(call: Call, *, resource_id: strawberry.ID) -> list[ReadingRow
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.ANYONE)
 async def nothing(call: Call) -> bool:
-    """Change nothing: a schema has a mutation."""
+    """Change nothing. A schema needs a mutation."""
     return True
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=bool, needs=Permission.ANYONE)
 async def never(call: Call) -> None:
-    """Tell nothing: a schema has a subscription."""
+    """Publish nothing. A schema needs a subscription."""
 
 
-SAMPLE = loaded()
+SAMPLE = load_sample()
 TYPES = {one["id"]: TypeRow(**one) for one in SAMPLE["types"]}
 TARIFFS = {one["resourceId"]: TariffRow(one["name"], one["rate"]) for one in SAMPLE["tariffs"]}
 READINGS = {key: [ReadingRow(**one) for one in some] for key, some in SAMPLE["readings"].items()}
@@ -178,31 +182,33 @@ PRINCIPALS = {
 
 
 async def authenticate(headers: Mapping[str, str]) -> Principal:
-    """Whose token it is."""
+    """Return the principal of the token in the headers."""
     principal = PRINCIPALS.get(headers.get("token", ""))
     if principal is None:
         raise Unauthenticated("Access denied")
     return principal
 
 
-class Nothing(Database):
-    """A database without a server: its sessions are None, and what the declarations load is in memory."""
+class InMemoryDatabase(Database):
+    """A database without a server. Its readers are None, because the loaders use rows in memory."""
 
     def __init__(self) -> None:
-        super().__init__("sqlite:///nothing.sqlite3")  # nobody connects
+        super().__init__("sqlite:///nothing.sqlite3")  # never opened
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Any]:
+    async def reader(self) -> AsyncIterator[Any]:
         yield None
 
 
 async def serve() -> None:
     """Serve the endpoint alone, with the settings of `wattgate serve`."""
     schema = build_schema((hello, home, homes, readings, nothing, never))
-    endpoint = GraphQLEndpoint(GraphQLPipeline(schema, Runner(Nothing(), MemoryBus())), authenticate, ide=False)
-    served = build_uvicorn_config(endpoint)
-    served.lifespan = "off"  # the endpoint answers requests and knows of nothing else
-    await DrainingServer(served, DrainTimeouts()).serve(bind_sockets("127.0.0.1", int(os.environ["PORT"])))
+    endpoint = GraphQLEndpoint(
+        GraphQLPipeline(schema, Runner(InMemoryDatabase(), MemoryBus())), authenticate, ide=False
+    )
+    config = build_uvicorn_config(endpoint)
+    config.lifespan = "off"  # the endpoint handles requests only
+    await DrainingServer(config, DrainTimeouts()).serve(bind_sockets("127.0.0.1", int(os.environ["PORT"])))
 
 
 if __name__ == "__main__":

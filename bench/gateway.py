@@ -1,4 +1,4 @@
-"""A gateway in a process of its own, on a database with an application, a user, and resources to fill."""
+"""A gateway in its own process, on a database with an application, a user and empty resources."""
 
 import http.client
 import os
@@ -25,17 +25,17 @@ from wattgate.principal import Principal, Role
 
 USERNAME, PASSWORD = "bench@example.org", "correct horse"
 
-SERVED = {
+BENCH_SETTINGS = {
     "WATTGATE_LOG_LEVEL": "warning",
-    "WATTGATE_CALLER_BUDGET": str(10**9),  # all is charged, and nobody is refused
+    "WATTGATE_CALLER_BUDGET": str(10**9),  # costs are charged, but never exceed the budget
     "WATTGATE_APPLICATION_BUDGET": str(10**9),
 }
-"""Settings of a gateway that is measured."""
+"""The settings of a gateway under measurement."""
 
 
 @dataclass(frozen=True)
-class Owner:
-    """An assembled gateway of this process, and a user of it with resources."""
+class SeededGateway:
+    """A gateway in this process, and a user of it with resources."""
 
     gateway: Gateway
     application_id: str
@@ -49,42 +49,42 @@ class Owner:
         return Principal(Role.SYSTEM, application_id=self.application_id, user_id=self.user_id)
 
     async def add_homes(self, resource_ids: list[str]) -> list[str]:
-        """A home for each resource; their ids."""
+        """Add a home for each resource. Return the ids of the homes."""
         run, system = self.gateway.runner.run, self.system
-        kind = home_types.NewVirtualEntityType(name="Home")
-        type_id = ID((await run(operation("add_virtual_entity_type"), system, {"input": kind})).ve_type_id)
-        made = []
-        for one in resource_ids:
-            owned = home_types.OwnedResource(resource_id=ID(one))
-            given = home_types.NewVirtualEntity(ve_type_id=type_id, name="Home", resources=[owned])
-            made.append(await run(operation("add_virtual_entity"), system, {"input": given}))
-        return [home.ve_id for home in made]
+        home_type = home_types.NewVirtualEntityType(name="Home")
+        type_id = ID((await run(operation("add_virtual_entity_type"), system, {"input": home_type})).ve_type_id)
+        homes = []
+        for resource_id in resource_ids:
+            owned_resource = home_types.OwnedResource(resource_id=ID(resource_id))
+            home = home_types.NewVirtualEntity(ve_type_id=type_id, name="Home", resources=[owned_resource])
+            homes.append(await run(operation("add_virtual_entity"), system, {"input": home}))
+        return [home.ve_id for home in homes]
 
 
 @dataclass(frozen=True)
-class Bench(Owner):
-    """The same, and a gateway that is served by another process."""
+class ServedGateway(SeededGateway):
+    """A seeded gateway and a connection to another process that serves it."""
 
     connection: http.client.HTTPConnection
 
     def post(self, path: str, body: bytes, media: str = "application/json") -> Any:
-        """The JSON answer to a POST, on the connection that is kept."""
+        """Send a POST on the open connection and return the JSON response."""
         self.connection.request("POST", path, body, {"token": self.token, "Content-Type": media})
-        return self._answer()
+        return self._read_response()
 
     def get(self, path: str) -> Any:
-        """The JSON answer to a GET, on the connection that is kept."""
+        """Send a GET on the open connection and return the JSON response."""
         self.connection.request("GET", path, headers={"token": self.token})
-        return self._answer()
+        return self._read_response()
 
     def graphql(self, document: str, **variables: Any) -> Any:
-        """The data of a GraphQL answer."""
+        """Send a GraphQL request and return the data of the response."""
         answer = self.post("/graphql", orjson.dumps({"query": document, "variables": variables}))
         if "errors" in answer:
             raise RuntimeError(answer["errors"])
         return answer["data"]
 
-    def _answer(self) -> Any:
+    def _read_response(self) -> Any:
         response = self.connection.getresponse()
         body = orjson.loads(response.read())
         if response.status != 200:
@@ -93,52 +93,52 @@ class Bench(Owner):
 
 
 @asynccontextmanager
-async def bench(database_url: str, *, count: int) -> AsyncIterator[Bench]:
-    """A served gateway on an empty database, with so many resources of half-hourly energy and live power."""
-    async with owner(Settings(_env_file=None, database_url=database_url), count=count) as made:
+async def served_gateway(database_url: str, *, count: int) -> AsyncIterator[ServedGateway]:
+    """Serve a gateway on an empty database with `count` resources of half-hourly energy and live power."""
+    async with seeded_gateway(Settings(_env_file=None, database_url=database_url), count=count) as seeded:
         port = _free_port()
-        process = _served(database_url, port)
+        process = _start_server(database_url, port)
         try:
-            connection = _connected(port)
+            connection = _connect(port)
             with closing(connection):
-                yield Bench(**vars(made), connection=connection)
+                yield ServedGateway(**vars(seeded), connection=connection)
         finally:
             process.terminate()
             process.wait()
 
 
 @asynccontextmanager
-async def owner(settings: Settings, *, count: int) -> AsyncIterator[Owner]:
-    """A user on an empty database, with so many resources of half-hourly energy and live power."""
+async def seeded_gateway(settings: Settings, *, count: int) -> AsyncIterator[SeededGateway]:
+    """Add a user with `count` resources of half-hourly energy and live power to an empty database."""
     gateway = build_gateway(settings)
     await upgrade(gateway.database)
     try:
-        yield await _settled(gateway, count)
+        yield await _seed(gateway, count)
     finally:
         await gateway.database.close()
 
 
-async def _settled(gateway: Gateway, count: int) -> Owner:
+async def _seed(gateway: Gateway, count: int) -> SeededGateway:
     run, system = gateway.runner.run, Principal(Role.SYSTEM)
-    founded = await run(provisioning.create_application, system, {"name": "bench", "username": "bench"})
-    owner = Principal(Role.SYSTEM, application_id=founded.application_id)
+    application = await run(provisioning.create_application, system, {"name": "bench", "username": "bench"})
+    owner = Principal(Role.SYSTEM, application_id=application.application_id)
     account = await run(provisioning.create_user, owner, {"username": USERNAME, "password": PASSWORD})
-    owner = Principal(Role.SYSTEM, application_id=founded.application_id, user_id=account.user_id)
-    log_in = {"application_id": founded.application_id, "username": USERNAME, "password": PASSWORD}
-    token = (await run(tokens.authenticate, Principal(Role.ANONYMOUS), log_in)).token
-    kind = types.NewResourceType(name="energy", classifier="electricity.consumption", storage=_storage())
-    type_id = (await run(resources.add_resource_type, owner, {"input": kind})).resource_type_id
-    made = []
+    owner = Principal(Role.SYSTEM, application_id=application.application_id, user_id=account.user_id)
+    credentials = {"application_id": application.application_id, "username": USERNAME, "password": PASSWORD}
+    token = (await run(tokens.authenticate, Principal(Role.ANONYMOUS), credentials)).token
+    resource_type = types.NewResourceType(name="energy", classifier="electricity.consumption", storage=_storage())
+    type_id = (await run(resources.add_resource_type, owner, {"input": resource_type})).resource_type_id
+    added = []
     for number in range(count):
-        given = types.NewResource(resource_type_id=ID(type_id), name=f"home {number}")
-        made.append(await run(resources.add_resource, owner, {"input": given}))
-    return Owner(
+        resource = types.NewResource(resource_type_id=ID(type_id), name=f"home {number}")
+        added.append(await run(resources.add_resource, owner, {"input": resource}))
+    return SeededGateway(
         gateway=gateway,
-        application_id=founded.application_id,
+        application_id=application.application_id,
         user_id=account.user_id,
         token=token,
-        resource_ids=[one.resource_id for one in made],
-        numbers=[one.number or 0 for one in made],
+        resource_ids=[row.resource_id for row in added],
+        numbers=[row.number or 0 for row in added],
     )
 
 
@@ -159,12 +159,12 @@ def _free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def _served(database_url: str, port: int) -> subprocess.Popen[bytes]:
-    settings = {"WATTGATE_DATABASE_URL": database_url, "WATTGATE_PORT": str(port), **SERVED}
+def _start_server(database_url: str, port: int) -> subprocess.Popen[bytes]:
+    settings = {"WATTGATE_DATABASE_URL": database_url, "WATTGATE_PORT": str(port), **BENCH_SETTINGS}
     return subprocess.Popen([sys.executable, "-m", "wattgate", "serve"], env={**os.environ, **settings})
 
 
-def _connected(port: int) -> http.client.HTTPConnection:
+def _connect(port: int) -> http.client.HTTPConnection:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     for _ in range(300):
         try:
@@ -173,4 +173,4 @@ def _connected(port: int) -> http.client.HTTPConnection:
             time.sleep(0.1)
         else:
             return connection
-    raise RuntimeError("the gateway did not come up")
+    raise RuntimeError("The gateway did not start within 30 seconds. Read its output above.")

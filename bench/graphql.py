@@ -1,8 +1,9 @@
-"""GraphQL over HTTP: what a request costs the server, and how many it answers in a second.
+"""GraphQL over HTTP: the server's processor time for each request, and the requests per second.
 
-Each server has one core; its load, and PostgreSQL, have another. Side by side: the gateway's executor and endpoint,
-plain Strawberry and Mercurius, on the same rows in memory, each with a look at a table of tokens; then the gateway as
-it is served, with log-in, permissions and tenancy, and PostGraphile, which has none of these, on the same tables.
+Each server has one core; the load generator and PostgreSQL use the others. The first table compares the gateway's
+executor and endpoint, plain Strawberry and Mercurius on the same rows in memory. Each of them looks up a token. The
+second table compares the complete gateway, with login, permissions and tenancy, and PostGraphile, which has none of
+these, on the same PostgreSQL tables.
 """
 
 import os
@@ -21,27 +22,27 @@ import uvloop
 from sqlalchemy.engine import make_url
 
 from bench import sample
-from bench.gateway import SERVED
-from bench.homes import START, homes
-from bench.load import Question, load
-from bench.pinned import Pinned, cores, pinned
-from bench.table import console, show
+from bench.gateway import BENCH_SETTINGS
+from bench.homes import START, seeded_homes
+from bench.load import BenchQuery, open_load
+from bench.pinned import PinnedProcess, cores, pinned_process
+from bench.table import console, print_table
 from tests.support.node import Node, NoNode, node
 from tests.support.servers import database_on, postgresql
 from wattgate.app.settings import Settings
 
 ROUNDS = 3
-"""How often each server is measured, one after another in each round; the median counts."""
+"""The number of rounds. Each round measures all servers in turn; the tables show medians."""
 
-FULL = 0.9
-"""A server that works for less than this share of the time is not what bounds its rate."""
+MIN_BUSY_SHARE = 0.9
+"""If a server is busy for a smaller share of the time, its rate is limited by something else."""
 
 OURS, PLAIN, JIT, POSTGRAPHILE = "wattgate", "plain Strawberry", "Mercurius, JIT", "PostGraphile"
 
 PRODUCTION = {"NODE_ENV": "production"}
 
 GOALS = {"home": 1.5, "month, columns": 4}
-"""How many times as many requests a second as PostGraphile."""
+"""The goals: the gateway's requests per second as a multiple of PostGraphile's."""
 
 HOME = """query ($id: ID!) {
   virtualEntity(veId: $id) {
@@ -54,7 +55,7 @@ HOME = """query ($id: ID!) {
 MONTH = """query ($id: ID!, $range: TimeRange!) {
   readings(resourceId: $id, range: $range, period: PT30M) { %s { start value } }
 }"""
-THEIR_HOME = """query ($id: String!) {
+POSTGRAPHILE_HOME = """query ($id: String!) {
   virtualEntityByVeId(veId: $id) {
     veId name city timeZone
     virtualEntityResourcesByVeId {
@@ -69,7 +70,7 @@ THEIR_HOME = """query ($id: String!) {
     }
   }
 }"""
-THEIR_MONTH = """query ($id: String!) {
+POSTGRAPHILE_MONTH = """query ($id: String!) {
   resourceByResourceId(resourceId: $id) {
     readingsByResourceNumber(condition: {field: 0}, orderBy: AT_ASC) { nodes { at value } }
   }
@@ -77,8 +78,8 @@ THEIR_MONTH = """query ($id: String!) {
 
 
 @dataclass(frozen=True)
-class Size:
-    """Seconds of warming up and of measuring; homes in the database, and the readings of each of their resources."""
+class RunSize:
+    """The seconds of warm-up and measurement, the homes in the database, and the readings of each resource."""
 
     warm: float = 1.0
     seconds: float = 2.0
@@ -87,108 +88,116 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Contender:
-    """A server to measure: how it is started, what it is asked, and the tokens that are shown, if it looks at any."""
+class HttpContender:
+    """A server to measure: its command and environment, the queries, and the tokens of requests if it checks them."""
 
     name: str
     command: tuple[str | Path, ...]
-    questions: Sequence[Question]
+    queries: Sequence[BenchQuery]
     tokens: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def started(self) -> AbstractAsyncContextManager[Pinned]:
-        """The server, on its core."""
-        return pinned(*self.command, **self.environment)
+    def start(self) -> AbstractAsyncContextManager[PinnedProcess]:
+        """Start the server on its core."""
+        return pinned_process(*self.command, **self.environment)
 
 
 @dataclass(frozen=True)
-class Figures:
-    """What one run has told: microseconds of the server's processor for a request, requests a second, and the share
-    of the time in which the server has worked."""
+class HttpFigures:
+    """The results of a run.
+
+    `cpu` is the server's processor time for a request in µs, `rate` the requests per second, and `busy` the share of
+    the time in which the server used its core.
+    """
 
     cpu: float
     rate: float
     busy: float
 
 
-Told = Mapping[str, Mapping[str, Figures]]
-"""By server and question."""
+FiguresByServer = Mapping[str, Mapping[str, HttpFigures]]
+"""Figures by server and query."""
 
 
 async def bench_graphql() -> None:
-    """In memory, then from PostgreSQL: all servers, in turns."""
+    """Measure all servers in turn, first in memory, then on PostgreSQL."""
     _, others = cores()
     os.sched_setaffinity(0, others)
-    size = Size()
+    size = RunSize()
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wattgate-bench-")))
-        found = _node(stack)
-        _show_memory(await in_turns(in_memory(folder, found), size))
+        node_runtime = _enter_node(stack)
+        _print_memory_table(await measure_in_turns(memory_contenders(folder, node_runtime), size))
         (folder / "postgresql").mkdir()
         server = stack.enter_context(postgresql(folder / "postgresql"))
         url = await stack.enter_async_context(database_on(server))
-        contenders = await stack.enter_async_context(in_database(url, found, size))
-        _show_database(await in_turns(contenders, size))
+        contenders = await stack.enter_async_context(database_contenders(url, node_runtime, size))
+        _print_database_table(await measure_in_turns(contenders, size))
 
 
-def _node(stack: AsyncExitStack) -> Node | None:
+def _enter_node(stack: AsyncExitStack) -> Node | None:
     try:
         return stack.enter_context(node(Path(__file__).parent / "node"))
     except NoNode as missing:
-        console.print(f"The servers of Node are left out: {missing}")
+        console.print(f"Node servers are skipped: {missing}")
         return None
 
 
-def in_memory(folder: Path, found: Node | None) -> list[Contender]:
-    """Those that have the sample in memory, which stands in a file of the folder."""
-    path, made, questions = folder / "sample.json", sample.sample(), sample.questions()
-    path.write_bytes(orjson.dumps(made))
-    tokens = list(made["tokens"])
+def memory_contenders(folder: Path, node_runtime: Node | None) -> list[HttpContender]:
+    """Return the servers that keep the sample in memory. Write the sample to a file in the folder."""
+    path, built_sample, queries = folder / "sample.json", sample.build_sample(), sample.queries()
+    path.write_bytes(orjson.dumps(built_sample))
+    tokens = list(built_sample["tokens"])
 
-    def one(name: str, *command: str | Path, **environment: str) -> Contender:
-        return Contender(name, command, questions, tokens, {sample.PATH: str(path), **environment})
+    def contender(name: str, *command: str | Path, **environment: str) -> HttpContender:
+        return HttpContender(name, command, queries, tokens, {sample.PATH: str(path), **environment})
 
-    ours = one(OURS, sys.executable, "-m", "bench.engine_server")
-    plain = one(PLAIN, sys.executable, "-m", "bench.plain_graphql")
-    if found is None:
+    ours = contender(OURS, sys.executable, "-m", "bench.engine_server")
+    plain = contender(PLAIN, sys.executable, "-m", "bench.plain_graphql")
+    if node_runtime is None:
         return [ours, plain]
-    mercurius = _of_node(found, "memory.mjs")
+    mercurius = _node_command(node_runtime, "memory.mjs")
     return [
         ours,
         plain,
-        *(one(name, *mercurius, JIT=jit, **PRODUCTION) for name, jit in (("Mercurius", "0"), (JIT, "1"))),
+        *(contender(name, *mercurius, JIT=jit, **PRODUCTION) for name, jit in (("Mercurius", "0"), (JIT, "1"))),
     ]
 
 
-def _of_node(found: Node, script: str) -> tuple[str | Path, ...]:
-    return found.executable, found.folder / script
+def _node_command(node_runtime: Node, script: str) -> tuple[str | Path, ...]:
+    return node_runtime.executable, node_runtime.folder / script
 
 
 @asynccontextmanager
-async def in_database(url: str, found: Node | None, size: Size) -> AsyncIterator[list[Contender]]:
-    """Those that have the same tables, in an empty PostgreSQL database."""
-    async with homes(Settings(_env_file=None, database_url=url), count=size.homes, samples=size.samples) as made:
-        span = {"start": START.isoformat(), "end": START.replace(month=2).isoformat()}
-        months = [{"id": one, "range": span} for one in made.owner.resource_ids]
-        questions = _questions((HOME, MONTH % "buckets", MONTH % "columns"), made.ids, months)
+async def database_contenders(url: str, node_runtime: Node | None, size: RunSize) -> AsyncIterator[list[HttpContender]]:
+    """Fill an empty PostgreSQL database and yield the servers that use it."""
+    async with seeded_homes(
+        Settings(_env_file=None, database_url=url), count=size.homes, samples=size.samples
+    ) as seeded:
+        range_ = {"start": START.isoformat(), "end": START.replace(month=2).isoformat()}
+        months = [{"id": resource_id, "range": range_} for resource_id in seeded.owner.resource_ids]
+        queries = _queries((HOME, MONTH % "buckets", MONTH % "columns"), seeded.ids, months)
         command: tuple[str | Path, ...] = (sys.executable, "-m", "wattgate", "serve")
-        environment = {"WATTGATE_DATABASE_URL": url, **SERVED}
-        contenders = [Contender(OURS, command, questions, made.tokens, environment)]
-        if found is not None:
-            questions = _questions((THEIR_HOME, THEIR_MONTH, THEIR_MONTH), made.ids, months)
-            command, environment = _of_node(found, "postgraphile.mjs"), {"DATABASE_URL": _plain_url(url), **PRODUCTION}
-            contenders.append(Contender(POSTGRAPHILE, command, questions, environment=environment))
+        environment = {"WATTGATE_DATABASE_URL": url, **BENCH_SETTINGS}
+        contenders = [HttpContender(OURS, command, queries, seeded.tokens, environment)]
+        if node_runtime is not None:
+            queries = _queries((POSTGRAPHILE_HOME, POSTGRAPHILE_MONTH, POSTGRAPHILE_MONTH), seeded.ids, months)
+            command, environment = (
+                _node_command(node_runtime, "postgraphile.mjs"),
+                {"DATABASE_URL": _plain_url(url), **PRODUCTION},
+            )
+            contenders.append(HttpContender(POSTGRAPHILE, command, queries, environment=environment))
         yield contenders
 
 
-def _questions(
+def _queries(
     documents: tuple[str, str, str], home_ids: Sequence[str], months: Sequence[Mapping[str, Any]]
-) -> list[Question]:
+) -> list[BenchQuery]:
     home, objects, columns = documents
     return [
-        Question("home", home, [{"id": one} for one in home_ids], 16),
-        Question("month, objects", objects, months, 8),
-        Question("month, columns", columns, months, 8),
+        BenchQuery("home", home, [{"id": home_id} for home_id in home_ids], 16),
+        BenchQuery("month, objects", objects, months, 8),
+        BenchQuery("month, columns", columns, months, 8),
     ]
 
 
@@ -196,83 +205,92 @@ def _plain_url(url: str) -> str:
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
-async def in_turns(contenders: Sequence[Contender], size: Size) -> Told:
-    """The median figures of each server, measured one after another in each round."""
-    told: dict[str, dict[str, list[Figures]]] = {one.name: defaultdict(list) for one in contenders}
+async def measure_in_turns(contenders: Sequence[HttpContender], size: RunSize) -> FiguresByServer:
+    """Return the median figures of each server. Each round measures the servers in turn."""
+    runs: dict[str, dict[str, list[HttpFigures]]] = {contender.name: defaultdict(list) for contender in contenders}
     for _ in range(ROUNDS):
         for contender in contenders:
-            async with contender.started() as server:
-                for name, figures in (await measured(server, contender, size)).items():
-                    told[contender.name][name].append(figures)
-    return {
-        name: {question: _median(some) for question, some in by_question.items()} for name, by_question in told.items()
-    }
+            async with contender.start() as server:
+                for name, figures in (await measure(server, contender, size)).items():
+                    runs[contender.name][name].append(figures)
+    return {name: {query: _median(figures) for query, figures in by_query.items()} for name, by_query in runs.items()}
 
 
-async def measured(server: Pinned, contender: Contender, size: Size) -> dict[str, Figures]:
-    """One run of a server: its figures for each question."""
-    return {one.name: await _figures(server, one, contender.tokens, size) for one in contender.questions}
+async def measure(server: PinnedProcess, contender: HttpContender, size: RunSize) -> dict[str, HttpFigures]:
+    """Measure a running server and return its figures for each query."""
+    return {query.name: await _measure_query(server, query, contender.tokens, size) for query in contender.queries}
 
 
-async def _figures(server: Pinned, question: Question, tokens: Sequence[str], size: Size) -> Figures:
-    async with load(server.port, question.requests(tokens), connections=question.connections) as clients:
+async def _measure_query(server: PinnedProcess, query: BenchQuery, tokens: Sequence[str], size: RunSize) -> HttpFigures:
+    async with open_load(server.port, query.requests(tokens), connections=query.connections) as clients:
         await clients.run(size.warm)
-        begun = server.cpu
-        served = await clients.run(size.seconds)
-        used = server.cpu - begun
-    return Figures(used / served.count * 1e6, served.count / served.seconds, used / served.seconds)
+        cpu_before = server.cpu_seconds
+        result = await clients.run(size.seconds)
+        cpu_seconds = server.cpu_seconds - cpu_before
+    return HttpFigures(cpu_seconds / result.count * 1e6, result.count / result.seconds, cpu_seconds / result.seconds)
 
 
-def _median(some: Sequence[Figures]) -> Figures:
-    return Figures(*map(statistics.median, zip(*map(astuple, some), strict=True)))
+def _median(runs: Sequence[HttpFigures]) -> HttpFigures:
+    return HttpFigures(*map(statistics.median, zip(*map(astuple, runs), strict=True)))
 
 
-def _show_memory(told: Told) -> None:
-    ours = told[OURS]
+def _print_memory_table(figures_by_server: FiguresByServer) -> None:
+    ours = figures_by_server[OURS]
     rows = [
-        (name, *(cell for one in ours for cell in _beside(figures[one], ours[one]))) for name, figures in told.items()
+        (name, *(cell for query in ours for cell in _cells(figures[query], ours[query])))
+        for name, figures in figures_by_server.items()
     ]
-    for other, share, of in ((JIT, 1, JIT), (PLAIN, 15, f"{PLAIN} / 15")):
-        if other in told:
-            judged = [one for one in ours if share == 1 or one != "hello"]
-            met = {one: _verdict(ours[one].cpu * share <= told[other][one].cpu) for one in judged}
-            rows.append((f"goal: <= {of}", *(cell for one in ours for cell in (met.get(one, ""), "", ""))))
-    columns = ("server", *(column for one in ours for column in (f"{one}: µs", "x", "req/s")))
-    show("GraphQL in memory, with a token: the server's processor for each request", columns, rows)
-    _explain(told)
+    for other, divisor, label in ((JIT, 1, JIT), (PLAIN, 15, f"{PLAIN} / 15")):
+        if other in figures_by_server:
+            judged_queries = [query for query in ours if divisor == 1 or query != "hello"]
+            met = {
+                query: _verdict(ours[query].cpu * divisor <= figures_by_server[other][query].cpu)
+                for query in judged_queries
+            }
+            rows.append((f"goal: <= {label}", *(cell for query in ours for cell in (met.get(query, ""), "", ""))))
+    columns = ("server", *(column for query in ours for column in (f"{query}: µs", "x", "req/s")))
+    print_table("GraphQL in memory, with a token: the server's processor for each request", columns, rows)
+    _print_footnote(figures_by_server)
 
 
-def _show_database(told: Told) -> None:
-    theirs = told.get(POSTGRAPHILE, {})
+def _print_database_table(figures_by_server: FiguresByServer) -> None:
+    theirs = figures_by_server.get(POSTGRAPHILE, {})
     rows = []
-    for question, ours in told[OURS].items():
-        row = [question, f"{ours.cpu:,.0f}", _rate(ours)]
-        if other := theirs.get(question):
-            ratio, goal = ours.rate / other.rate, GOALS.get(question)
-            row += [f"{other.cpu:,.0f}", _rate(other), f"{ratio:.2f}"]
+    for query, ours in figures_by_server[OURS].items():
+        row = [query, f"{ours.cpu:,.0f}", _format_rate(ours)]
+        if other := theirs.get(query):
+            ratio, goal = ours.rate / other.rate, GOALS.get(query)
+            row += [f"{other.cpu:,.0f}", _format_rate(other), f"{ratio:.2f}"]
             row.append(f">= {goal}: {_verdict(ratio >= goal)}" if goal else "")
         rows.append(tuple(row))
-    columns = ("question", f"{OURS}: µs", "req/s", f"{POSTGRAPHILE}: µs", "req/s", "x", "goal")
-    show("GraphQL from PostgreSQL", columns[: len(rows[0])], rows)
-    console.print(f"{OURS} logs in, checks and keeps tenants apart; {POSTGRAPHILE} asks nobody who he is.")
-    _explain(told)
+    columns = ("query", f"{OURS}: µs", "req/s", f"{POSTGRAPHILE}: µs", "req/s", "x", "goal")
+    print_table("GraphQL from PostgreSQL", columns[: len(rows[0])], rows)
+    console.print(f"{OURS} checks tokens, permissions and tenants; {POSTGRAPHILE} does not authenticate requests.")
+    _print_footnote(figures_by_server)
 
 
-def _beside(one: Figures, ours: Figures) -> tuple[str, str, str]:
-    return f"{one.cpu:,.0f}", f"{one.cpu / ours.cpu:.2f}", _rate(one)
+def _cells(figures: HttpFigures, ours: HttpFigures) -> tuple[str, str, str]:
+    return f"{figures.cpu:,.0f}", f"{figures.cpu / ours.cpu:.2f}", _format_rate(figures)
 
 
-def _rate(one: Figures) -> str:
-    return f"{one.rate:,.0f}" + ("" if one.busy >= FULL else "*")
+def _format_rate(figures: HttpFigures) -> str:
+    return f"{figures.rate:,.0f}" + ("" if figures.busy >= MIN_BUSY_SHARE else "*")
 
 
 def _verdict(met: bool) -> str:
     return "met" if met else "not met"
 
 
-def _explain(told: Told) -> None:
-    if any(one.busy < FULL for figures in told.values() for one in figures.values()):
-        console.print(f"* It worked for less than {FULL:.0%} of the time: load, database or other work set the rate.")
+def _print_footnote(figures_by_server: FiguresByServer) -> None:
+    if any(
+        figures.busy < MIN_BUSY_SHARE
+        for server_figures in figures_by_server.values()
+        for figures in server_figures.values()
+    ):
+        console.print(
+            f"* The server was busy for less than {MIN_BUSY_SHARE:.0%} of the time: the load, the database or"
+            " other work limited its rate."
+        )
     console.print()
 
 

@@ -1,8 +1,7 @@
-"""Live readings: what a message costs the server, what an idle subscriber holds, what a connection takes.
+"""Live readings: the server's processor time for a message and for a connection, and the memory of an idle subscriber.
 
-Each server has one core and its load another. Side by side: the gateway, behind Redis and with every subscriber
-authenticated; plain Strawberry, and two servers of Node, which have neither, and are told in their own process what
-to send.
+Each server has one core and its load the others. The gateway receives readings through Redis and authenticates every
+subscriber. Plain Strawberry and two Node servers do neither: an HTTP request makes them publish in their own process.
 """
 
 import asyncio
@@ -24,10 +23,10 @@ import httpx
 import uvloop
 
 from bench import bare_send
-from bench.gateway import SERVED, Owner, owner
-from bench.pinned import Pinned, cores, pinned
-from bench.subscribers import SETTLED_WITHIN, Crowd
-from bench.table import console, show
+from bench.gateway import BENCH_SETTINGS, SeededGateway, seeded_gateway
+from bench.pinned import PinnedProcess, cores, pinned_process
+from bench.subscribers import WAIT_TIMEOUT_SECONDS, SubscriberGroup
+from bench.table import console, print_table
 from tests.support.node import Node, NoNode, node
 from tests.support.redis_server import redis_server
 from wattgate.app.settings import Settings
@@ -42,65 +41,67 @@ SUBSCRIBE = (
 DISPLAY = """subscription ($id: ID!) { display(virtualEntityId: $id) {
     at power { net unit at } today { electricity { value unit } cost { total } } freshness { state ageSeconds } } }"""
 ROUNDS = 3
-"""How often each server is measured, one after another in each round; the median counts."""
+"""The number of rounds. Each round measures all servers in turn; the table shows medians."""
 
 BATCH = 100
-"""How many readings of different homes are published at once."""
+"""The number of readings of different homes in one call of publish."""
 
 
 @dataclass(frozen=True)
-class Size:
-    """How many subscribers follow one resource, how many homes their own, how many come first to warm up, and after
-    how many seconds those who have connected are called idle."""
+class SubscriberCounts:
+    """The numbers of subscribers: to one resource (`fan_out`), to one resource each (`homes`), and for the warm-up.
 
-    crowd: int = 1000
+    Connected subscribers count as idle after `idle_seconds`.
+    """
+
+    fan_out: int = 1000
     homes: int = 1000
-    warm: int = 50
-    idle: float = 2.0
+    warm_up: int = 50
+    idle_seconds: float = 2.0
 
 
-class Stage(Protocol):
-    """A server under measurement, which may be told to send."""
+class LiveServer(Protocol):
+    """A running server under measurement that can publish readings."""
 
     @property
-    def server(self) -> Pinned:
-        """Its process."""
+    def server(self) -> PinnedProcess:
+        """The process of the server."""
 
     @property
     def init(self) -> dict[str, str]:
-        """The payload with which its subscribers begin."""
+        """The payload of connection_init for its subscribers."""
 
-    async def fire(self, resource_ids: Sequence[str], events: int, every: float) -> None:
-        """Publish so many readings of each resource, so many seconds apart."""
+    async def publish(self, resource_ids: Sequence[str], events: int, interval_seconds: float) -> None:
+        """Publish `events` readings of each resource, `interval_seconds` apart."""
 
 
 @dataclass(frozen=True)
-class Fired:
-    """A server that is told over HTTP what to publish by itself."""
+class HttpTriggeredServer:
+    """A server that publishes readings in its own process after an HTTP request."""
 
-    server: Pinned
+    server: PinnedProcess
     http: httpx.AsyncClient
     init: dict[str, str]
 
-    async def fire(self, resource_ids: Sequence[str], events: int, every: float) -> None:
-        asked = {"resources": list(resource_ids), "events": events, "every": every}
-        (await self.http.post("/fire", json=asked)).raise_for_status()
+    async def publish(self, resource_ids: Sequence[str], events: int, interval_seconds: float) -> None:
+        command = {"resources": list(resource_ids), "events": events, "every": interval_seconds}
+        (await self.http.post("/publish", json=command)).raise_for_status()
 
 
 @dataclass(frozen=True)
-class Published:
-    """A gateway to which readings come through Redis."""
+class RedisFedGateway:
+    """A gateway that receives readings through Redis."""
 
-    server: Pinned
-    owner: Owner
+    server: PinnedProcess
+    seeded: SeededGateway
     init: dict[str, str]
 
-    async def fire(self, resource_ids: Sequence[str], events: int, every: float) -> None:
+    async def publish(self, resource_ids: Sequence[str], events: int, interval_seconds: float) -> None:
         for number in range(events):
-            due = time.monotonic() + every
+            due = time.monotonic() + interval_seconds
             for first in range(0, len(resource_ids), BATCH):
-                batch = [_reading(one, number) for one in resource_ids[first : first + BATCH]]
-                await self.owner.gateway.bus.publish(batch)
+                batch = [_reading(resource_id, number) for resource_id in resource_ids[first : first + BATCH]]
+                await self.seeded.gateway.bus.publish(batch)
             await asyncio.sleep(due - time.monotonic())
 
 
@@ -110,26 +111,30 @@ def _reading(resource_id: str, number: int) -> Event:
 
 
 @dataclass(frozen=True)
-class Load:
-    """So many readings of each resource, so many seconds apart: what a server can send in about four seconds."""
+class PublishRate:
+    """The number of readings of each resource, and the seconds between them. A run takes about four seconds."""
 
     events: int
-    every: float
+    interval_seconds: float
 
 
 @dataclass(frozen=True)
-class Contender:
-    """A server to measure: how it is started, and the loads on one resource and on that of every home."""
+class LiveContender:
+    """A server to measure: its start, and the publish rates for one resource and for the resources of all homes."""
 
     name: str
-    stage: Callable[[], AbstractAsyncContextManager[Stage]]
-    fan_out: Load
-    homes: Load
+    start: Callable[[], AbstractAsyncContextManager[LiveServer]]
+    fan_out: PublishRate
+    homes: PublishRate
 
 
 @dataclass(frozen=True)
-class Figures:
-    """What one run has told: microseconds of the server's processor, KiB, connections a second."""
+class LiveFigures:
+    """The results of a run.
+
+    `fan_out` and `homes` are the server's processor time for a message in µs, and `connect` that for a connection.
+    `memory` is the memory of an idle subscriber in KiB, and `rate` the connections per second.
+    """
 
     fan_out: float
     homes: float
@@ -139,187 +144,198 @@ class Figures:
 
 
 async def bench_live() -> None:
-    """All servers, in turns."""
+    """Measure all servers in turn."""
     _, others = cores()
     os.sched_setaffinity(0, others)
-    told: dict[str, list[Figures]] = defaultdict(list)
-    size = Size()
+    figures_by_server: dict[str, list[LiveFigures]] = defaultdict(list)
+    counts = SubscriberCounts()
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wattgate-bench-")))
-        made, gateway = await stack.enter_async_context(gateway_on(folder, size))
-        contenders = [gateway, strawberry_alone(), *_of_node(stack)]
-        homes = await made.add_homes(made.resource_ids[1:])
-        frames, sends = [], []
+        seeded, gateway = await stack.enter_async_context(gateway_contender(folder, counts))
+        contenders = [gateway, strawberry_contender(), *_enter_node(stack)]
+        homes = await seeded.add_homes(seeded.resource_ids[1:])
+        frame_costs, send_costs = [], []
         for _ in range(ROUNDS):
-            sends.append(await bare_sends(size))
+            send_costs.append(await measure_bare_sends(counts))
             for contender in contenders:
-                told[contender.name].append(await measured(contender, made.resource_ids, size))
-            frames.append(await displays(gateway, made.resource_ids[1:], homes))
-    _show(told)
-    console.print(f"A bare send to each of {size.crowd:,} sockets: {statistics.median(sends):.1f} µs")
-    console.print(f"{len(homes):,} homes with a display each: {statistics.median(frames):.1f} µs for each reading")
+                figures_by_server[contender.name].append(await measure(contender, seeded.resource_ids, counts))
+            frame_costs.append(await measure_displays(gateway, seeded.resource_ids[1:], homes))
+    _print_table(figures_by_server)
+    console.print(f"A bare send to each of {counts.fan_out:,} sockets: {statistics.median(send_costs):.1f} µs")
+    console.print(f"{len(homes):,} homes with a display each: {statistics.median(frame_costs):.1f} µs for each reading")
 
 
 @asynccontextmanager
-async def gateway_on(folder: Path, size: Size) -> AsyncIterator[tuple[Owner, Contender]]:
-    """A user with as many resources as are needed, and the gateway on SQLite and a Redis of its own."""
+async def gateway_contender(
+    folder: Path, counts: SubscriberCounts
+) -> AsyncIterator[tuple[SeededGateway, LiveContender]]:
+    """Seed an SQLite database, start a Redis server, and yield the seeded gateway and the contender."""
     (folder / "redis").mkdir()
     async with redis_server(folder / "redis", "--appendonly", "no") as redis:
         settings = Settings(_env_file=None, database_url=f"sqlite:///{folder}/live.sqlite3", redis_url=redis.url)
-        async with owner(settings, count=1 + size.homes) as made, made.gateway.bus:
-            stage = partial(_gateway, made, settings)
-            yield made, Contender("wattgate", stage, Load(200, 0.02), Load(40, 0.12))
+        async with seeded_gateway(settings, count=1 + counts.homes) as seeded, seeded.gateway.bus:
+            start = partial(_start_gateway, seeded, settings)
+            yield seeded, LiveContender("wattgate", start, PublishRate(200, 0.02), PublishRate(40, 0.12))
 
 
-def strawberry_alone() -> Contender:
-    """Strawberry's own server for subscriptions."""
-    stage = partial(_fired, sys.executable, "-m", "bench.plain_strawberry")
-    return Contender("plain Strawberry", stage, Load(12, 0.3), Load(8, 0.3))
+def strawberry_contender() -> LiveContender:
+    """Return Strawberry's own server for subscriptions."""
+    start = partial(_start_http_triggered, sys.executable, "-m", "bench.plain_strawberry")
+    return LiveContender("plain Strawberry", start, PublishRate(12, 0.3), PublishRate(8, 0.3))
 
 
-def servers_of_node(found: Node) -> list[Contender]:
-    """The servers of Node."""
+def node_contenders(node_runtime: Node) -> list[LiveContender]:
+    """Return the Node servers."""
     return [
-        Contender(name, partial(_fired, found.executable, found.folder / f"{name}.mjs"), Load(60, 0.06), Load(30, 0.06))
+        LiveContender(
+            name,
+            partial(_start_http_triggered, node_runtime.executable, node_runtime.folder / f"{name}.mjs"),
+            PublishRate(60, 0.06),
+            PublishRate(30, 0.06),
+        )
         for name in ("graphql-ws", "mercurius")
     ]
 
 
-def _of_node(stack: AsyncExitStack) -> list[Contender]:
+def _enter_node(stack: AsyncExitStack) -> list[LiveContender]:
     try:
-        return servers_of_node(stack.enter_context(node(Path(__file__).parent / "node")))
+        return node_contenders(stack.enter_context(node(Path(__file__).parent / "node")))
     except NoNode as missing:
-        console.print(f"The servers of Node are left out: {missing}")
+        console.print(f"Node servers are skipped: {missing}")
         return []
 
 
 @asynccontextmanager
-async def _gateway(made: Owner, settings: Settings) -> AsyncIterator[Stage]:
+async def _start_gateway(seeded: SeededGateway, settings: Settings) -> AsyncIterator[LiveServer]:
     environment = {
         "WATTGATE_DATABASE_URL": settings.database_url,
         "WATTGATE_REDIS_URL": str(settings.redis_url),
-        **SERVED,
-        "WATTGATE_MAX_ACCOUNT_CONNECTIONS": "100000",  # all subscribers are of one account
+        **BENCH_SETTINGS,
+        "WATTGATE_MAX_ACCOUNT_CONNECTIONS": "100000",  # all subscribers use one account
     }
-    async with pinned(sys.executable, "-m", "wattgate", "serve", **environment) as server:
-        yield Published(server, made, {"token": made.token})
+    async with pinned_process(sys.executable, "-m", "wattgate", "serve", **environment) as server:
+        yield RedisFedGateway(server, seeded, {"token": seeded.token})
 
 
 @asynccontextmanager
-async def _fired(*command: str | Path) -> AsyncIterator[Stage]:
-    async with pinned(*command, NODE_ENV="production") as server:
+async def _start_http_triggered(*command: str | Path) -> AsyncIterator[LiveServer]:
+    async with pinned_process(*command, NODE_ENV="production") as server:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{server.port}", timeout=60) as http:
-            yield Fired(server, http, {})
+            yield HttpTriggeredServer(server, http, {})
 
 
-async def measured(contender: Contender, resource_ids: Sequence[str], size: Size) -> Figures:
-    """One run of a server: half of its subscribers follow the first resource, the others one each of their own."""
+async def measure(contender: LiveContender, resource_ids: Sequence[str], counts: SubscriberCounts) -> LiveFigures:
+    """Measure a server. `fan_out` subscribers follow the first resource, the others one resource each."""
     first, *own = resource_ids
-    async with contender.stage() as stage:
-        server, crowd = stage.server, Crowd(stage.server.port, init=stage.init)
-        await crowd.join([_query(first)] * size.warm)
-        await crowd.warmed(partial(stage.fire, [first], 1, 0))
-        await crowd.leave()
-        memory, cpu, begun = server.memory, server.cpu, time.monotonic()
-        await crowd.join([*[_query(first)] * size.crowd, *map(_query, own)])
-        took, members = time.monotonic() - begun, len(crowd.members)
-        await asyncio.sleep(size.idle)
-        held, connect = server.memory - memory, server.cpu - cpu
-        await crowd.warmed(partial(stage.fire, resource_ids, 1, 0))
-        return Figures(
-            fan_out=await _told(stage, crowd, [first], size.crowd, contender.fan_out),
-            homes=await _told(stage, crowd, own, size.homes, contender.homes),
-            memory=held / members,
-            connect=connect / members * 1e6,
-            rate=members / took,
+    async with contender.start() as live_server:
+        server, group = live_server.server, SubscriberGroup(live_server.server.port, init_payload=live_server.init)
+        await group.connect([_query(first)] * counts.warm_up)
+        await group.warm_up(partial(live_server.publish, [first], 1, 0))
+        await group.disconnect()
+        memory, cpu, started_at = server.memory_kib, server.cpu_seconds, time.monotonic()
+        await group.connect([*[_query(first)] * counts.fan_out, *map(_query, own)])
+        connect_seconds, subscriber_count = time.monotonic() - started_at, len(group.subscribers)
+        await asyncio.sleep(counts.idle_seconds)
+        memory_growth, connect_cpu = server.memory_kib - memory, server.cpu_seconds - cpu
+        await group.warm_up(partial(live_server.publish, resource_ids, 1, 0))
+        return LiveFigures(
+            fan_out=await _measure_delivery(live_server, group, [first], counts.fan_out, contender.fan_out),
+            homes=await _measure_delivery(live_server, group, own, counts.homes, contender.homes),
+            memory=memory_growth / subscriber_count,
+            connect=connect_cpu / subscriber_count * 1e6,
+            rate=subscriber_count / connect_seconds,
         )
 
 
-async def displays(contender: Contender, resource_ids: Sequence[str], homes: Sequence[str]) -> float:
-    """Microseconds of the gateway's processor for each reading of a home that has a display.
+async def measure_displays(contender: LiveContender, resource_ids: Sequence[str], homes: Sequence[str]) -> float:
+    """Return the gateway's processor time in µs for each reading of a home that has a display.
 
-    A display is told the newest frame: of readings that come at once, the last one. TimeoutError if a display
-    receives no frame.
+    A display receives the newest frame: of readings that arrive together, only the last one. Raise TimeoutError if a
+    display receives no frame.
     """
-    async with contender.stage() as stage:
-        crowd = Crowd(stage.server.port, init=stage.init)
-        await crowd.join([(DISPLAY, {"id": one}) for one in homes])
-        await crowd.warmed(partial(stage.fire, resource_ids, 1, 0))
-        before = [member.messages for member in crowd.members]
-        begun, load = stage.server.cpu, contender.homes
-        await stage.fire(resource_ids, load.events, load.every)
-        await crowd.until(lambda: all(map(operator.lt, before, (member.messages for member in crowd.members))))
-        await crowd.settled()
-        return (stage.server.cpu - begun) / (load.events * len(homes)) * 1e6
+    async with contender.start() as live_server:
+        group = SubscriberGroup(live_server.server.port, init_payload=live_server.init)
+        await group.connect([(DISPLAY, {"id": home_id}) for home_id in homes])
+        await group.warm_up(partial(live_server.publish, resource_ids, 1, 0))
+        counts_before = [subscriber.messages for subscriber in group.subscribers]
+        cpu_before, rate = live_server.server.cpu_seconds, contender.homes
+        await live_server.publish(resource_ids, rate.events, rate.interval_seconds)
+        await group.wait_for(
+            lambda: all(map(operator.lt, counts_before, (subscriber.messages for subscriber in group.subscribers)))
+        )
+        await group.wait_until_idle()
+        return (live_server.server.cpu_seconds - cpu_before) / (rate.events * len(homes)) * 1e6
 
 
-async def bare_sends(size: Size, events: int = 200) -> float:
-    """Microseconds of the processor for each message that is only sent."""
-    awaited, heard, loop = events * size.crowd * len(bare_send.MESSAGE), 0, asyncio.get_running_loop()
-    whole = asyncio.Event()
+async def measure_bare_sends(counts: SubscriberCounts, events: int = 200) -> float:
+    """Return the processor time in µs for each message of `bench.bare_send`."""
+    expected, received, loop = events * counts.fan_out * len(bare_send.MESSAGE), 0, asyncio.get_running_loop()
+    all_received = asyncio.Event()
 
     class Peer(asyncio.Protocol):
         def connection_made(self, transport: Any) -> None:
             transport.write(b"!")
 
         def data_received(self, data: bytes) -> None:
-            nonlocal heard
-            heard += len(data)
-            if heard >= awaited:
-                whole.set()
+            nonlocal received
+            received += len(data)
+            if received >= expected:
+                all_received.set()
 
-    async with pinned(sys.executable, "-m", "bench.bare_send", str(size.crowd), str(events)) as server:
-        for _ in range(size.crowd):
+    async with pinned_process(sys.executable, "-m", "bench.bare_send", str(counts.fan_out), str(events)) as server:
+        for _ in range(counts.fan_out):
             await loop.create_connection(Peer, "127.0.0.1", server.port)
-        begun = server.cpu
-        async with asyncio.timeout(SETTLED_WITHIN):
-            await whole.wait()
-        used = server.cpu - begun
-        await asyncio.sleep(bare_send.EVERY)
-        if heard != awaited:
-            raise RuntimeError(f"{heard - awaited} bytes too many")
-        return used / (events * size.crowd) * 1e6
+        cpu_before = server.cpu_seconds
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+            await all_received.wait()
+        cpu_used = server.cpu_seconds - cpu_before
+        await asyncio.sleep(bare_send.INTERVAL_SECONDS)
+        if received != expected:
+            raise RuntimeError(f"The sockets received {received - expected} bytes too many.")
+        return cpu_used / (events * counts.fan_out) * 1e6
 
 
 def _query(resource_id: str) -> tuple[str, dict[str, Any]]:
     return SUBSCRIBE, {"ids": [resource_id]}
 
 
-async def _told(stage: Stage, crowd: Crowd, resource_ids: Sequence[str], listeners: int, load: Load) -> float:
-    """Microseconds of the server's processor for each message under a load, all of which are delivered."""
-    awaited = load.events * listeners
-    begun, until = stage.server.cpu, crowd.messages + awaited
-    await stage.fire(resource_ids, load.events, load.every)
-    await crowd.until(lambda: crowd.messages >= until)
-    used = stage.server.cpu - begun
-    if crowd.messages != until:
-        raise RuntimeError(f"{crowd.messages - until} messages too many")
-    return used / awaited * 1e6
+async def _measure_delivery(
+    live_server: LiveServer, group: SubscriberGroup, resource_ids: Sequence[str], listeners: int, rate: PublishRate
+) -> float:
+    """Return the server's processor time in µs for each message. Raise an error unless every message arrives once."""
+    expected = rate.events * listeners
+    cpu_before, target = live_server.server.cpu_seconds, group.messages + expected
+    await live_server.publish(resource_ids, rate.events, rate.interval_seconds)
+    await group.wait_for(lambda: group.messages >= target)
+    cpu_used = live_server.server.cpu_seconds - cpu_before
+    if group.messages != target:
+        raise RuntimeError(f"The subscribers received {group.messages - target} messages too many.")
+    return cpu_used / expected * 1e6
 
 
-def _show(told: dict[str, list[Figures]]) -> None:
-    figures = {name: _median(some) for name, some in told.items()}
+def _print_table(figures_by_server: dict[str, list[LiveFigures]]) -> None:
+    figures = {name: _median(runs) for name, runs in figures_by_server.items()}
     ours = figures["wattgate"]
     rows = [
         (
             name,
-            f"{one.fan_out:.1f}",
-            f"{one.fan_out / ours.fan_out:.1f}",
-            f"{one.homes:.1f}",
-            f"{one.homes / ours.homes:.1f}",
-            f"{one.memory:.1f}",
-            f"{one.connect:.0f}",
-            f"{one.rate:,.0f}",
+            f"{server_figures.fan_out:.1f}",
+            f"{server_figures.fan_out / ours.fan_out:.1f}",
+            f"{server_figures.homes:.1f}",
+            f"{server_figures.homes / ours.homes:.1f}",
+            f"{server_figures.memory:.1f}",
+            f"{server_figures.connect:.0f}",
+            f"{server_figures.rate:,.0f}",
         )
-        for name, one in figures.items()
+        for name, server_figures in figures.items()
     ]
     columns = ("server", "one to 1,000: µs", "x", "1,000 homes: µs", "x", "KiB idle", "µs to connect", "connects/s")
     goals = ("goal", "<= 10", "graphql-ws >= 6, Strawberry >= 20", "<= 20", "", "<= 16", "", "")
-    show("Live: server's processor for each message, memory of an idle subscriber", columns, [*rows, goals])
+    print_table("Live: server's processor for each message, memory of an idle subscriber", columns, [*rows, goals])
 
 
-def _median(some: list[Figures]) -> Figures:
-    return Figures(*map(statistics.median, zip(*map(astuple, some), strict=True)))
+def _median(runs: list[LiveFigures]) -> LiveFigures:
+    return LiveFigures(*map(statistics.median, zip(*map(astuple, runs), strict=True)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Requests over HTTP/1.1 as cheap as they can be: connections that are kept, each with one request at a time."""
+"""A cheap load generator for HTTP/1.1: persistent connections, each with one request at a time."""
 
 import asyncio
 import re
@@ -11,18 +11,18 @@ from typing import Any
 
 import orjson
 
-ANSWERED_WITHIN = 60.0
-"""How many seconds the last answers may take."""
+RESPONSE_TIMEOUT_SECONDS = 60.0
+"""The timeout of the last responses of a run."""
 
-GOOD = b'{"data":{"'
-"""How the body of an answer without errors begins: every server here tells the data first, or errors before them."""
+SUCCESS_PREFIX = b'{"data":{"'
+"""The start of a response body without errors. If there are errors, each server here writes them before the data."""
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Question:
-    """A document, the variables of the requests in turn, and how many connections send it."""
+class BenchQuery:
+    """A document, the variables that requests use in turn, and the number of connections that send it."""
 
     name: str
     document: str
@@ -30,37 +30,38 @@ class Question:
     connections: int
 
     def requests(self, tokens: Sequence[str]) -> list[bytes]:
-        """Requests with each of the variables and each of the tokens, if there are any."""
+        """Return the bytes of requests that together use all variables and all tokens."""
         count = max(len(self.variables), len(tokens))
-        shown = [{"token": token} for token in tokens] or [{}]
+        headers = [{"token": token} for token in tokens] or [{}]
         return [
-            _post(self.document, self.variables[n % len(self.variables)], shown[n % len(shown)]) for n in range(count)
+            _post(self.document, self.variables[n % len(self.variables)], headers[n % len(headers)])
+            for n in range(count)
         ]
 
 
 def _post(document: str, variables: Mapping[str, Any], headers: Mapping[str, str]) -> bytes:
     body = orjson.dumps({"query": document, "variables": variables})
-    sent = {
+    all_headers = {
         "Host": "127.0.0.1",
         "Content-Type": "application/json",
         "Accept": "application/json",
         "Content-Length": str(len(body)),
         **headers,
     }
-    lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    lines = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
     return f"POST /graphql HTTP/1.1\r\n{lines}\r\n".encode() + body
 
 
 @dataclass(frozen=True)
-class Served:
-    """How many requests were answered, and in how many seconds."""
+class LoadResult:
+    """The number of responses in a run, and its duration in seconds."""
 
     count: int
     seconds: float
 
 
-class Load:
-    """Connections to a server that send the same requests in turns."""
+class LoadGenerator:
+    """Connections to a server that send the requests in turn."""
 
     def __init__(self, requests: Sequence[bytes]) -> None:
         self.requests = cycle(requests)
@@ -70,65 +71,65 @@ class Load:
         self._count = 0
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def run(self, seconds: float) -> Served:
-        """Ask for so many seconds, and wait for the last answers: nothing is on its way before or after."""
+    async def run(self, seconds: float) -> LoadResult:
+        """Send requests for some seconds and wait for the last responses. No request is pending before or after."""
         self._count, self._busy = 0, len(self.connections)
         self._done = asyncio.get_running_loop().create_future()
-        begun = time.monotonic()
-        self.until = begun + seconds
+        started_at = time.monotonic()
+        self.until = started_at + seconds
         for connection in self.connections:
-            connection.ask()
-        async with asyncio.timeout(seconds + ANSWERED_WITHIN):
+            connection.send_request()
+        async with asyncio.timeout(seconds + RESPONSE_TIMEOUT_SECONDS):
             await self._done
-        return Served(self._count, time.monotonic() - begun)
+        return LoadResult(self._count, time.monotonic() - started_at)
 
-    def answered(self, connection: "Connection") -> None:
-        """Count an answer; ask for the next one while there is time."""
+    def on_response(self, connection: "Connection") -> None:
+        """Count a response. Send the next request if there is time."""
         self._count += 1
         if time.monotonic() < self.until:
-            connection.ask()
+            connection.send_request()
             return
         self._busy -= 1
         if not self._busy and not self._done.done():
             self._done.set_result(None)
 
-    def fail(self, why: str) -> None:
-        """End the run: a figure of refusals is none."""
+    def fail(self, reason: str) -> None:
+        """End the run with an error, because the rate of failed requests means nothing."""
         if not self._done.done():
-            self._done.set_exception(RuntimeError(why))
+            self._done.set_exception(RuntimeError(reason))
 
 
 @asynccontextmanager
-async def load(port: int, requests: Sequence[bytes], *, connections: int) -> AsyncIterator[Load]:
-    """So many connections to a port of this machine."""
-    made, loop = Load(requests), asyncio.get_running_loop()
+async def open_load(port: int, requests: Sequence[bytes], *, connections: int) -> AsyncIterator[LoadGenerator]:
+    """Open connections to a port of this machine."""
+    generator, loop = LoadGenerator(requests), asyncio.get_running_loop()
     try:
         for _ in range(connections):
-            _, connection = await loop.create_connection(lambda: Connection(made), "127.0.0.1", port)
-            made.connections.append(connection)
-        yield made
+            _, connection = await loop.create_connection(lambda: Connection(generator), "127.0.0.1", port)
+            generator.connections.append(connection)
+        yield generator
     finally:
-        for connection in made.connections:
-            connection.leave()
+        for connection in generator.connections:
+            connection.close()
 
 
 class Connection(asyncio.Protocol):
-    """One connection, and what has come of the answer that it waits for."""
+    """A connection, and the received part of the response that it waits for."""
 
     transport: Any
 
-    def __init__(self, load: Load) -> None:
-        self._load = load
+    def __init__(self, generator: LoadGenerator) -> None:
+        self._generator = generator
         self._data = b""
         self._whole = self._body = 0
         self._left = False
 
-    def connection_made(self, transport: Any) -> None:  # uvloop's is none of asyncio's classes
+    def connection_made(self, transport: Any) -> None:  # uvloop's transports are not subclasses of asyncio's
         self.transport = transport
 
-    def ask(self) -> None:
+    def send_request(self) -> None:
         """Send the next request."""
-        self.transport.write(next(self._load.requests))
+        self.transport.write(next(self._generator.requests))
 
     def data_received(self, data: bytes) -> None:
         self._data = data = self._data + data if self._data else data
@@ -136,23 +137,23 @@ class Connection(asyncio.Protocol):
             end = data.find(b"\r\n\r\n")
             if end < 0:
                 return
-            found = _LENGTH.search(data, 0, end + 2)
-            if not found or data[9:12] != b"200":
-                self._load.fail(f"refused: {data[:400]!r}")
+            length = _LENGTH.search(data, 0, end + 2)
+            if not length or data[9:12] != b"200":
+                self._generator.fail(f"The server refused a request: {data[:400]!r}")
                 return
-            self._whole, self._body = end + 4 + int(found[1]), end + 4
+            self._whole, self._body = end + 4 + int(length[1]), end + 4
         if len(data) == self._whole:
-            if not data.startswith(GOOD, self._body):
-                self._load.fail(f"errors: {data[self._body : self._body + 400]!r}")
+            if not data.startswith(SUCCESS_PREFIX, self._body):
+                self._generator.fail(f"A response has errors: {data[self._body : self._body + 400]!r}")
                 return
             self._data, self._whole = b"", 0
-            self._load.answered(self)
+            self._generator.on_response(self)
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self._left:
-            self._load.fail(f"lost: {error}")
+            self._generator.fail(f"A connection was lost: {error}")
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Close the connection."""
         self._left = True
         self.transport.abort()

@@ -1,6 +1,6 @@
-"""What one would write with Strawberry alone, with the caches that its documentation tells of.
+"""A GraphQL server written with Strawberry alone, with the caches that its documentation recommends.
 
-It listens on $PORT. What leads from one record to others is asynchronous in each of these servers, as with a database.
+It listens on $PORT. Resolvers of related records are asynchronous in all servers of this benchmark, as with a database.
 """
 
 import os
@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket
 from strawberry.asgi import GraphQL
 from strawberry.extensions import ParserCache, ValidationCache
 
-from bench.sample import FIRST, loaded
+from bench.sample import DEFAULT_FIRST, load_sample
 
 
 @strawberry.type
@@ -60,7 +60,7 @@ class Resource:
         return TARIFFS[self.id]
 
     @strawberry.field
-    async def readings(self, first: int = FIRST) -> list[Reading]:
+    async def readings(self, first: int = DEFAULT_FIRST) -> list[Reading]:
         return READINGS[self.id][:first]
 
 
@@ -95,7 +95,7 @@ class Query:
         return READINGS[resource_id]
 
 
-SAMPLE = loaded()
+SAMPLE = load_sample()
 TOKENS: dict[str, str] = SAMPLE["tokens"]
 TYPES = {one["id"]: ResourceType(**one) for one in SAMPLE["types"]}
 TARIFFS = {one["resourceId"]: Tariff(name=one["name"], rate=one["rate"]) for one in SAMPLE["tariffs"]}
@@ -106,12 +106,12 @@ HOMES = {
 }
 RESOURCES: dict[str, list[Resource]] = defaultdict(list)
 for one in SAMPLE["resources"]:
-    told = {key: one[key] for key in ("id", "name", "classifier", "unit")}
-    RESOURCES[one["homeId"]].append(Resource(**told, type_id=one["typeId"]))
+    values = {key: one[key] for key in ("id", "name", "classifier", "unit")}
+    RESOURCES[one["homeId"]].append(Resource(**values, type_id=one["typeId"]))
 
 
 class Endpoint(GraphQL[dict[str, str], None]):
-    """Strawberry's view, for those who show a token."""
+    """Strawberry's view with a check of the token."""
 
     async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> dict[str, str]:
         user = TOKENS.get(request.headers.get("token", ""))

@@ -1,4 +1,4 @@
-"""What one would write with Strawberry alone: a queue for each subscriber. It listens on $PORT."""
+"""A subscription server written with Strawberry alone, with a queue for each subscriber. It listens on $PORT."""
 
 import asyncio
 import os
@@ -48,24 +48,24 @@ class Subscription:
                 queues[resource_id].discard(queue)
 
 
-async def fire(request: Request) -> Response:
-    """Publish so many readings on each of some resources, so many seconds apart."""
-    asked = await request.json()
-    for number in range(asked["events"]):
-        for resource_id in asked["resources"]:
+async def publish(request: Request) -> Response:
+    """Publish the requested number of readings of each resource, at the requested interval."""
+    command = await request.json()
+    for number in range(command["events"]):
+        for resource_id in command["resources"]:
             reading = Reading(
                 resource_id=resource_id, field="POWER", at=datetime.now(UTC), value=float(number), unit="W"
             )
             for queue in queues[resource_id]:
                 queue.put_nowait(reading)
-        await asyncio.sleep(asked["every"])
+        await asyncio.sleep(command["every"])
     return Response()
 
 
 graphql = GraphQL[None, None](
     strawberry.Schema(Query, subscription=Subscription), subscription_protocols=[GRAPHQL_TRANSPORT_WS_PROTOCOL]
 )
-app = Starlette(routes=[Route("/fire", fire, methods=["POST"]), WebSocketRoute("/graphql", graphql)])
+app = Starlette(routes=[Route("/publish", publish, methods=["POST"]), WebSocketRoute("/graphql", graphql)])
 
 if __name__ == "__main__":
     uvicorn.run(

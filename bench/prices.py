@@ -1,7 +1,7 @@
-"""What edges and operations take of a processor: `wattgate.graphql.core.cost_weights` has its weights from here.
+"""The processor time of edges and operations, from which `wattgate.graphql.core.cost_weights` derives its weights.
 
-All work is done in this process, SQLite's too, and its processor time counts: the least of some rounds, less that of
-the same document without what is measured.
+All work is done in this process, including that of SQLite. A measurement is the minimum of several rounds. The time of
+the same document without the measured part is subtracted.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ import numpy as np
 from graphql import get_introspection_query
 from strawberry import ID
 
-from bench.gateway import PASSWORD, USERNAME, Owner, owner
-from bench.table import show
+from bench.gateway import PASSWORD, USERNAME, SeededGateway, seeded_gateway
+from bench.table import print_table
 from tests.support.house import operation
 from wattgate.app.settings import Settings
 from wattgate.clock import to_ms, utc_now
@@ -40,18 +40,18 @@ NOW = utc_now().replace(minute=0, second=0, microsecond=0)
 HALF_HOUR = 30 * 60_000
 
 
-def last(days: int) -> str:
-    """The argument of a range of days until now."""
+def range_argument(days: int) -> str:
+    """Return the argument for a range of days until now."""
     return f'range: {{start: "{(NOW - timedelta(days=days)).isoformat()}", end: "{NOW.isoformat()}"}}'
 
 
-def series(days: int, period: str, inside: str = "", *, field: str = "ENERGY") -> str:
-    """The readings of some days until now."""
-    arguments = f'{last(days)}, period: {period}, field: "{field}", timeZone: "Europe/London"'
+def readings_field(days: int, period: str, inside: str = "", *, field: str = "ENERGY") -> str:
+    """Return a field with the readings of some days until now."""
+    arguments = f'{range_argument(days)}, period: {period}, field: "{field}", timeZone: "Europe/London"'
     return f"readings({arguments}) {{ total {inside} }}"
 
 
-MONTH = series(31, "PT30M")
+MONTH = readings_field(31, "PT30M")
 COLUMNS = "columns { start end value count completeness estimated revision }"
 COMPARED = "comparison(baseline: PREVIOUS_PERIOD) { change }"
 BASELINE = "comparison(baseline: PREVIOUS_PERIOD) { change series { total } }"
@@ -70,99 +70,125 @@ EDGES: dict[str, tuple[str, str]] = {
     "protocol, of a device": ("device { hardwareId }", "device { hardwareId protocol { protocol } }"),
     "resources, of a device": ("device { hardwareId }", "device { hardwareId resources { resourceId } }"),
     "catchUps, of which there is none": ("", "catchUps { catchUpId }"),
-    "readings, one bucket": ("", series(1, "P1D")),
-    "comparison": (MONTH, series(31, "PT30M", COMPARED)),
-    "series, of a comparison over 31 days": (series(31, "PT30M", COMPARED), series(31, "PT30M", BASELINE)),
-    "completeTo": (MONTH, series(31, "PT30M", "completeTo")),
-    "cost, a day": ("", f"cost({last(1)}) {{ total }}"),
-    "cost, 31 days": ("", f"cost({last(31)}) {{ total }}"),
-    "cost, 366 days": ("", f"cost({last(366)}) {{ total }}"),
-    "costs, 31 days by the day": ("", f"costs({last(31)}, period: P1D) {{ currency }}"),
-    "costs, 31 days by the half hour": ("", f"costs({last(31)}, period: PT30M) {{ currency }}"),
+    "readings, one bucket": ("", readings_field(1, "P1D")),
+    "comparison": (MONTH, readings_field(31, "PT30M", COMPARED)),
+    "series, of a comparison over 31 days": (
+        readings_field(31, "PT30M", COMPARED),
+        readings_field(31, "PT30M", BASELINE),
+    ),
+    "completeTo": (MONTH, readings_field(31, "PT30M", "completeTo")),
+    "cost, a day": ("", f"cost({range_argument(1)}) {{ total }}"),
+    "cost, 31 days": ("", f"cost({range_argument(31)}) {{ total }}"),
+    "cost, 366 days": ("", f"cost({range_argument(366)}) {{ total }}"),
+    "costs, 31 days by the day": ("", f"costs({range_argument(31)}, period: P1D) {{ currency }}"),
+    "costs, 31 days by the half hour": ("", f"costs({range_argument(31)}, period: PT30M) {{ currency }}"),
 }
-"""Documents inside a resource, each with the one that lacks what is measured."""
+"""By name, pairs of selections inside a resource: without and with the measured part."""
 
 PERIODS = {"PT30M": (1, 31, 366), "PT1H": (31, 366), "P1D": (31, 366), "P1W": (366,), "P1M": (366,), "P1Y": (366,)}
 BUCKETS = {"PT30M": 48.0, "PT1H": 24.0, "P1D": 1.0, "P1W": 1 / 7, "P1M": 12 / 365, "P1Y": 1 / 365}
 
 
-class Home:
-    """Resources with everything there is, and documents that are executed as the endpoint does."""
+class BenchHome:
+    """A home with data of every kind. It executes documents as the endpoint does."""
 
-    def __init__(self, owner: Owner, ids: Mapping[str, str]) -> None:
+    def __init__(self, owner: SeededGateway, ids: Mapping[str, str]) -> None:
         self.owner, self.ids = owner, ids
         self._documents = DocumentCache(owner.gateway.schema, DocumentLimits())
         self._engine = ExecutionEngine(owner.gateway.schema, compile_at=1)
 
-    async def least(self, text: str, **given: Any) -> float:
-        """The processor time of a document in µs, the least of some rounds."""
+    async def min_cpu_microseconds(self, text: str, **variables: Any) -> float:
+        """Return the processor time of a document in µs, the minimum of several rounds."""
         document = self._documents.get(text)
-        taken = []
+        durations = []
         for _ in range(ROUNDS):
             call = GraphQLContext(self.owner.gateway.runner, self.owner.system)
-            begun = time.process_time()
-            executed = await self._engine.execute(call, document, self._engine.coerce_variables(document, given), given)
-            taken.append(time.process_time() - begun)
-            if executed.errors:
-                raise RuntimeError(executed.errors)
-        return min(taken) * 1e6
+            started_at = time.process_time()
+            result = await self._engine.execute(
+                call, document, self._engine.coerce_variables(document, variables), variables
+            )
+            durations.append(time.process_time() - started_at)
+            if result.errors:
+                raise RuntimeError(result.errors)
+        return min(durations) * 1e6
 
-    async def all(self, inside: str) -> float:
-        """What something of every resource takes."""
-        return await self.least(f"{{ resources {{ resourceId {inside} }} }}")
+    async def measure_all(self, inside: str) -> float:
+        """Return the time of a selection inside all resources, in µs."""
+        return await self.min_cpu_microseconds(f"{{ resources {{ resourceId {inside} }} }}")
 
-    async def one(self, inside: str) -> float:
-        """What the same of one resource takes."""
-        return await self.least(f'{{ resource(resourceId: "{self.owner.resource_ids[0]}") {{ resourceId {inside} }} }}')
+    async def measure_one(self, inside: str) -> float:
+        """Return the time of a selection inside one resource, in µs."""
+        return await self.min_cpu_microseconds(
+            f'{{ resource(resourceId: "{self.owner.resource_ids[0]}") {{ resourceId {inside} }} }}'
+        )
 
 
 async def bench_prices() -> None:
-    """Objects, edges, series and operations, in µs of processor time and in units of cost."""
-    async with _home() as home:
-        told, columns = [
-            (await home.one(series(31, "PT30M", inside)) - await home.one(MONTH)) / (31 * 48)
+    """Print the times of objects, edges, series and operations, in µs of processor time and in units of cost."""
+    async with _bench_home() as home:
+        object_cost, column_cost = [
+            (await home.measure_one(readings_field(31, "PT30M", inside)) - await home.measure_one(MONTH)) / (31 * 48)
             for inside in ("buckets { start end value quality }", COLUMNS)
         ]
-        plain, record = await home.all(""), await home.all("name description label classifier baseUnit createdAt")
-        few = await home.one("")
-        rows = [("an object of four values, in a list", told), ("a value in a column", columns / 7)]
-        rows += [("a resource read, of seven values", (record - few) / (RESOURCES - 1)), ("one resource", few)]
-        _show("what is told", [(name, took, 0.0) for name, took in rows])
+        all_resources, all_records = (
+            await home.measure_all(""),
+            await home.measure_all("name description label classifier baseUnit createdAt"),
+        )
+        one_resource = await home.measure_one("")
+        rows = [("an object of four values, in a list", object_cost), ("a value in a column", column_cost / 7)]
+        rows += [
+            ("a resource read, of seven values", (all_records - one_resource) / (RESOURCES - 1)),
+            ("one resource", one_resource),
+        ]
+        _print_table("values in responses", [(name, cost, 0.0) for name, cost in rows])
         edges = []
         for name, (without, inside) in EDGES.items():
-            each = (await home.all(inside) - (await home.all(without) if without else plain)) / RESOURCES
-            once = await home.one(inside) - (await home.one(without) if without else few) - each
-            edges.append((name, each, once))
-        _show("edges, of each resource, and besides for all of them", edges)
-        spans = [(period, days) for period, some in PERIODS.items() for days in some]
-        taken = {
-            span: (await home.one(series(span[1], span[0])) - few) / (BUCKETS[span[0]] * span[1]) for span in spans
-        }
-        rows = [(f"{days} days of {period}", took) for (period, days), took in taken.items()]
-        for period, count in (("PT1M", 1_440), ("PT30M", 48)):
-            asked = (
-                f'{{ resource(resourceId: "{home.ids["live"]}") {{ resourceId {series(1, period, field="POWER")} }} }}'
+            per_resource = (
+                await home.measure_all(inside) - (await home.measure_all(without) if without else all_resources)
+            ) / RESOURCES
+            fixed = (
+                await home.measure_one(inside)
+                - (await home.measure_one(without) if without else one_resource)
+                - per_resource
             )
-            rows.append((f"a day of power in {period}", (await home.least(asked) - few) / count))
-        _show("readings, of a bucket", [(name, took, 0.0) for name, took in rows])
-        _show("operations", [(name, took, 0.0) for name, took in await _operations(home)])
+            edges.append((name, per_resource, fixed))
+        _print_table("edges, for each resource, and once for all of them", edges)
+        spans = [(period, days) for period, day_counts in PERIODS.items() for days in day_counts]
+        cost_by_span = {
+            span: (await home.measure_one(readings_field(span[1], span[0])) - one_resource)
+            / (BUCKETS[span[0]] * span[1])
+            for span in spans
+        }
+        rows = [(f"{days} days of {period}", cost) for (period, days), cost in cost_by_span.items()]
+        for period, count in (("PT1M", 1_440), ("PT30M", 48)):
+            power = readings_field(1, period, field="POWER")
+            query = f'{{ resource(resourceId: "{home.ids["live"]}") {{ resourceId {power} }} }}'
+            rows.append(
+                (f"a day of power in {period}", (await home.min_cpu_microseconds(query) - one_resource) / count)
+            )
+        _print_table("readings, for each bucket", [(name, cost, 0.0) for name, cost in rows])
+        _print_table("operations", [(name, cost, 0.0) for name, cost in await _operations(home)])
 
 
-def _show(title: str, rows: list[tuple[str, float, float]]) -> None:
-    show(
+def _print_table(title: str, rows: list[tuple[str, float, float]]) -> None:
+    print_table(
         f"SQLite: {title}",
-        ("what", "µs", "units", "µs once", "units once"),
+        ("measured", "µs", "units", "µs once", "units once"),
         [
             (
                 name,
-                *(f"{one:,.{3 if abs(one) < 1 else 1}f}" for took in tooks for one in (took, took / UNIT_MICROSECONDS)),
+                *(
+                    f"{value:,.{3 if abs(value) < 1 else 1}f}"
+                    for cost in costs
+                    for value in (cost, cost / UNIT_MICROSECONDS)
+                ),
             )
-            for name, *tooks in rows
+            for name, *costs in rows
         ],
     )
 
 
-async def _operations(home: Home) -> list[tuple[str, float]]:
+async def _operations(home: BenchHome) -> list[tuple[str, float]]:
     ids, user, resource = home.ids, home.owner.user_id, home.owner.resource_ids[0]
     rule = f'ruleId: "{ids["rule"]}"'
     alert = f'userId: "{user}", alertTypeId: "CM01", channels: [INBOX]'
@@ -184,23 +210,23 @@ async def _operations(home: Home) -> list[tuple[str, float]]:
         "addContent": 'mutation { addContent(input: {reference: "a", name: "b"}) { contentId } }',
         "updateAlertRule": f'mutation {{ updateAlertRule({rule}, input: {{name: "c"}}) {{ ruleId }} }}',
     }
-    found = [(name, await home.least(text)) for name, text in texts.items()]
+    costs = [(name, await home.min_cpu_microseconds(text)) for name, text in texts.items()]
     document = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
     for count in (1, 100, 10_000):
-        instants = [_iso(to_ms(NOW) - one * HALF_HOUR) for one in range(count, 0, -1)]
-        values = [{"at": at, "value": place % 7} for place, at in enumerate(instants)]
-        given = [{"resourceId": home.owner.resource_ids[1], "readings": values}]
-        found.append((f"recordReadings, {count:,}", await home.least(document, series=given)))
+        instants = [_iso(to_ms(NOW) - steps_back * HALF_HOUR) for steps_back in range(count, 0, -1)]
+        values = [{"at": at, "value": position % 7} for position, at in enumerate(instants)]
+        readings = [{"resourceId": home.owner.resource_ids[1], "readings": values}]
+        costs.append((f"recordReadings, {count:,}", await home.min_cpu_microseconds(document, series=readings)))
     document = "mutation ($series: [NewReadingColumns!]!) { recordReadingColumns(series: $series) { recorded } }"
     columns = [{"resourceId": home.owner.resource_ids[1], "at": instants, "value": [1] * count}]
-    found.append((f"recordReadingColumns, {count:,}", await home.least(document, series=columns)))
+    costs.append((f"recordReadingColumns, {count:,}", await home.min_cpu_microseconds(document, series=columns)))
     document = f"""mutation ($prices: [NewTariffPrice!]!) {{
         setTariffPrices(tariffId: "{ids["dynamic"]}", prices: $prices) {{ __typename }} }}"""
-    known = [{"at": at, "rate": 20} for at in instants]
-    found.append((f"setTariffPrices, {count:,}", await home.least(document, prices=known)))
-    tariff = f'{{ resource(resourceId: "{ids["live"]}") {{ tariff {{ prices({last(31)}) {{ rate }} }} }} }}'
-    found.append(("prices of 31 days", await home.least(tariff)))
-    return found
+    prices = [{"at": at, "rate": 20} for at in instants]
+    costs.append((f"setTariffPrices, {count:,}", await home.min_cpu_microseconds(document, prices=prices)))
+    tariff = f'{{ resource(resourceId: "{ids["live"]}") {{ tariff {{ prices({range_argument(31)}) {{ rate }} }} }} }}'
+    costs.append(("prices of 31 days", await home.min_cpu_microseconds(tariff)))
+    return costs
 
 
 def _iso(ms: int) -> str:
@@ -208,25 +234,25 @@ def _iso(ms: int) -> str:
 
 
 @asynccontextmanager
-async def _home() -> AsyncIterator[Home]:
+async def _bench_home() -> AsyncIterator[BenchHome]:
     with tempfile.TemporaryDirectory(prefix="wattgate-bench-") as folder:
         url = f"sqlite:///{Path(folder)}/bench.sqlite3"
-        async with owner(
+        async with seeded_gateway(
             Settings(_env_file=None, environment="development", database_url=url), count=RESOURCES
-        ) as made:
-            yield Home(made, await _furnished(made))
+        ) as seeded:
+            yield BenchHome(seeded, await _seed_home(seeded))
 
 
-async def _furnished(made: Owner) -> dict[str, str]:
-    async def ask(name: str, **arguments: Any) -> Any:
-        return await made.gateway.runner.run(operation(name), made.system, arguments)
+async def _seed_home(seeded: SeededGateway) -> dict[str, str]:
+    async def run(name: str, **arguments: Any) -> Any:
+        return await seeded.gateway.runner.run(operation(name), seeded.system, arguments)
 
     protocol = device_types.NewTypeProtocol(protocol="MQTT", sensors=[])
-    kind = await ask("add_device_type", input=device_types.NewDeviceType(description="display", protocol=protocol))
-    for number, resource_id in enumerate(made.resource_ids):
-        await _fill(made, resource_id)
+    kind = await run("add_device_type", input=device_types.NewDeviceType(description="display", protocol=protocol))
+    for number, resource_id in enumerate(seeded.resource_ids):
+        await _fill(seeded, resource_id)
         for valid_from in (datetime(2020, 1, 1, tzinfo=UTC), NOW - timedelta(days=90)):
-            await ask("set_tariff", input=_tariff(resource_id, valid_from))
+            await run("set_tariff", input=_tariff(resource_id, valid_from))
         mac = f"70B3D500{number:04X}"
         sensor = device_types.NewDeviceSensor(protocol_id="ELEC", resource_id=ID(resource_id))
         device = device_types.NewDevice(
@@ -235,34 +261,34 @@ async def _furnished(made: Owner) -> dict[str, str]:
             hardware_ids=device_types.NewHardwareIds(mac=mac),
             protocol=device_types.NewDeviceProtocol(sensors=[sensor]),
         )
-        await ask("add_device", input=device)
-    alert_type = await ask("add_alert_type", input=alert_types.NewAlertType(name="High", system_alert_type_id="CM01"))
+        await run("add_device", input=device)
+    alert_type = await run("add_alert_type", input=alert_types.NewAlertType(name="High", system_alert_type_id="CM01"))
     rule = rule_types.NewAlertRule(
         name="High",
         kind=RuleKind.THRESHOLD,
-        resource_id=ID(made.resource_ids[0]),
+        resource_id=ID(seeded.resource_ids[0]),
         threshold=Decimal(2),
         side=ThresholdSide.ABOVE,
         window_minutes=30,
         alert_type_id=ID(alert_type.alert_type_id),
         channels=[alert_types.Channel.INBOX],
     )
-    (home,) = await made.add_homes(made.resource_ids[:1])
-    live = made.resource_ids[-1]
-    await _fill(made, live, "POWER", every=10_000, days=1)
-    dynamic = await ask("set_tariff", input=_tariff(live, NOW - timedelta(days=DAYS), TariffKind.DYNAMIC, None))
+    (home,) = await seeded.add_homes(seeded.resource_ids[:1])
+    live = seeded.resource_ids[-1]
+    await _fill(seeded, live, "POWER", interval_ms=10_000, days=1)
+    dynamic = await run("set_tariff", input=_tariff(live, NOW - timedelta(days=DAYS), TariffKind.DYNAMIC, None))
     ids = {"home": home, "live": live, "dynamic": dynamic.tariff_id}
-    return {"rule": (await ask("add_alert_rule", input=rule)).rule_id, **ids}
+    return {"rule": (await run("add_alert_rule", input=rule)).rule_id, **ids}
 
 
 async def _fill(
-    made: Owner, resource_id: str, field: str = "ENERGY", *, every: int = HALF_HOUR, days: int = DAYS
+    seeded: SeededGateway, resource_id: str, field: str = "ENERGY", *, interval_ms: int = HALF_HOUR, days: int = DAYS
 ) -> None:
-    """Readings of some days until now, so many ms apart."""
-    at = np.arange(to_ms(NOW) - days * 48 * HALF_HOUR, to_ms(NOW), every)
-    value, nothing = np.arange(len(at)) * 7919 % 2500 / 1.0, np.zeros(len(at), dtype=np.int64)
-    batch = BulkReadingBatch([(resource_id, field)], nothing, at, value, nothing)
-    await made.gateway.runner.run(record_reading_arrays, made.system, {"batch": batch})
+    """Record readings of some days until now, `interval_ms` apart."""
+    at = np.arange(to_ms(NOW) - days * 48 * HALF_HOUR, to_ms(NOW), interval_ms)
+    value, zeros = np.arange(len(at)) * 7919 % 2500 / 1.0, np.zeros(len(at), dtype=np.int64)
+    batch = BulkReadingBatch([(resource_id, field)], zeros, at, value, zeros)
+    await seeded.gateway.runner.run(record_reading_arrays, seeded.system, {"batch": batch})
 
 
 def _tariff(

@@ -1,4 +1,4 @@
-"""What the servers of `bench/graphql.py` that have no database keep in memory, and what they are asked."""
+"""The data and the queries of the servers in `bench/graphql.py` that have no database."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-from bench.load import Question
+from bench.load import BenchQuery
 
 PATH = "SAMPLE"
 """The environment variable that names the file of the sample."""
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
-HOMES, RESOURCES, SAMPLES, FIRST = 20, 4, 384, 5
-"""Homes, resources of each, readings of each resource, and how many of them a home's resource shows unless asked."""
+HOMES, RESOURCES, SAMPLES, DEFAULT_FIRST = 20, 4, 384, 5
+"""The numbers of homes, of resources in each home, of readings of each resource, and the default of `first`."""
 
 
 HOME = """query ($id: ID!) {
@@ -28,30 +28,30 @@ TREE = "{ homes { id name resources { id name readings { at value unit estimated
 
 
 def home_id(home: int) -> str:
-    """The identifier of a home."""
+    """Return the id of a home."""
     return f"home-{home:02}"
 
 
 def resource_id(home: int, resource: int) -> str:
-    """The identifier of a resource of a home."""
+    """Return the id of a resource of a home."""
     return f"{home_id(home)}-{resource}"
 
 
-def questions() -> list[Question]:
-    """What every server is asked."""
+def queries() -> list[BenchQuery]:
+    """Return the queries that each server executes."""
     ids = [{"id": home_id(home)} for home in range(HOMES)]
-    of_resources = [{"id": resource_id(home, 0)} for home in range(HOMES)]
+    resource_ids = [{"id": resource_id(home, 0)} for home in range(HOMES)]
     return [
-        Question("hello", "{ hello }", [{}], 32),
-        Question("home", HOME, ids, 32),
-        Question("readings", READINGS, of_resources, 8),
-        Question("tree", TREE, [{}], 4),
+        BenchQuery("hello", "{ hello }", [{}], 32),
+        BenchQuery("home", HOME, ids, 32),
+        BenchQuery("readings", READINGS, resource_ids, 8),
+        BenchQuery("tree", TREE, [{}], 4),
     ]
 
 
-def sample(tokens: int = 1000) -> dict[str, Any]:
-    """Homes with their resources, types, tariffs and readings, and so many tokens that are good."""
-    places = [(home, resource) for home in range(HOMES) for resource in range(RESOURCES)]
+def build_sample(tokens: int = 1000) -> dict[str, Any]:
+    """Return homes with their resources, types, tariffs and readings, and valid tokens."""
+    positions = [(home, resource) for home in range(HOMES) for resource in range(RESOURCES)]
     return {
         "tokens": {f"token-{number:04}-of-a-user-who-has-logged-in": f"user-{number:04}" for number in range(tokens)},
         "types": [
@@ -71,18 +71,20 @@ def sample(tokens: int = 1000) -> dict[str, Any]:
                 "classifier": "electricity.consumption",
                 "unit": "kWh",
             }
-            for home, resource in places
+            for home, resource in positions
         ],
-        "tariffs": [{"resourceId": resource_id(*place), "name": "Flat", "rate": 24.5 + place[0]} for place in places],
-        "readings": {resource_id(*place): _readings(place) for place in places},
+        "tariffs": [
+            {"resourceId": resource_id(*position), "name": "Flat", "rate": 24.5 + position[0]} for position in positions
+        ],
+        "readings": {resource_id(*position): _readings(position) for position in positions},
     }
 
 
-def _readings(place: tuple[int, int]) -> list[dict[str, Any]]:
+def _readings(position: tuple[int, int]) -> list[dict[str, Any]]:
     return [
         {
             "at": f"{START + n * timedelta(minutes=30):%Y-%m-%dT%H:%M:%S.000Z}",
-            "value": round(((n * 7919 + 97 * place[0] + place[1]) % 2500) / 1000 + 0.0005, 4),
+            "value": round(((n * 7919 + 97 * position[0] + position[1]) % 2500) / 1000 + 0.0005, 4),
             "unit": "kWh",
             "estimated": n % 7 == 0,
         }
@@ -90,7 +92,7 @@ def _readings(place: tuple[int, int]) -> list[dict[str, Any]]:
     ]
 
 
-def loaded() -> dict[str, Any]:
-    """The sample of this process, from the file that its environment names."""
-    read: dict[str, Any] = orjson.loads(Path(os.environ[PATH]).read_bytes())
-    return read
+def load_sample() -> dict[str, Any]:
+    """Return the sample from the file that the environment names."""
+    loaded: dict[str, Any] = orjson.loads(Path(os.environ[PATH]).read_bytes())
+    return loaded

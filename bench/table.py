@@ -1,4 +1,4 @@
-"""How benchmarks print: a table of ratios, each with what it was measured against."""
+"""The tables that benchmarks print."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from rich.table import Table
 console = Console(width=140)
 
 
-def show(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table; the first column is text, the others are numbers."""
+def print_table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print a table. The first column is text, the others are numbers."""
     table = Table(title=title, title_justify="left", box=None, header_style="bold")
     for position, column in enumerate(columns):
         table.add_column(column, justify="left" if position == 0 else "right", no_wrap=True)

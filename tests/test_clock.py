@@ -1,4 +1,4 @@
-"""Instants as texts: the same by both ways, and as SPEC.md writes them."""
+"""Text form of instants: both functions agree, and the form is that of SPEC.md."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -13,7 +13,7 @@ ZONES = [UTC, ZoneInfo("Europe/London"), ZoneInfo("Pacific/Auckland"), timezone(
 
 
 @given(st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=st.sampled_from(ZONES)))
-def test_an_instant_is_told_in_utc_to_the_millisecond(instant: datetime) -> None:
+def test_instant_is_formatted_in_utc_with_milliseconds(instant: datetime) -> None:
     assert format_iso(instant) == instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     assert format_iso_ms(to_ms(instant)) == format_iso(instant)
 
@@ -28,5 +28,5 @@ def test_an_instant_is_told_in_utc_to_the_millisecond(instant: datetime) -> None
         (datetime.min.replace(tzinfo=UTC), "0001-01-01T00:00:00.000Z"),
     ],
 )
-def test_texts_of_instants(instant: datetime, text: str) -> None:
+def test_format_iso(instant: datetime, text: str) -> None:
     assert format_iso(instant) == text

@@ -1,4 +1,4 @@
-"""One contract for errors: the same failure reads the same on every face."""
+"""Errors have the same form in GraphQL and REST."""
 
 import logging
 import re
@@ -27,19 +27,19 @@ from wattgate.rest_compat.routes import build_routes
 
 @operation(OperationKind.QUERY, returns=Done, needs=Permission.ANYONE, rest=RestRoute("GET", "/broken"))
 async def broken(call: Call) -> Any:
-    """Fails as only a defect of ours would."""
+    """Fail with an unexpected error."""
     raise RuntimeError("the password is hunter2")
 
 
 @operation(OperationKind.MUTATION, returns=Done, needs=Permission.ANYONE, rest=RestRoute("POST", "/broken"))
 async def break_it(call: Call) -> Any:
-    """Fails likewise."""
+    """Fail with another unexpected error."""
     raise ZeroDivisionError
 
 
 @pytest.fixture
 async def faulty(served: House) -> Any:
-    """A client on a gateway whose operations have defects."""
+    """A client of a gateway with failing operations."""
     operations = (broken, break_it, live_readings.readings)
     schema, runner = build_schema(operations), served.gateway.runner
     authenticate = served.gateway.authenticator.authenticate
@@ -55,7 +55,7 @@ async def faulty(served: House) -> Any:
         yield client
 
 
-async def test_a_defect_is_masked_on_both_doors_and_logged(
+async def test_unexpected_error_is_masked_in_graphql_and_rest_and_logged(
     faulty: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
@@ -68,7 +68,7 @@ async def test_a_defect_is_masked_on_both_doors_and_logged(
     assert caplog.text.count("RuntimeError: the password is hunter2") >= 2
 
 
-async def test_every_error_carries_the_trace_id_of_its_answer(served: House) -> None:
+async def test_every_error_has_the_trace_id_of_its_response(served: House) -> None:
     rest = await served.call("GET", "/account/unknown", served.one.headers["account"])
     assert rest.json()["traceId"] == rest.headers["x-trace-id"]
     query = {"query": '{ account(accountId: "unknown") { name } }'}
@@ -78,13 +78,18 @@ async def test_every_error_carries_the_trace_id_of_its_answer(served: House) -> 
     assert error["message"] == rest.json()["error"] == "no account with id unknown"
 
 
-def test_the_contract_of_every_error() -> None:
-    before = TRACE_ID.set("trace")
-    for kind in GatewayError.__subclasses__():
-        told = kind("message", retry_after=3).extensions
-        assert told == {"code": kind.code, "retryable": kind.retryable, "traceId": "trace", "retryAfter": 3}
-        assert re.fullmatch(r"[A-Z_]+", kind.code)
-    TRACE_ID.reset(before)
+def test_every_error_has_code_retryable_and_trace_id() -> None:
+    token = TRACE_ID.set("trace")
+    for error_type in GatewayError.__subclasses__():
+        extensions = error_type("message", retry_after=3).extensions
+        assert extensions == {
+            "code": error_type.code,
+            "retryable": error_type.retryable,
+            "traceId": "trace",
+            "retryAfter": 3,
+        }
+        assert re.fullmatch(r"[A-Z_]+", error_type.code)
+    TRACE_ID.reset(token)
     with pytest.raises(TypeError):
         GatewayError("the base is not raised")
 
@@ -101,34 +106,36 @@ def test_the_contract_of_every_error() -> None:
     ],
 )
 async def test_every_graphql_error_has_a_code(served: House, document: str, code: str) -> None:
-    told = await served.graphql(document, served.one.headers["account"])
-    assert [error["extensions"]["code"] for error in told["errors"]] == [code]
+    response = await served.graphql(document, served.one.headers["account"])
+    assert [error["extensions"]["code"] for error in response["errors"]] == [code]
 
 
 @pytest.mark.parametrize("value", ["1850-01-01T00:00:00Z", "2026-01-01T00:00:00", "yesterday"])
-async def test_a_value_that_a_scalar_does_not_take_is_told_wherever_it_stands(served: House, value: str) -> None:
-    asked = 'readings(resourceId: "x", period: P1D, range: { start: %s, end: %s }) { unit }'
-    written = await served.graphql("{ " + asked % (f'"{value}"', f'"{value}"') + " }", served.one.headers["account"])
-    document = "query ($at: DateTime!) { " + asked % ("$at", "$at") + " }"
-    given = await served.graphql(document, served.one.headers["account"], at=value)
-    for told, count in ((written, 2), (given, 1)):
-        assert "data" not in told
-        assert [error["extensions"]["code"] for error in told["errors"]] == ["BAD_INPUT"] * count
-        assert all(value in error["message"] for error in told["errors"])
+async def test_invalid_scalar_value_is_reported_in_documents_and_variables(served: House, value: str) -> None:
+    selection = 'readings(resourceId: "x", period: P1D, range: { start: %s, end: %s }) { unit }'
+    literal = await served.graphql(
+        "{ " + selection % (f'"{value}"', f'"{value}"') + " }", served.one.headers["account"]
+    )
+    document = "query ($at: DateTime!) { " + selection % ("$at", "$at") + " }"
+    variable = await served.graphql(document, served.one.headers["account"], at=value)
+    for response, count in ((literal, 2), (variable, 1)):
+        assert "data" not in response
+        assert [error["extensions"]["code"] for error in response["errors"]] == ["BAD_INPUT"] * count
+        assert all(value in error["message"] for error in response["errors"])
 
 
-async def test_a_text_that_the_database_does_not_take_is_bad_input(served: House, settled: Tenant) -> None:
-    """PostgreSQL takes no U+0000, in texts and in JSON; SQLite does."""
-    asked = "query ($given: String!) { userByUsername(username: $given) { userId } }"
-    told = await served.graphql(asked, served.one.headers["administrator"], given="\0")
+async def test_text_that_the_database_rejects_is_bad_input(served: House, settled: Tenant) -> None:
+    """PostgreSQL rejects U+0000 in text and JSON; SQLite accepts it."""
+    document = "query ($given: String!) { userByUsername(username: $given) { userId } }"
+    response = await served.graphql(document, served.one.headers["administrator"], given="\0")
     strict = not settled.gateway.database.is_sqlite
-    assert told["errors"][0]["extensions"]["code"] == ("BAD_INPUT" if strict else "NOT_FOUND")
+    assert response["errors"][0]["extensions"]["code"] == ("BAD_INPUT" if strict else "NOT_FOUND")
     with pytest.raises(BadInput, match="cannot be stored") if strict else nullcontext():
         profile = {"profile_name": "x", "data": {"x": "\0"}}
         await settled.gateway.runner.run(profiles.set_account_profile, settled.account, profile)
 
 
-async def test_unknown_paths_and_methods_are_told_in_the_same_form(served: House) -> None:
+async def test_unknown_paths_and_methods_are_reported_in_the_same_form(served: House) -> None:
     unknown = await served.call("GET", "/nothing", {})
     wrong = await served.call("PATCH", "/account", {})
     assert (unknown.status_code, unknown.json()["code"], unknown.json()["error"]) == (404, "NOT_FOUND", "Not found")
@@ -136,15 +143,15 @@ async def test_unknown_paths_and_methods_are_told_in_the_same_form(served: House
     assert set(wrong.headers["allow"].split(", ")) >= {"GET", "POST"}
 
 
-async def test_sibling_fields_have_sessions_of_their_own(served: House) -> None:
+async def test_sibling_fields_have_their_own_sessions(served: House) -> None:
     document = """{
       a: virtualEntities { resources { current { value } firstTime lastTime tariff { rate } type { name } } }
       b: accounts { name }
       c: resources { lastTime }
     }"""
-    told = await served.graphql(document, served.one.headers["account"])
-    assert "errors" not in told
-    assert told["data"]["a"][0]["resources"][0]["tariff"]["rate"] == "24.500000"
+    response = await served.graphql(document, served.one.headers["account"])
+    assert "errors" not in response
+    assert response["data"]["a"][0]["resources"][0]["tariff"]["rate"] == "24.500000"
 
 
 async def test_web_pages_of_other_origins_may_call_with_tokens(served: House) -> None:
@@ -153,13 +160,13 @@ async def test_web_pages_of_other_origins_may_call_with_tokens(served: House) ->
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "token, applicationId, content-type",
     }
-    answer = await served.http.request("OPTIONS", "/api/v0-1/auth", headers=headers)
-    assert answer.status_code == 200
-    assert answer.headers["access-control-allow-origin"] == "*"
-    assert answer.headers["access-control-max-age"] == "600"
+    response = await served.http.request("OPTIONS", "/api/v0-1/auth", headers=headers)
+    assert response.status_code == 200
+    assert response.headers["access-control-allow-origin"] == "*"
+    assert response.headers["access-control-max-age"] == "600"
 
 
 async def test_health_and_readiness(served: House) -> None:
     for path in ("/healthz", "/readyz"):
-        answer = await served.http.get(path)
-        assert (answer.status_code, answer.json()) == (200, {"status": "OK"})
+        response = await served.http.get(path)
+        assert (response.status_code, response.json()) == (200, {"status": "OK"})

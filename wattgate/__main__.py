@@ -1,11 +1,15 @@
-"""The `wattgate` command, and `python -m wattgate`."""
+"""Entry point of the `wattgate` command and of `python -m wattgate`."""
 
 import gc
 from importlib import import_module
 
 
 def main() -> None:
-    """Run the command line. What is made while it loads is never garbage, so no search for garbage goes over it."""
+    """Run the command line.
+
+    Objects that are created during import live until exit. So garbage collection is off during import, and excludes
+    these objects afterwards.
+    """
     gc.disable()
     command_line = import_module("wattgate.app.cli.main")
     gc.freeze()

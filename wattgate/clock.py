@@ -1,4 +1,4 @@
-"""Time inside the house: aware datetimes in UTC, and whole milliseconds since 1970 for stored instants."""
+"""Instants: aware datetimes in UTC, milliseconds since 1970 for stored instants, and their text form."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from functools import lru_cache
 import orjson
 
 Clock = Callable[[], datetime]
-"""Anything that answers the present instant, aware and in UTC."""
+"""A function that returns the present instant, aware and in UTC."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ONE_MILLISECOND = timedelta(milliseconds=1)
@@ -16,27 +16,27 @@ ONE_MILLISECOND = timedelta(milliseconds=1)
 
 @dataclass
 class TimeRange:
-    """A span of time: from start to before end, or to the present instant where that is None."""
+    """The time [start, end). If `end` is None, it ends at the present instant."""
 
     start: datetime
     end: datetime | None = None
 
-    def __hash__(self) -> int:  # the arguments of edges are keys of their loaders
+    def __hash__(self) -> int:  # the loader of an edge is keyed by the arguments of the edge
         return hash((self.start, self.end))
 
 
 def utc_now() -> datetime:
-    """The present instant, in UTC."""
+    """Return the present instant in UTC."""
     return datetime.now(UTC)
 
 
 def to_ms(instant: datetime) -> int:
-    """Whole milliseconds since 1970 of an aware datetime; what is below a millisecond is cut off."""
+    """Return the milliseconds since 1970 of an aware datetime, rounded down."""
     return (instant - EPOCH) // ONE_MILLISECOND
 
 
 def from_ms(ms: int) -> datetime:
-    """The aware UTC datetime of whole milliseconds since 1970."""
+    """Return the aware UTC datetime of milliseconds since 1970."""
     return EPOCH + timedelta(milliseconds=ms)
 
 
@@ -47,17 +47,20 @@ class Timestamp(str):
 
 
 def format_iso(instant: datetime | Timestamp) -> str:
-    """The SPEC.md timestamp of an instant, which may be one already."""
+    """Return an instant in SPEC.md's form. A Timestamp is returned unchanged."""
     if isinstance(instant, Timestamp):
         return instant
     if instant.tzinfo is not UTC:
         instant = instant.astimezone(UTC)
-    text = orjson.dumps(instant).decode()  # in quotes; without a fraction where that is 0
+    text = orjson.dumps(instant).decode()  # in quotes; without a fraction if it is 0
     return f"{text[1:24]}Z" if instant.microsecond else f"{text[1:20]}.000Z"
 
 
 def format_iso_ms(ms: int) -> str:
-    """The same of milliseconds since 1970, for long columns: days and times of day come again and again."""
+    """Return milliseconds since 1970 in SPEC.md's form.
+
+    Days and times of day are cached, because they repeat in long columns.
+    """
     day, time = divmod(ms, 86_400_000)
     return _format_day(day) + _format_time(time)
 

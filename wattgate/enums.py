@@ -1,4 +1,4 @@
-"""Words that every area shares: the fixed vocabularies of the interface."""
+"""Enumerations that all areas share: the fixed values of the GraphQL and REST interfaces."""
 
 from contextvars import ContextVar
 from enum import Enum
@@ -42,7 +42,10 @@ class Weekday(Enum):
 
 
 class ReadingQuality(Enum):
-    """What is known of a reading, in the words of the meter network. Their order is what is stored: only append."""
+    """The quality of a reading, with the names of the meter network.
+
+    The position of a member is stored in the database, so add new members only at the end.
+    """
 
     ACTUAL = "ACTUAL"
     ESTIMATED = "ESTIMATED"
@@ -51,7 +54,7 @@ class ReadingQuality(Enum):
 
 
 class BucketQuality(Enum):
-    """What a bucket's value is worth."""
+    """The quality of a bucket's value."""
 
     ACTUAL = "ACTUAL"
     ESTIMATED = "ESTIMATED"
@@ -60,14 +63,14 @@ class BucketQuality(Enum):
 
 
 class Baseline(Enum):
-    """What a series is compared with."""
+    """The earlier span that a series is compared with."""
 
     PREVIOUS_PERIOD = "PREVIOUS_PERIOD"
     SAME_PERIOD_LAST_YEAR = "SAME_PERIOD_LAST_YEAR"
 
 
 class AmbientLevel(Enum):
-    """Whether little or much is used at the moment."""
+    """How much energy is used at present, compared with the usual amount."""
 
     LOW = "LOW"
     MEDIUM = "MEDIUM"
@@ -75,7 +78,7 @@ class AmbientLevel(Enum):
 
 
 class AmbientBasis(Enum):
-    """What a level is judged by."""
+    """The reference that an ambient level is based on."""
 
     LEARNED = "LEARNED"
     BUDGET = "BUDGET"
@@ -83,7 +86,7 @@ class AmbientBasis(Enum):
 
 
 class TariffKind(Enum):
-    """What the rate of a tariff depends on."""
+    """The factor that the rate of a tariff depends on."""
 
     FLAT = "FLAT"
     TIME_OF_USE = "TIME_OF_USE"
@@ -92,14 +95,14 @@ class TariffKind(Enum):
 
 
 class CostLineKind(Enum):
-    """What a line of a cost explanation is for."""
+    """The kind of a line in a cost explanation."""
 
     ENERGY = "ENERGY"
     STANDING_CHARGE = "STANDING_CHARGE"
 
 
 class CatchUpState(Enum):
-    """How far a retrieval of readings from the meter network has come."""
+    """The progress of a request for past readings from the meter network."""
 
     QUEUED = "QUEUED"
     RUNNING = "RUNNING"
@@ -108,7 +111,7 @@ class CatchUpState(Enum):
 
 
 class DeliveryKind(Enum):
-    """By what something leaves the house."""
+    """The channel of a delivery."""
 
     EMAIL = "email"
     PUSH = "push"
@@ -117,7 +120,7 @@ class DeliveryKind(Enum):
 
 
 class DeliveryState(Enum):
-    """How far something is that has to leave the house."""
+    """The progress of a delivery."""
 
     WAITING = "WAITING"
     LEASED = "LEASED"
@@ -133,7 +136,7 @@ class SuppressionCause(Enum):
 
 
 class NotificationState(Enum):
-    """Whether an alert has gone out on a channel."""
+    """Whether an alert was sent on a channel."""
 
     WAITING = "WAITING"
     SENT = "SENT"
@@ -141,7 +144,7 @@ class NotificationState(Enum):
 
 
 class RuleKind(Enum):
-    """What an alert rule looks for in the readings of a resource."""
+    """The condition that an alert rule checks in the readings of a resource."""
 
     THRESHOLD = "THRESHOLD"
     NO_DATA = "NO_DATA"
@@ -149,14 +152,14 @@ class RuleKind(Enum):
 
 
 class ThresholdSide(Enum):
-    """On which side of its threshold a rule holds."""
+    """The side of its threshold on which a rule is active."""
 
     ABOVE = "ABOVE"
     BELOW = "BELOW"
 
 
 class DeviceActivity(Enum):
-    """How a device's last packet compares with how often it is expected to send."""
+    """The age of a device's last packet, compared with its expected interval."""
 
     LIVE = "LIVE"
     STALE = "STALE"
@@ -164,7 +167,7 @@ class DeviceActivity(Enum):
 
 
 class FreshnessState(Enum):
-    """What the age of the newest reading says, by how often readings come (`db.freshness`)."""
+    """The age of the newest reading, compared with the expected interval (`energy.freshness`)."""
 
     LIVE = "LIVE"
     DELAYED = "DELAYED"
@@ -173,7 +176,7 @@ class FreshnessState(Enum):
 
 
 class FreshnessCause(Enum):
-    """Where readings stay away that do not come, as far as that is known."""
+    """The part of the chain that causes missing readings, as far as it is known."""
 
     METER = "METER"
     GATEWAY = "GATEWAY"
@@ -182,11 +185,11 @@ class FreshnessCause(Enum):
 
 
 TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
-"""The id of the request being served; it stands in every error told and every log line."""
+"""The id of the current request. Every error response and every log record has it."""
 
 
 @lru_cache(maxsize=4096)
 def to_camel_case(name: str) -> str:
-    """A snake_case name as the interface writes it: resource_type_id is resourceTypeId."""
+    """Return a snake_case name as the interfaces spell it: resource_type_id becomes resourceTypeId."""
     first, *rest = name.split("_")
     return first + "".join(word.title() for word in rest)

@@ -1,21 +1,21 @@
-"""What can go wrong, as types. Each edge of the house translates a `GatewayError` once.
+"""Errors of the gateway, with their codes and HTTP statuses. Each interface translates a `GatewayError` once.
 
 - GatewayError
-  - BadInput: the request says something that cannot be (400)
-  - CostTooHigh: the request asks for more than any budget allows at once (400)
-  - PersistedQueryNotFound: the gateway does not have the document that is named; send its text (400)
-  - Unauthenticated: no acceptable credentials (401)
+  - BadInput: the request is invalid (400)
+  - CostTooHigh: the request costs more than any budget allows at once (400)
+  - PersistedQueryNotFound: the gateway does not have the named document; send its text (400)
+  - Unauthenticated: no valid credentials (401)
   - Forbidden: the credentials do not allow this operation (403)
-  - ConsentRevoked: the data's owner has withdrawn the consent to it (403)
+  - ConsentRevoked: the owner of the data has withdrawn consent to its use (403)
   - NotFound: no such record in the caller's application (404)
-  - NotSupported: the record is there, but what is asked of it does not exist for its kind (404)
-  - Conflict: the record stands against the change (409)
-  - TooLarge: the request is larger than the gateway takes (413)
-  - UnsupportedMediaType: the request is of a type that the gateway does not read (415)
-  - RateLimited: too many attempts, or a budget that is spent; again after `retry_after` seconds (429)
-  - TimedOut: the operation took longer than it may, and was given up (503)
-  - Unavailable: a part of the gateway is away for the moment (503)
-  - Internal: a fault of ours; the log has it under the trace id (500)
+  - NotSupported: the record exists, but its kind does not support the operation (404)
+  - Conflict: the state of the record does not allow the change (409)
+  - TooLarge: the request is larger than the gateway accepts (413)
+  - UnsupportedMediaType: the gateway does not accept the media type of the request (415)
+  - RateLimited: too many attempts, or a spent budget; retry after `retry_after` seconds (429)
+  - TimedOut: the operation exceeded its time limit and was stopped (503)
+  - Unavailable: a part of the gateway is temporarily unavailable (503)
+  - Internal: an unexpected error; the log has it under the trace id (500)
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,15 @@ from typing import Any, ClassVar
 from wattgate.enums import TRACE_ID
 
 ProblemPath = tuple[str | int, ...]
-"""Where something stands in a request: names of members and positions in lists."""
+"""The path of a value in a request: names of members and positions in lists."""
 
 MAX_LISTED_PROBLEMS = 100
-"""How many problems an error tells; a batch of 10,000 wrong readings would be a very long answer."""
+"""Maximum number of problems in one error response. A batch of 10,000 wrong readings would make it very long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a request: where (path of keys and list positions) and what."""
+    """One problem of a request: the path of the wrong or missing value, and a message."""
 
     path: ProblemPath
     message: str
@@ -44,10 +44,10 @@ class Problem:
 
 
 class GatewayError(Exception):
-    """The base of everything the gateway tells a caller; never raised itself.
+    """The base class of all errors that are reported to a caller. Raise one of its subclasses.
 
-    What an operation wrote before it raised one is undone, unless the error says that it is `kept`: a failed
-    attempt counts although it is refused.
+    The changes of an operation that raises one are rolled back, unless `commits_changes` is true. A failed login
+    attempt needs this: it must be counted although it is rejected.
     """
 
     code: ClassVar[str]
@@ -74,21 +74,21 @@ class GatewayError(Exception):
 
     @property
     def extensions(self) -> dict[str, Any]:
-        """The error contract beside the message: code, retryable, traceId, and what applies of the rest.
+        """The members of an error besides its message: code, retryable, traceId, and others if they apply.
 
         graphql-core copies the property `extensions` of an exception into `errors[].extensions` by itself.
         `retryAfter` is in seconds; `reason` is the name that a standard (such as RFC 6749) has for the error.
         """
-        told: dict[str, Any] = {"code": self.code, "retryable": self.retryable, "traceId": TRACE_ID.get()}
+        members: dict[str, Any] = {"code": self.code, "retryable": self.retryable, "traceId": TRACE_ID.get()}
         if self.retry_after is not None:
-            told["retryAfter"] = self.retry_after
+            members["retryAfter"] = self.retry_after
         if self.reason is not None:
-            told["reason"] = self.reason
+            members["reason"] = self.reason
         if self.problems:
-            told["problems"] = [problem.to_json() for problem in self.problems[:MAX_LISTED_PROBLEMS]]
+            members["problems"] = [problem.to_json() for problem in self.problems[:MAX_LISTED_PROBLEMS]]
         if len(self.problems) > MAX_LISTED_PROBLEMS:
-            told["moreProblems"] = len(self.problems) - MAX_LISTED_PROBLEMS
-        return told
+            members["moreProblems"] = len(self.problems) - MAX_LISTED_PROBLEMS
+        return members
 
 
 class BadInput(GatewayError):

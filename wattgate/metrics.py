@@ -1,7 +1,7 @@
-"""What the gateway counts and measures, as Prometheus metrics. Whoever does the thing counts it.
+"""Prometheus metrics of the gateway. Each module updates its own metrics.
 
-Under several processes (`wattgate serve --workers`) each process writes its values to a folder, and what is told is
-their sum; a gauge counts the processes that live. Labels take few values: no id, no path, no name that a caller chose.
+With several processes (`wattgate serve --workers`), each process writes its values to a folder, and the exported value
+is their sum. Gauges sum over running processes only. Labels have few values: never an id, a path or a caller's text.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from prometheus_client import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.multiprocess import MultiProcessCollector
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # the times of their beginning: a second series each
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a creation time would double the series
 
 _REQUEST_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
-"""Those of OpenTelemetry's http.server.request.duration."""
+"""The buckets of OpenTelemetry's http.server.request.duration, in seconds."""
 
 _LOOP_TURN_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1)
-"""For what takes a part of a turn of the event loop."""
+"""Buckets in seconds for work within one iteration of the event loop."""
 
 _LAG_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -31,14 +31,17 @@ BATCH_SECONDS = 0.25
 
 
 class BatchedCounter:
-    """A counter that is told a little later, for what is counted with every message. It needs a running event loop."""
+    """A counter that is updated at most every BATCH_SECONDS, for events as frequent as messages.
+
+    It needs a running event loop.
+    """
 
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
         self._pending = 0
 
     def add(self, count: int) -> None:
-        """Count some."""
+        """Add to the count."""
         if not self._pending:
             asyncio.get_running_loop().call_later(BATCH_SECONDS, self._flush)
         self._pending += count
@@ -129,21 +132,24 @@ METRICS = (
     RATE_LIMIT_REJECTIONS,
     HTTP_SECONDS,
 )
-"""All of them, in the order of the documentation."""
+"""All metrics, in the order of the documentation."""
 
 
 def build_registry(directory: str | None = None) -> CollectorRegistry:
-    """Where metrics are read: the sum over all processes that write to a folder (by default that of
-    PROMETHEUS_MULTIPROC_DIR, which the launcher sets); where there is none, those of this process."""
+    """Return the registry to read metrics from.
+
+    It sums over all processes that write to the folder, by default PROMETHEUS_MULTIPROC_DIR, which the launcher sets.
+    Without a folder, it has the metrics of this process.
+    """
     registry = CollectorRegistry()
     try:
         MultiProcessCollector(registry, directory)  # type: ignore[no-untyped-call]
-    except ValueError:  # its way to say that there is no folder
+    except ValueError:  # raised if there is no folder
         return REGISTRY
     return registry
 
 
 def render_metrics(accept: str) -> tuple[bytes, str]:
-    """The metrics as Prometheus reads them, and the media type, by what its request accepts."""
+    """Return the metrics and their media type, in the format that the Accept header of the request selects."""
     encode, media_type = choose_encoder(accept)
     return encode(build_registry()), media_type

@@ -1,4 +1,4 @@
-"""Who is asking, and what they may do."""
+"""Authenticated callers, their roles, permissions and OAuth scopes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 
 class AuthScheme(Enum):
-    """How a caller showed who they are (SPEC.md, Authentication)."""
+    """How a caller authenticated (SPEC.md, Authentication)."""
 
     NONE = "none"
     BASIC = "basic"
@@ -16,7 +16,7 @@ class AuthScheme(Enum):
 
 
 class Permission(Enum):
-    """What an operation asks of its caller."""
+    """A permission that an operation requires of its caller."""
 
     ANYONE = auto()
     TOKEN = auto()
@@ -78,7 +78,7 @@ class AccessScope(Enum):
 
 
 class Role(Enum):
-    """What kind of caller this is."""
+    """The kind of a caller."""
 
     ANONYMOUS = "anonymous"
     ACCOUNT = "account"
@@ -137,7 +137,7 @@ GRANTS: Mapping[Role, Mapping[Permission, AccessScope]] = MappingProxyType(
         Role.SYSTEM: dict.fromkeys(Permission, AccessScope.APPLICATION),
     }
 )
-"""Role by role, what is granted and how far it reaches. What does not stand here is refused."""
+"""The permissions of each role, with their access scope. A permission that is not listed is denied."""
 
 
 _PERMISSIONS_OF_ALL_SCOPES = frozenset({Permission.ANYONE, Permission.TOKEN})
@@ -149,16 +149,16 @@ OAUTH_SCOPES: Mapping[str, frozenset[Permission]] = MappingProxyType(
         "write": frozenset(Permission) - {Permission.ACCOUNT_MANAGE, Permission.CREDENTIAL_WRITE, Permission.SYSTEM},
     }
 )
-"""What an OAuth scope lets through of its account's permissions. None lets a client change how somebody logs in."""
+"""The permissions that each OAuth scope allows. No scope allows a client to change login credentials."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The caller of one operation, as the edge of the house authenticated it.
+    """The authenticated caller of an operation.
 
     `user_id` is the account's user, or the user for whom an application acts (header `userId`).
-    `token_id` and `expires_at` are set when the caller came with a token, and `scopes` when that is an OAuth one.
-    `trusted_only` says that the application's callers may name no GraphQL documents but registered ones.
+    `token_id` and `expires_at` are set if the caller sent a token, and `oauth_scopes` if it is an OAuth token.
+    `trusted_only` restricts the application's callers to registered GraphQL documents.
     """
 
     role: Role
@@ -172,10 +172,10 @@ class Principal:
     trusted_only: bool = False
 
     def access_scope(self, permission: Permission) -> AccessScope | None:
-        """How far the permission reaches for this caller; None where it is not granted.
+        """Return the access scope of a permission for this caller; None if it is not granted.
 
-        An application that acts for a user sees what that user's account would see. An OAuth token reaches as far
-        as its account, for what its scopes let through.
+        An application that acts for a user has the access of that user's account. An OAuth token has the access of its
+        account, for the permissions that its scopes allow.
         """
         if self.oauth_scopes is not None and not any(
             permission in OAUTH_SCOPES.get(name, ()) for name in self.oauth_scopes
@@ -188,4 +188,4 @@ class Principal:
 
 
 Authenticate = Callable[[Mapping[str, str]], Awaitable[Principal]]
-"""From headers (lower-case names) to the caller; Unauthenticated where credentials are shown and are not good."""
+"""Return the caller from headers (lower-case names). Raise Unauthenticated if it sent invalid credentials."""

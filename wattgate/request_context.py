@@ -1,5 +1,4 @@
-"""By what a request is known in the log, and what the log says of callers: who they are, and what they were refused.
-Never what they showed for it."""
+"""Trace ids, and log records about callers and their rejected requests. Credentials are never logged."""
 
 import logging
 import re
@@ -12,34 +11,34 @@ from wattgate.principal import Principal
 log = logging.getLogger(__name__)
 
 CURRENT_PRINCIPAL: ContextVar[Principal | None] = ContextVar("caller", default=None)
-"""Who asks for what this task does; None where nobody does, or where that is not known yet."""
+"""The caller of the current task; None if there is none, or if it is not authenticated yet."""
 
 _TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
 
 ACCESS_ERRORS = (Unauthenticated, Forbidden, ConsentRevoked, RateLimited)
-"""What is refused because of who asks, and not because of what is asked for."""
+"""Errors that depend on the caller, not on the content of the request."""
 
 
 def new_trace_id() -> str:
-    """A trace id that nobody has. All of its bits are random, because tracing systems draw their samples by them."""
+    """Return a new trace id. All its bits are random, because tracing systems use them to choose samples."""
     return secrets.token_hex(16)
 
 
 def parse_traceparent(traceparent: str) -> str | None:
-    """The trace id of a header of W3C Trace Context, by which the caller knows the request; None where it is none."""
-    found = _TRACEPARENT.fullmatch(traceparent.strip())
-    if found is None or (found[1] == "00" and found[3]):
+    """Return the trace id of a `traceparent` header (W3C Trace Context); None if the header is invalid."""
+    match = _TRACEPARENT.fullmatch(traceparent.strip())
+    if match is None or (match[1] == "00" and match[3]):
         return None
-    return found[2]
+    return match[2]
 
 
 def log_access_error(error: GatewayError) -> None:
-    """Log an error that a caller is told, if it is a refusal."""
+    """Log an error response, if it is one of ACCESS_ERRORS."""
     if isinstance(error, ACCESS_ERRORS):
         level = logging.WARNING if isinstance(error, RateLimited) else logging.INFO
-        log.log(level, "refused with %s: %s", error.code, error.message)
+        log.log(level, "request rejected with %s: %s", error.code, error.message)
 
 
 def format_actor(caller: Principal) -> str:
-    """Who a caller is, by the record that it stands for, such as `account:ID`."""
+    """Return the identity of a caller for log records, such as `account:ID`, or its role."""
     return f"account:{caller.account_id}" if caller.account_id else caller.role.value

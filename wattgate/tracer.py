@@ -1,6 +1,7 @@
-"""What is traced, as those see it who do it: what somebody asked for, and its steps.
+"""Interface through which modules report spans of requests and of their steps.
 
-Who is told: `app/observability/tracing.py`."""
+`app/observability/tracing.py` implements it. `NOOP_TRACER` is the default.
+"""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -13,20 +14,23 @@ NO_ATTRIBUTES: SpanAttributes = MappingProxyType({})
 
 
 class Tracer(Protocol):
-    """A span begins and ends with the context. Names and attributes are of our making: no id, nothing of a person."""
+    """Creates spans. A span begins and ends with its context manager.
+
+    Names and attributes come from the code. They never contain ids or personal data.
+    """
 
     def request_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
-        """Something that a caller asks for, in the trace of TRACE_ID."""
+        """Open the span of a caller's request, in the trace of TRACE_ID."""
 
     def step_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
-        """A part of what is being served; outside of that nothing is told."""
+        """Open the span of a step of the current request. Outside a request, no span is recorded."""
 
     def statement_span(self, system: str, sql: str) -> AbstractContextManager[Any]:
-        """A statement that a database executes, as a part of what is being served."""
+        """Open the span of a database statement of the current request."""
 
 
 class NoopTracer:
-    """Nobody is told."""
+    """A tracer that records nothing."""
 
     def request_span(self, name: str, attributes: SpanAttributes = NO_ATTRIBUTES) -> AbstractContextManager[Any]:
         return _NULL_CONTEXT

@@ -1,4 +1,4 @@
-// A server as the documentation of graphql-ws shows it, on the package ws. It listens on $PORT.
+// A server from the documentation of graphql-ws, on the package ws. It listens on $PORT.
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildSchema } from 'graphql';
@@ -6,7 +6,7 @@ import { useServer } from 'graphql-ws/use/ws';
 import { WebSocketServer } from 'ws';
 import { typeDefs } from './readings.mjs';
 
-const listeners = new Map(); // what to call for each reading, by resource
+const listeners = new Map(); // the callbacks for new readings, by resource
 
 function follow(resourceIds) {
   const waiting = [];

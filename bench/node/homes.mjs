@@ -1,4 +1,4 @@
-// The schema of bench/graphql.py's servers in memory, their data, and the tokens that they know.
+// The schema, data and tokens of the in-memory servers in bench/graphql.py.
 import { readFileSync } from 'node:fs';
 
 export const typeDefs = `
@@ -39,7 +39,7 @@ export function userOf(headers) {
   return user;
 }
 
-// What leads from one record to others is asynchronous, as with a database.
+// Resolvers of related records are asynchronous, as with a database.
 export const resolvers = {
   Query: {
     hello: async () => 'hello',

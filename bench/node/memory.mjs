@@ -1,4 +1,4 @@
-// A server as the documentation of Mercurius shows it, on data in memory. It listens on $PORT and compiles if $JIT is 1.
+// A server from the documentation of Mercurius, on data in memory. It listens on $PORT, and compiles if $JIT is 1.
 import Fastify from 'fastify';
 import mercurius from 'mercurius';
 import { resolvers, typeDefs, userOf } from './homes.mjs';

@@ -1,4 +1,4 @@
-// A server as the documentation of Mercurius shows it, with its own pub/sub. It listens on $PORT.
+// A server from the documentation of Mercurius, with its own pub/sub. It listens on $PORT.
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify from 'fastify';
 import mercurius from 'mercurius';
@@ -15,7 +15,7 @@ app.register(mercurius, {
     },
   },
 });
-app.post('/fire', async (request) => {
+app.post('/publish', async (request) => {
   const { events, resources, every } = request.body;
   for (let number = 0; number < events; number++) {
     for (const resourceId of resources) {

@@ -1,5 +1,5 @@
-// PostGraphile as its documentation shows it as a library, on the gateway's tables in $DATABASE_URL. It listens on $PORT.
-// The table of readings has no foreign keys: a smart tag says to what its rows belong.
+// PostGraphile as a library, from its documentation, on the gateway's tables in $DATABASE_URL. It listens on $PORT.
+// The table of readings has no foreign keys: a smart tag declares the relation to resources.
 import { createServer } from 'node:http';
 import { postgraphile } from 'postgraphile';
 import { makePgService } from 'postgraphile/adaptors/pg';

@@ -1,4 +1,4 @@
-// The part of the gateway's schema that is measured.
+// The measured part of the gateway's schema.
 export const typeDefs = `
   type Query { hello: String }
   type Reading { resourceId: ID! field: String! at: String! value: Float! unit: String! }

@@ -77,18 +77,18 @@ async def test_refusals_are_logged_with_caller_and_without_credentials(home: Hom
     def lines_with(message: str) -> list[dict[str, Any]]:
         return [line for line in lines if line["message"].startswith(message)]
 
-    wrong_passwords = lines_with("refused with UNAUTHENTICATED: the username or the password is wrong")
+    wrong_passwords = lines_with("request rejected with UNAUTHENTICATED: the username or the password is wrong")
     assert [(line["level"], line["traceId"]) for line in wrong_passwords] == [("info", TRACE)] * 2
     assert wrong_passwords[0]["applicationId"] == home.tenant.application_id  # the other request has it in an argument
-    assert len(lines_with("refused with UNAUTHENTICATED: Access denied")) == 2
-    (forbidden,) = lines_with("refused with FORBIDDEN: these credentials do not allow statistics read")
+    assert len(lines_with("request rejected with UNAUTHENTICATED: Access denied")) == 2
+    (forbidden,) = lines_with("request rejected with FORBIDDEN: these credentials do not allow statistics read")
     account = {"actor": f"account:{home.tenant.account_id}", "userId": home.tenant.user_id}
     assert account.items() <= forbidden.items()
     (ended,) = lines_with("a connection is ended with 4403: Forbidden")
     assert ended["level"] == "info"
     (opened,) = lines_with("a connection is open")
     assert (opened["level"], opened["actor"]) == ("debug", account["actor"])
-    assert lines_with("a page of the origin 'https://elsewhere.example' may not open sockets here")
+    assert lines_with("WebSocket rejected: the origin 'https://elsewhere.example' is not allowed")
     assert lines_with("POST /api/v0-1/auth responded with 401 in ")
     assert {"time", "level", "logger", "message", "process"} <= set.intersection(*map(set, lines))
 

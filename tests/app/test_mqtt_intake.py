@@ -478,7 +478,7 @@ async def test_invalid_value_does_not_affect_rest_of_batch(connected: tuple[Hous
         "electricity.consumption REGISTER is not stored",
         "no active device has this hardware id",
     ]
-    assert result.refusals[2].reason.endswith("is not stored: the field is in kWh, displays measure in W")
+    assert result.refusals[2].reason.endswith("is not stored: the field is in kWh, but the display measures in W")
 
 
 async def test_message_that_breaks_batch_is_isolated_and_logged(
@@ -545,7 +545,7 @@ async def test_newest_display_state_is_kept_without_updating_device_record(
         assert result.refusals == []
     result, device = await record_states(utc_now() + timedelta(hours=1))
     assert device.heard_at == three
-    assert [refusal.reason for refusal in result.refusals] == ["what it says of itself is in the future"]
+    assert [refusal.reason for refusal in result.refusals] == ["the device state is in the future"]
 
 
 def test_refusal_log_repeats_each_kind_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:

@@ -106,7 +106,7 @@ async def test_quality_column_ignores_case_and_defaults_to_actual(served: House,
     names = ["ACTUAL", "estimated", "", " Substituted ", "QUESTIONABLE", "GUESSED"]
     lines = [f"2026-02-01T00:{30 * (n % 2):02d}:00+0{9 - n // 2}:00,{name},1" for n, name in enumerate(names)]
     result = await import_text(served.one, resource_id, "\n".join(["at,Quality,VALUE", *lines]))
-    assert result.refused == {7: "'GUESSED' is not a quality; ACTUAL, ESTIMATED, SUBSTITUTED, QUESTIONABLE are"}
+    assert result.refused == {7: "'GUESSED' is not a quality; use one of: ACTUAL, ESTIMATED, SUBSTITUTED, QUESTIONABLE"}
     readings = await served.one.run("raw_readings", resource_id=resource_id)
     expected = ["ACTUAL", "ESTIMATED", "ACTUAL", "SUBSTITUTED", "QUESTIONABLE"]
     assert [getattr(quality, "name", quality) for quality in readings.quality] == expected
@@ -116,7 +116,7 @@ async def test_quality_column_ignores_case_and_defaults_to_actual(served: House,
     ("value", "reason"),
     [
         ("0.1234", "0.1234 has more than the 3 decimal places of ENERGY"),
-        ("0.12345678901234567", "0.12345678901234567 has more digits than can be kept"),
+        ("0.12345678901234567", "0.12345678901234567 has more digits than can be stored"),
         ("1000000000000.000", "1000000000000 is too large for ENERGY"),
         ("nan", "NaN is not a number"),
         ("-inf", "-Infinity is not a number"),

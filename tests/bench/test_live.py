@@ -1,4 +1,4 @@
-"""The benchmark of live delivery in its smallest form: everything that is measured is delivered. No time is judged."""
+"""The benchmark of live delivery at its smallest size. Tests check that every message arrives, never the times."""
 
 from pathlib import Path
 
@@ -6,44 +6,46 @@ import pytest
 
 from bench import bare_send, live
 from bench.live import (
-    Contender,
-    Load,
-    Size,
-    bare_sends,
-    displays,
-    gateway_on,
-    measured,
-    servers_of_node,
-    strawberry_alone,
+    LiveContender,
+    PublishRate,
+    SubscriberCounts,
+    gateway_contender,
+    measure,
+    measure_bare_sends,
+    measure_displays,
+    node_contenders,
+    strawberry_contender,
 )
 from tests.support.node import Node, node
 
-FEW = Size(crowd=5, homes=4, warm=2, idle=0)
-LITTLE = Load(3, 0.01)
+FEW_SUBSCRIBERS = SubscriberCounts(fan_out=5, homes=4, warm_up=2, idle_seconds=0)
+LOW_RATE = PublishRate(3, 0.01)
 
 
-def little(contender: Contender) -> Contender:
-    return Contender(contender.name, contender.stage, LITTLE, LITTLE)
+def with_low_rate(contender: LiveContender) -> LiveContender:
+    return LiveContender(contender.name, contender.start, LOW_RATE, LOW_RATE)
 
 
-async def test_the_gateway_delivers_what_is_measured_and_so_does_plain_strawberry(tmp_path: Path) -> None:
-    async with gateway_on(tmp_path, FEW) as (made, gateway):
-        for contender in (gateway, strawberry_alone()):
-            figures = await measured(little(contender), made.resource_ids, FEW)
+async def test_gateway_and_plain_strawberry_deliver_all_measured_messages(tmp_path: Path) -> None:
+    async with gateway_contender(tmp_path, FEW_SUBSCRIBERS) as (seeded, gateway):
+        for contender in (gateway, strawberry_contender()):
+            figures = await measure(with_low_rate(contender), seeded.resource_ids, FEW_SUBSCRIBERS)
             assert figures.rate > 0
-        homes = await made.add_homes(made.resource_ids[1:])
-        await displays(little(gateway), made.resource_ids[1:], homes)  # waits for a frame on each display
+        homes = await seeded.add_homes(seeded.resource_ids[1:])
+        await measure_displays(
+            with_low_rate(gateway), seeded.resource_ids[1:], homes
+        )  # waits for a frame on each display
 
 
-async def test_the_servers_of_node_deliver_what_is_measured(node_scripts: Node) -> None:
-    resource_ids = [f"resource {number}" for number in range(1 + FEW.homes)]
-    with node(Path("bench/node")) as found:
-        for contender in servers_of_node(found):
-            assert (await measured(little(contender), resource_ids, FEW)).rate > 0
+async def test_node_servers_deliver_all_measured_messages(node_scripts: Node) -> None:
+    resource_ids = [f"resource {number}" for number in range(1 + FEW_SUBSCRIBERS.homes)]
+    with node(Path("bench/node")) as node_runtime:
+        for contender in node_contenders(node_runtime):
+            assert (await measure(with_low_rate(contender), resource_ids, FEW_SUBSCRIBERS)).rate > 0
 
 
-async def test_bare_sends_arrive() -> None:
-    await bare_sends(FEW, events=2)  # waits for every byte of them
+async def test_bare_sends_deliver_every_byte() -> None:
+    await measure_bare_sends(FEW_SUBSCRIBERS, events=2)  # waits for every byte
 
 
 @pytest.mark.parametrize(
@@ -53,10 +55,10 @@ async def test_bare_sends_arrive() -> None:
         pytest.param(len(bare_send.MESSAGE) - 1, RuntimeError, id="too many bytes"),
     ],
 )
-async def test_bare_sends_of_another_length_than_expected_fail(
+async def test_bare_sends_fail_if_the_byte_count_differs(
     monkeypatch: pytest.MonkeyPatch, length: int, error: type[Exception]
 ) -> None:
-    monkeypatch.setattr(live, "SETTLED_WITHIN", bare_send.PAUSE + 1)
-    monkeypatch.setattr(bare_send, "MESSAGE", bytes(length))  # in this process, not in that of the server
+    monkeypatch.setattr(live, "WAIT_TIMEOUT_SECONDS", bare_send.START_DELAY_SECONDS + 1)
+    monkeypatch.setattr(bare_send, "MESSAGE", bytes(length))  # in this process, not in the server
     with pytest.raises(error):
-        await bare_sends(FEW, events=2)
+        await measure_bare_sends(FEW_SUBSCRIBERS, events=2)

@@ -197,7 +197,9 @@ async def test_test_mail_is_sent_to_outbox(page: Page) -> None:
     await dialog.get_by_label("To").fill("somebody@elsewhere.example")
     await dialog.get_by_role("button", name="Send").click()
     status = page.get_by_test_id("test-status")
-    await expect(status).to_have_text("somebody@elsewhere.example may not get test mails")
+    await expect(status).to_have_text(
+        "somebody@elsewhere.example may not receive test mails. Add it to WATTGATE_TEST_ADDRESSES."
+    )
     await dialog.get_by_label("To").fill("tester@wattgate.example")
     await page.keyboard.press("Enter")
     await expect(status).to_have_text("Sent to tester@wattgate.example")

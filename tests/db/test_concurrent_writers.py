@@ -1,4 +1,4 @@
-"""Many writers at once, on both databases: nothing is lost, counted twice, or left out of hours and days."""
+"""Concurrent writers on both databases: no reading is lost, counted twice, or missing in the rollups."""
 
 import asyncio
 import json
@@ -35,9 +35,9 @@ async def send(house: House, query: str, series: list[dict[str, Any]]) -> None:
 
 
 async def read(house: House, resource_id: str, field: str = "ENERGY", period: str = "PT30M") -> Any:
-    span = {"start": DAY.isoformat(), "end": (DAY + timedelta(days=1)).isoformat()}
-    given = {"id": resource_id, "field": field, "range": span, "period": period}
-    answer = await house.graphql(DAYS, house.one.headers["account"], **given)
+    range_ = {"start": DAY.isoformat(), "end": (DAY + timedelta(days=1)).isoformat()}
+    variables = {"id": resource_id, "field": field, "range": range_, "period": period}
+    answer = await house.graphql(DAYS, house.one.headers["account"], **variables)
     return answer["data"]["readings"]
 
 
@@ -46,7 +46,7 @@ async def check(house: House, resource_ids: list[str]) -> None:
         assert await connection.run_sync(check_rollups, resource_ids) > 0
 
 
-async def test_twenty_writers_into_the_same_day_of_the_same_resources(served: House) -> None:
+async def test_twenty_concurrent_writers_of_the_same_resources_and_day_lose_nothing(served: House) -> None:
     resource_ids = [await served.one.add_resource() for _ in range(3)]
     shared = DAY + 47 * HALF_HOUR
 
@@ -66,7 +66,7 @@ async def test_twenty_writers_into_the_same_day_of_the_same_resources(served: Ho
         values = {bucket["start"][11:16]: (bucket["value"], bucket["revision"]) for bucket in series["buckets"]}
         last, revisions = values["23:30"]
         assert last in range(101, 121)
-        assert revisions == 19  # twenty different values, each of which replaced the one before
+        assert revisions == 19  # twenty different values: nineteen replaced the previous one
         assert values["23:00"] == (7, 0)
         assert [values[f"{n // 2:02d}:{n % 2 * 30:02d}"] for n in range(1, 21)] == [(n / 1000, 0) for n in range(1, 21)]
         (day,) = (await read(served, resource_id, period="P1D"))["buckets"]
@@ -76,8 +76,10 @@ async def test_twenty_writers_into_the_same_day_of_the_same_resources(served: Ho
     await check(served, resource_ids)
 
 
-async def test_a_stream_and_single_calls_at_the_same_time(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 400)  # so that there are batches between which the others come
+async def test_bulk_upload_and_concurrent_single_calls_lose_nothing(
+    served: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_recorder, "BATCH_SIZE", 400)  # so that other writes run between batches
     resource_ids = [await served.one.add_resource() for _ in range(2)]
     count, contested = 4000, range(0, 4000, 50)
     instants = [(DAY + timedelta(seconds=20 * n)).isoformat() for n in range(count)]

@@ -1,4 +1,4 @@
-"""Both databases: migrations, tenancy below the operations, what is told when the database is away."""
+"""Both databases: migrations, tenant isolation, and errors of an unavailable database."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ from wattgate.graphql.resolvers import provisioning, virtual_entities
 from wattgate.principal import Permission, Principal, Role
 
 
-async def test_migrations_lead_to_what_the_models_say_and_may_run_again(empty_url: str) -> None:
+async def test_migrations_match_the_models_and_can_run_twice(empty_url: str) -> None:
     database = Database(empty_url)
     assert not await is_current(database)
     for _ in range(2):
@@ -44,7 +44,7 @@ async def test_migrations_lead_to_what_the_models_say_and_may_run_again(empty_ur
     assert differences == []
 
 
-async def test_a_statement_that_names_no_application_raises(served: House) -> None:
+async def test_statement_without_application_filter_raises(served: House) -> None:
     statements = [
         select(Resource),
         select(col(Resource.name)),
@@ -58,27 +58,27 @@ async def test_a_statement_that_names_no_application_raises(served: House) -> No
                 await session.execute(statement)
 
 
-async def test_rows_of_one_application_never_touch_anothers(served: House) -> None:
+async def test_rows_never_return_records_of_another_application(served: House) -> None:
     async with served.gateway.database.session() as session:
         rows = Rows(session, served.one.application_id, now=utc_now())
-        theirs = served.other.ids["alert_type"]
-        for way in (rows.get, rows.edit):
+        other_key = served.other.ids["alert_type"]
+        for method in (rows.get, rows.edit):
             with pytest.raises(NotFound):
-                await way(AlertType, theirs)
-        assert await rows.get_many(AlertType, [theirs]) == {}
-        assert await rows.delete(AlertType, Rows.key_column(AlertType) == theirs) == 0
+                await method(AlertType, other_key)
+        assert await rows.get_many(AlertType, [other_key]) == {}
+        assert await rows.delete(AlertType, Rows.key_column(AlertType) == other_key) == 0
         assert all(row.application_id == served.one.application_id for row in await rows.all(AlertType))
 
 
-async def test_rows_of_one_user_leave_out_other_users(served: House) -> None:
+async def test_rows_of_one_user_exclude_records_of_other_users(served: House) -> None:
     async with served.gateway.database.reader() as session:
         rows = Rows(session, served.one.application_id, "nobody", now=utc_now())
         assert await rows.all(Resource) == []
         assert await rows.count(Resource) == 0
-        assert await rows.all(AlertType)  # what has no owner is the application's
+        assert await rows.all(AlertType)  # records without an owner belong to the application
 
 
-async def test_sqlite_is_durable_and_checks_its_references(tmp_path: Path) -> None:
+async def test_sqlite_is_durable_and_enforces_foreign_keys(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}")
     async with database.engine.connect() as connection:
         for pragma, value in (("journal_mode", "wal"), ("synchronous", 2), ("foreign_keys", 1)):
@@ -86,13 +86,13 @@ async def test_sqlite_is_durable_and_checks_its_references(tmp_path: Path) -> No
     await database.close()
 
 
-async def test_what_the_database_refuses_is_a_conflict(served: House) -> None:
+async def test_integrity_error_raises_conflict(served: House) -> None:
     arguments = {"name": "again", "username": "one-app"}
     with pytest.raises(Conflict):
         await served.gateway.runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments)
 
 
-async def test_a_failed_operation_leaves_nothing_behind(served: House) -> None:
+async def test_failed_operation_stores_nothing(served: House) -> None:
     before = len(await served.gateway.runner.run(virtual_entities.virtual_entities, served.one.system, {}))
     body = {"veTypeId": served.one.ids["virtual_entity_type"], "name": "Half", "resources": [{"resourceId": "none"}]}
     answer = await served.call("POST", "/virtualentity", served.one.headers["account"], json=body)
@@ -100,32 +100,32 @@ async def test_a_failed_operation_leaves_nothing_behind(served: House) -> None:
     assert len(await served.gateway.runner.run(virtual_entities.virtual_entities, served.one.system, {})) == before
 
 
-async def test_an_application_has_a_culture_in_which_its_users_are_written_to(served: House) -> None:
-    runner, asked = served.gateway.runner, {"name": "Welsh", "username": "welsh", "culture_code": "cy"}
-    made = await runner.run(provisioning.create_application, Principal(Role.SYSTEM), asked)
-    system = Principal(Role.SYSTEM, application_id=made.application_id)
+async def test_application_stores_its_culture_and_rejects_an_invalid_one(served: House) -> None:
+    runner, arguments = served.gateway.runner, {"name": "Welsh", "username": "welsh", "culture_code": "cy"}
+    application = await runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments)
+    system = Principal(Role.SYSTEM, application_id=application.application_id)
     assert await runner.read(system, Permission.SYSTEM, application_culture) == "cy"
-    with pytest.raises(BadInput, match="is not a culture"):
-        await runner.run(provisioning.create_application, Principal(Role.SYSTEM), asked | {"culture_code": "c y"})
+    with pytest.raises(BadInput, match="Invalid culture code 'c y'"):
+        await runner.run(provisioning.create_application, Principal(Role.SYSTEM), arguments | {"culture_code": "c y"})
 
 
-async def test_writers_wait_for_each_other(database_url: str) -> None:
+async def test_concurrent_writers_of_one_reading_wait_for_each_other(database_url: str) -> None:
     start, half_hour, writers = utc_now().replace(minute=0, second=0, microsecond=0), timedelta(minutes=30), range(20)
     async with tenant_on(database_url) as tenant:
         resource_id = await tenant.add_resource()
-        # Each writer records one instant that all of them record, and one of its own.
+        # each writer records one shared instant and one of its own
         await asyncio.gather(
             *(tenant.record(resource_id, (start, f"{n}"), (start - (n + 1) * half_hour, f"{n}")) for n in writers)
         )
         async with tenant.gateway.database.reader() as session:
-            found = await session.execute(
+            result = await session.execute(
                 text(
                     "SELECT at, value, revision FROM reading JOIN resource ON number = resource_number "
                     "WHERE resource_id = :resource_id ORDER BY at DESC"
                 ),
                 {"resource_id": resource_id},
             )
-            shared, *own = [tuple(row) for row in found]
+            shared, *own = [tuple(row) for row in result]
     assert own == [(to_ms(start - (n + 1) * half_hour), n * 1000, 0) for n in writers]
     at, value, revision = shared
     assert at == to_ms(start)
@@ -134,20 +134,20 @@ async def test_writers_wait_for_each_other(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["postgresql://nobody@127.0.0.1:1/nothing", "sqlite:////no/such/folder/db"])
-async def test_a_database_that_is_away_is_told_as_unavailable(url: str) -> None:
+async def test_unreachable_database_raises_unavailable(url: str) -> None:
     gateway = build_gateway(Settings(_env_file=None, database_url=url))
-    for asked in (
+    for call in (
         gateway.runner.run(virtual_entities.virtual_entities, Principal(Role.SYSTEM, application_id="x"), {}),
         gateway.authenticator.authenticate({"token": "any"}),
     ):
-        with pytest.raises(Unavailable) as told:
-            await asked
-        assert told.value.extensions["retryable"] is True
+        with pytest.raises(Unavailable) as raised:
+            await call
+        assert raised.value.extensions["retryable"] is True
     await gateway.database.close()
 
 
 @pytest.mark.parametrize("state", ["57P03", "53300", "08006"])
-async def test_a_server_that_is_not_well_is_told_as_unavailable(postgresql_url: str, state: str) -> None:
+async def test_server_error_states_raise_unavailable(postgresql_url: str, state: str) -> None:
     gateway = build_gateway(Settings(_env_file=None, database_url=postgresql_url))
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(Unavailable):
@@ -156,7 +156,7 @@ async def test_a_server_that_is_not_well_is_told_as_unavailable(postgresql_url: 
     await gateway.database.close()
 
 
-async def test_a_request_that_gets_no_connection_in_time_is_told_as_unavailable(postgresql_url: str) -> None:
+async def test_pool_timeout_raises_unavailable(postgresql_url: str) -> None:
     database = Database(postgresql_url, pool_size=1)
     database.engine.pool._max_overflow, database.engine.pool._timeout = 0, 0.01  # type: ignore[attr-defined]
     async with database.reader():
@@ -166,10 +166,10 @@ async def test_a_request_that_gets_no_connection_in_time_is_told_as_unavailable(
     await database.close()
 
 
-async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validity_the_last_stands(
+async def test_migration_numbers_old_tariffs_and_supersedes_earlier_ones_with_the_same_start(
     empty_url: str,
 ) -> None:
-    def before(connection: Connection) -> None:
+    def create_old_tariffs(connection: Connection) -> None:
         revision = ScriptDirectory.from_config(alembic_config()).get_revision("0004").down_revision
         config = alembic_config()
         config.attributes["connection"] = connection
@@ -179,7 +179,7 @@ async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validit
         put(connection, "resource_type", application_id="a", resource_type_id="t")
         put(connection, "resource", application_id="a", resource_id="r", owner_id="u", resource_type_id="t", number=1)
         for minute, (tariff_id, year) in enumerate((("first", 2024), ("later", 2025), ("corrected", 2024))):
-            made = datetime(2025, 6, 1, 12, minute)
+            created_at = datetime(2025, 6, 1, 12, minute)
             put(
                 connection,
                 "tariff",
@@ -188,24 +188,24 @@ async def test_flat_tariffs_from_before_versions_are_numbered_and_of_one_validit
                 tariff_id=tariff_id,
                 rate=24_500_000,
                 valid_from=datetime(year, 1, 1),
-                created_at=made,
+                created_at=created_at,
             )
 
     database = Database(empty_url)
     async with database.engine.begin() as connection:
-        await connection.run_sync(before)
+        await connection.run_sync(create_old_tariffs)
     await upgrade(database)
     async with database.reader() as session:
         rows = Rows(session, "a", now=utc_now())
-        found = await rows.all(Tariff, order_by=[Tariff.version])
+        tariffs = await rows.all(Tariff, order_by=[Tariff.version])
         (resource,) = await rows.all(Resource)
     await database.close()
     assert resource.cost_of is None
-    assert [(one.tariff_id, one.version, one.superseded_at is None) for one in found] == [
+    assert [(tariff.tariff_id, tariff.version, tariff.superseded_at is None) for tariff in tariffs] == [
         ("first", 1, False),
         ("later", 2, True),
         ("corrected", 3, True),
     ]
-    assert {(one.kind, one.rate, one.vat_rate, one.time_zone) for one in found} == {
+    assert {(tariff.kind, tariff.rate, tariff.vat_rate, tariff.time_zone) for tariff in tariffs} == {
         (TariffKind.FLAT, Decimal("24.5"), Decimal(0), "Europe/London")
     }

@@ -1,4 +1,4 @@
-"""Migrations of databases that hold something: readings before and after they got quality, revisions and rollups."""
+"""Migrations of databases with data, such as readings from before qualities, revisions and rollups."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -32,11 +32,11 @@ STORAGE = [
 MONTHS = ["2024_11", "2024_12", "2025_01", "2025_03"]
 
 Row = tuple[int, int, int, int]
-"""Number of the resource, index of the field, instant, value."""
+"""The number of the resource, the index of the field, the instant and the value."""
 
 
-def rows() -> list[Row]:
-    """Half hours across two turns of months, power at any second, and one reading at the last moment of a year."""
+def sample_rows() -> list[Row]:
+    """Return half hours across two ends of months, power at irregular times, and a reading at the end of a year."""
     turns = [datetime(2024, 11, 29, 22, 30, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC)]
     energy = [(1, 0, to_ms(turn + n * HALF_HOUR), n) for turn in turns for n in range(120)]
     power = [(1, 1, to_ms(turns[0] + timedelta(seconds=7 * n)), 500 - 3 * n) for n in range(700)]
@@ -44,7 +44,7 @@ def rows() -> list[Row]:
     return sorted([*energy, *power, *edges])
 
 
-def test_the_newest_migration_is_where_all_others_lead() -> None:
+def test_newest_migration_is_the_only_head() -> None:
     assert ScriptDirectory.from_config(alembic_config()).get_heads() == [NEWEST_REVISION]
 
 
@@ -54,37 +54,37 @@ def migrate(connection: Connection, to: str, *, down: bool = False) -> None:
     (command.downgrade if down else command.upgrade)(config, to)
 
 
-def fill(connection: Connection) -> None:
-    """Readings as they were before the third migration."""
+def fill_before_quality(connection: Connection) -> None:
+    """Migrate to 0002 and store readings in the form before the third migration."""
     migrate(connection, "0002")
     put(connection, "application", application_id="a")
     put(connection, "app_user", application_id="a", user_id="u")
     put(connection, "resource_type", application_id="a", resource_type_id="t", storage=STORAGE)
-    of_type = {"application_id": "a", "owner_id": "u", "resource_type_id": "t", "storage": STORAGE}
+    common = {"application_id": "a", "owner_id": "u", "resource_type_id": "t", "storage": STORAGE}
     for number in (1, 2):
-        put(connection, "resource", resource_id=f"r{number}", number=number, **of_type)
-    for row in rows():
+        put(connection, "resource", resource_id=f"r{number}", number=number, **common)
+    for row in sample_rows():
         connection.execute(
             text("INSERT INTO reading (resource_number, field, at, value) VALUES (:number, :field, :at, :value)"),
             dict(zip(("number", "field", "at", "value"), row, strict=True)),
         )
 
 
-def stored(connection: Connection, columns: str = "") -> list[tuple[int, ...]]:
+def stored_rows(connection: Connection, columns: str = "") -> list[tuple[int, ...]]:
     order = "ORDER BY resource_number, field, at"
-    found = connection.execute(text(f"SELECT resource_number, field, at, value {columns} FROM reading {order}"))
-    return [tuple(row) for row in found]
+    result = connection.execute(text(f"SELECT resource_number, field, at, value {columns} FROM reading {order}"))
+    return [tuple(row) for row in result]
 
 
 def partitions(connection: Connection) -> list[str]:
-    found = connection.execute(
+    result = connection.execute(
         text("SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'reading'::regclass")
     )
-    return sorted(found.scalars())
+    return sorted(result.scalars())
 
 
 def differences(connection: Connection) -> list[object]:
-    """Where the database is not what the models say, apart from the partitions, of which they do not speak."""
+    """Return the differences between the database and the models, except for partitions, which the models lack."""
 
     def include(name: str | None, kind: str, parents: object) -> bool:
         return not (kind == "table" and str(name).startswith("reading_20"))
@@ -93,9 +93,9 @@ def differences(connection: Connection) -> list[object]:
     return list(compare_metadata(context, SQLModel.metadata))
 
 
-def check(connection: Connection) -> None:
-    """Assert that every reading is there as it was, uncorrected, and in its hours, days and month."""
-    assert stored(connection, ", quality, revision") == [(*row, 0, 0) for row in rows()]
+def check_readings(connection: Connection) -> None:
+    """Assert that every reading is unchanged, without revision, and in its rollups and partition."""
+    assert stored_rows(connection, ", quality, revision") == [(*row, 0, 0) for row in sample_rows()]
     assert check_rollups(connection, ["r1", "r2"]) > 10
     received = connection.execute(text("SELECT DISTINCT received_at FROM reading")).scalars().all()
     assert len(received) == 1
@@ -105,41 +105,41 @@ def check(connection: Connection) -> None:
             assert connection.execute(text(f"SELECT count(*) FROM reading_{month}")).scalar_one() > 0
 
 
-async def test_readings_from_before_have_partitions_rollups_and_no_revision(empty_url: str) -> None:
+async def test_migration_creates_partitions_and_rollups_for_existing_readings(empty_url: str) -> None:
     database = Database(empty_url)
     async with database.engine.begin() as connection:
-        await connection.run_sync(fill)
+        await connection.run_sync(fill_before_quality)
     async with database.engine.begin() as connection:
         await connection.run_sync(migrate, "0003")
     async with database.engine.begin() as connection:
-        await connection.run_sync(check)
+        await connection.run_sync(check_readings)
     await database.close()
 
 
-async def test_readings_go_back_and_come_again(empty_url: str) -> None:
+async def test_readings_survive_a_downgrade_and_an_upgrade(empty_url: str) -> None:
     database = Database(empty_url)
     async with database.engine.begin() as connection:
-        await connection.run_sync(fill)
+        await connection.run_sync(fill_before_quality)
     await upgrade(database)
 
-    def back(connection: Connection) -> None:
+    def downgrade_and_check(connection: Connection) -> None:
         migrate(connection, "0002", down=True)
-        assert stored(connection) == rows()
+        assert stored_rows(connection) == sample_rows()
         if connection.dialect.name == "postgresql":
-            left = text("SELECT count(*) FROM pg_class WHERE relname LIKE 'reading\\_%'")
-            assert connection.execute(left).scalar_one() == 0
+            remaining = text("SELECT count(*) FROM pg_class WHERE relname LIKE 'reading\\_%'")
+            assert connection.execute(remaining).scalar_one() == 0
 
     async with database.engine.begin() as connection:
-        await connection.run_sync(back)
+        await connection.run_sync(downgrade_and_check)
     assert not await is_current(database)
     await upgrade(database)
     async with database.engine.connect() as connection:
-        await connection.run_sync(check)
+        await connection.run_sync(check_readings)
         assert await connection.run_sync(differences) == []
     await database.close()
 
 
-async def test_a_database_without_a_reading_goes_there_and_back(empty_url: str) -> None:
+async def test_database_without_readings_can_be_downgraded_and_upgraded(empty_url: str) -> None:
     database = Database(empty_url)
     async with database.engine.begin() as connection:
         await connection.run_sync(migrate, "0003")
@@ -149,10 +149,10 @@ async def test_a_database_without_a_reading_goes_there_and_back(empty_url: str) 
     await database.close()
 
 
-async def test_alerts_from_before_count_as_read(empty_url: str) -> None:
+async def test_migration_marks_existing_alerts_as_read(empty_url: str) -> None:
     database = Database(empty_url)
 
-    def before(connection: Connection) -> None:
+    def create_old_alert(connection: Connection) -> None:
         migrate(connection, "0006")
         put(connection, "application", application_id="a")
         put(connection, "app_user", application_id="a", user_id="u")
@@ -160,33 +160,33 @@ async def test_alerts_from_before_count_as_read(empty_url: str) -> None:
         put(connection, "alert", application_id="a", alert_id="old", user_id="u", alert_type_id="t")
 
     async with database.engine.begin() as connection:
-        await connection.run_sync(before)
+        await connection.run_sync(create_old_alert)
     await upgrade(database)
     async with database.engine.begin() as connection:
-        found = await connection.execute(text("SELECT read_at = created_at FROM alert"))
-        assert found.scalar_one()
+        result = await connection.execute(text("SELECT read_at = created_at FROM alert"))
+        assert result.scalar_one()
         await connection.run_sync(lambda sync: migrate(sync, "0006", down=True))
     await upgrade(database)
     assert await is_current(database)
     await database.close()
 
 
-async def test_templates_from_before_are_their_first_published_version(empty_url: str) -> None:
+async def test_migration_turns_existing_templates_into_published_versions(empty_url: str) -> None:
     database = Database(empty_url)
 
-    def before(connection: Connection) -> None:
+    def create_old_template(connection: Connection) -> None:
         migrate(connection, "0009")
         put(connection, "application", application_id="a")
         put(connection, "alert_type", application_id="a", alert_type_id="t")
         put(connection, "template", application_id="a", template_id="m", alert_type_id="t", html_template="<p>x</p>")
 
     async with database.engine.begin() as connection:
-        await connection.run_sync(before)
+        await connection.run_sync(create_old_template)
     await upgrade(database)
     async with database.engine.begin() as connection:
         columns = "template_id, version, subject, html_template, text, published_at IS NOT NULL"
-        found = await connection.execute(text(f"SELECT {columns} FROM template_version"))
-        assert [tuple(row) for row in found] == [("m", 1, "", "<p>x</p>", None, True)]
+        result = await connection.execute(text(f"SELECT {columns} FROM template_version"))
+        assert [tuple(row) for row in result] == [("m", 1, "", "<p>x</p>", None, True)]
         assert (await connection.execute(text("SELECT version FROM template"))).scalar_one() == 1
         await connection.run_sync(lambda sync: migrate(sync, "0009", down=True))
     await upgrade(database)
@@ -194,19 +194,19 @@ async def test_templates_from_before_are_their_first_published_version(empty_url
     await database.close()
 
 
-async def test_applications_from_before_take_any_document(empty_url: str) -> None:
+async def test_migration_leaves_existing_applications_open_to_any_document(empty_url: str) -> None:
     database = Database(empty_url)
 
-    def before(connection: Connection) -> None:
+    def create_old_application(connection: Connection) -> None:
         migrate(connection, "0013")
         put(connection, "application", application_id="a")
 
     async with database.engine.begin() as connection:
-        await connection.run_sync(before)
+        await connection.run_sync(create_old_application)
     await upgrade(database)
     async with database.engine.begin() as connection:
-        found = await connection.execute(text("SELECT trusted_only FROM application"))
-        assert not found.scalar_one()
+        result = await connection.execute(text("SELECT trusted_only FROM application"))
+        assert not result.scalar_one()
         await connection.run_sync(lambda sync: migrate(sync, "0013", down=True))
     await upgrade(database)
     assert await is_current(database)

@@ -1,4 +1,4 @@
-"""Which sources the buckets of a series are read from, and how what they hold becomes one, against plain models."""
+"""Read plans of buckets and the combination of their parts, compared with simple models."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ CLOCK_CHANGES = {
     "Africa/Cairo": [datetime(2023, 4, 27, 22, tzinfo=UTC)],
     "Pacific/Apia": [datetime(2011, 12, 30, 10, tzinfo=UTC)],
 }
-SPANS = {  # how long around a clock change is looked at, so that there are some, and not too many, buckets
+SPANS = {  # the length of time around a clock change, chosen for a moderate number of buckets
     Period.PT1M: timedelta(minutes=200),
     Period.PT30M: timedelta(days=3),
     Period.PT1H: timedelta(days=5),
@@ -41,7 +41,7 @@ SPANS = {  # how long around a clock change is looked at, so that there are some
 
 @st.composite
 def grids(draw: st.DrawFn) -> BucketGrid:
-    """Buckets around a clock change, from and to any second."""
+    """Buckets around a clock change; start and end are at any second."""
     zone, period = draw(st.sampled_from(sorted(CLOCK_CHANGES))), draw(st.sampled_from(list(Period)))
     middle = draw(st.sampled_from(CLOCK_CHANGES[zone]))
     reach = int(SPANS[period].total_seconds())
@@ -51,8 +51,8 @@ def grids(draw: st.DrawFn) -> BucketGrid:
 
 
 @st.composite
-def spans_of_any_time(draw: st.DrawFn) -> BucketGrid:
-    """Up to three buckets from any millisecond to any other, as a comparison has."""
+def arbitrary_grids(draw: st.DrawFn) -> BucketGrid:
+    """Up to three buckets with edges at any millisecond, as in comparisons."""
     lengths = draw(st.lists(st.integers(1, 100 * DAY_MS), min_size=1, max_size=3))
     start = datetime(2025, 1, 1, tzinfo=UTC) + timedelta(milliseconds=draw(st.integers(0, 400 * DAY_MS)))
     edges = [to_ms(start)]
@@ -61,60 +61,58 @@ def spans_of_any_time(draw: st.DrawFn) -> BucketGrid:
     return BucketGrid(tuple(BucketRun(first, last - first, 1) for first, last in pairwise(edges)))
 
 
-def pieces(
-    found: dict[str, list[ReadSpan]], levels: Sequence[ReadingSource]
+def span_parts(
+    spans: dict[str, list[ReadSpan]], levels: Sequence[ReadingSource]
 ) -> list[tuple[int, int, int, ReadingSource]]:
-    """What is read for each bucket, one by one: its position, from where to where, and of which source."""
+    """Return the parts of each bucket: its position, start, stop and source."""
     return [
         (span.position + number, start, start + span.step, source)
         for source in levels
-        for span in found.get(source.table, [])
+        for span in spans.get(source.table, [])
         for number, start in enumerate(range(span.start, span.stop, span.step))
     ]
 
 
 @settings(max_examples=examples(400))
-@given(made=st.one_of(grids(), spans_of_any_time()), levels=st.sampled_from(LEVELS))
-def test_every_bucket_is_read_once_from_rows_that_lie_wholly_in_it(
-    made: BucketGrid, levels: tuple[ReadingSource, ...]
+@given(grid=st.one_of(grids(), arbitrary_grids()), levels=st.sampled_from(LEVELS))
+def test_read_plan_covers_each_bucket_once_with_rows_inside_it(
+    grid: BucketGrid, levels: tuple[ReadingSource, ...]
 ) -> None:
-    found = plan_reads(made, levels).spans
-    assert set(found) <= {source.table for source in levels}
+    spans_by_table = plan_reads(grid, levels).spans
+    assert set(spans_by_table) <= {source.table for source in levels}
     for source in levels:
-        for span in found.get(source.table, []):
+        for span in spans_by_table.get(source.table, []):
             assert span.start < span.stop
             assert (span.stop - span.start) % span.step == 0
             assert span.start % source.interval_ms == span.step % source.interval_ms == 0
-    of_bucket: dict[int, list[tuple[int, int]]] = {}
-    for position, start, stop, _ in pieces(found, levels):
-        of_bucket.setdefault(position, []).append((start, stop))
-    edges = made.edges
-    assert sorted(of_bucket) == list(range(made.count))
-    for position, parts in of_bucket.items():
-        reached = edges[position]
-        for start, stop in sorted(parts):  # one after the other, without a hole and without an overlap
-            assert start == reached
-            reached = stop
-        assert reached == edges[position + 1]
+    parts_by_bucket: dict[int, list[tuple[int, int]]] = {}
+    for position, start, stop, _ in span_parts(spans_by_table, levels):
+        parts_by_bucket.setdefault(position, []).append((start, stop))
+    edges = grid.edges
+    assert sorted(parts_by_bucket) == list(range(grid.count))
+    for position, parts in parts_by_bucket.items():
+        covered_to = edges[position]
+        for start, stop in sorted(parts):  # consecutive, without gaps and overlaps
+            assert start == covered_to
+            covered_to = stop
+        assert covered_to == edges[position + 1]
 
 
 @settings(max_examples=examples(300))
-@given(made=st.one_of(grids(), spans_of_any_time()), levels=st.sampled_from(LEVELS[:2]))
-def test_no_finer_rows_are_read_where_a_coarser_one_holds_them_all(
-    made: BucketGrid, levels: tuple[ReadingSource, ...]
-) -> None:
-    for _, start, stop, source in pieces(plan_reads(made, levels).spans, levels):
+@given(grid=st.one_of(grids(), arbitrary_grids()), levels=st.sampled_from(LEVELS[:2]))
+def test_read_plan_prefers_coarser_rows(grid: BucketGrid, levels: tuple[ReadingSource, ...]) -> None:
+    for _, start, stop, source in span_parts(plan_reads(grid, levels).spans, levels):
         for coarser in levels[: levels.index(source)]:
             first = -(-start // coarser.interval_ms) * coarser.interval_ms
             assert first + coarser.interval_ms > stop
 
 
-@given(made=grids(), levels=st.sampled_from(LEVELS))
-def test_spans_that_follow_each_other_are_one(made: BucketGrid, levels: tuple[ReadingSource, ...]) -> None:
-    for spans in plan_reads(made, levels).spans.values():
-        for one, other in pairwise(spans):
-            goes_on = other.position == one.position + (one.stop - one.start) // one.step
-            assert not (goes_on and one.stop == other.start and one.step == other.step)
+@given(grid=grids(), levels=st.sampled_from(LEVELS))
+def test_read_plan_merges_contiguous_spans(grid: BucketGrid, levels: tuple[ReadingSource, ...]) -> None:
+    for spans in plan_reads(grid, levels).spans.values():
+        for span, next_span in pairwise(spans):
+            continues = next_span.position == span.position + (span.stop - span.start) // span.step
+            assert not (continues and span.stop == next_span.start and span.step == next_span.step)
 
 
 @pytest.mark.parametrize(
@@ -124,21 +122,21 @@ def test_spans_that_follow_each_other_are_one(made: BucketGrid, levels: tuple[Re
         ("Europe/London", {"reading": 2, "reading_day": 1}),
     ],
 )
-def test_a_month_is_read_from_days_and_at_its_edges_from_readings(zone: str, expected: dict[str, int]) -> None:
+def test_read_plan_of_a_month_uses_days_inside_and_readings_at_the_edges(zone: str, expected: dict[str, int]) -> None:
     start = datetime(2025, 7, 1, tzinfo=ZoneInfo(zone))
-    made = build_grid(start, start + timedelta(days=31), Period.P1M, ZoneInfo(zone))
-    found = plan_reads(made, (DAY_SOURCE, READING_SOURCE)).spans
-    assert {table: len(spans) for table, spans in found.items()} == expected
+    grid = build_grid(start, start + timedelta(days=31), Period.P1M, ZoneInfo(zone))
+    spans_by_table = plan_reads(grid, (DAY_SOURCE, READING_SOURCE)).spans
+    assert {table: len(spans) for table, spans in spans_by_table.items()} == expected
 
 
 Reading = tuple[int, int, int, int]
-"""Its value, quality, revision and time of receipt."""
+"""The value, quality, revision and time of receipt."""
 
 
-def amounts(readings: dict[int, Reading]) -> list[int]:
-    """What readings, by instant, amount to, in the order of AMOUNTS."""
+def aggregate_values(readings: dict[int, Reading]) -> list[int]:
+    """Return the aggregates of readings by instant, in the order of AGGREGATE_COLUMNS."""
     values = [value for value, *_ in readings.values()]
-    found = {
+    aggregates = {
         "count": len(values),
         "sum": sum(values),
         "min": min(values),
@@ -149,50 +147,52 @@ def amounts(readings: dict[int, Reading]) -> list[int]:
         "revision": sum(revision for _, _, revision, _ in readings.values()),
         "received_at": max(received for *_, received in readings.values()),
     }
-    return [found[name] for name in AGGREGATE_COLUMNS]
+    return [aggregates[name] for name in AGGREGATE_COLUMNS]
 
 
 @settings(max_examples=examples(200))
-@given(made=grids(), levels=st.sampled_from(LEVELS), random=st.randoms(use_true_random=False), data=st.data())
-def test_parts_in_any_order_and_of_any_source_make_up_what_a_bucket_amounts_to(
-    made: BucketGrid, levels: tuple[ReadingSource, ...], random: Random, data: st.DataObject
+@given(grid=grids(), levels=st.sampled_from(LEVELS), random=st.randoms(use_true_random=False), data=st.data())
+def test_aggregates_do_not_depend_on_the_order_or_source_of_their_parts(
+    grid: BucketGrid, levels: tuple[ReadingSource, ...], random: Random, data: st.DataObject
 ) -> None:
-    length = made.stop - made.start
+    length = grid.stop - grid.start
     reading = st.tuples(st.integers(-(10**15), 10**15), st.integers(0, 3), st.integers(0, 9), st.integers(0, 10**13))
     drawn = data.draw(st.dictionaries(st.floats(0, 1, exclude_max=True), reading, max_size=40))
-    readings = {made.start + int(place * length): one for place, one in drawn.items()}
+    readings = {grid.start + int(share * length): reading_tuple for share, reading_tuple in drawn.items()}
     key = (1, 0)
-    found = {key: Aggregates.empty(made.count)}
+    aggregates = {key: Aggregates.empty(grid.count)}
     sources = list(levels)
     random.shuffle(sources)
     for source in sources:
         rows = []
-        for position, start, stop, of in pieces(plan_reads(made, levels).spans, levels):
-            inside = {at: one for at, one in readings.items() if start <= at < stop}
-            if of is source and inside:
-                rows.append((position, *amounts(inside)))
+        for position, start, stop, piece_source in span_parts(plan_reads(grid, levels).spans, levels):
+            inside = {at: reading_tuple for at, reading_tuple in readings.items() if start <= at < stop}
+            if piece_source is source and inside:
+                rows.append((position, *aggregate_values(inside)))
         random.shuffle(rows)
         if rows:
-            store_columns(found, key, [list(column) for column in zip(*rows, strict=True)])
-    told = found[key]
-    edges = made.edges
-    for position in range(made.count):
-        inside = {at: one for at, one in readings.items() if edges[position] <= at < edges[position + 1]}
-        expected = amounts(inside) if inside else [0] * len(AGGREGATE_COLUMNS)
-        assert [getattr(told, name)[position] for name in AGGREGATE_COLUMNS] == expected
-    assert sum(told.count) == len(readings)
+            store_columns(aggregates, key, [list(column) for column in zip(*rows, strict=True)])
+    result = aggregates[key]
+    edges = grid.edges
+    for position in range(grid.count):
+        inside = {
+            at: reading_tuple for at, reading_tuple in readings.items() if edges[position] <= at < edges[position + 1]
+        }
+        expected = aggregate_values(inside) if inside else [0] * len(AGGREGATE_COLUMNS)
+        assert [getattr(result, name)[position] for name in AGGREGATE_COLUMNS] == expected
+    assert sum(result.count) == len(readings)
 
 
-def test_what_comes_after_every_bucket_was_filled_at_once_is_added() -> None:
+def test_store_columns_adds_to_buckets_that_were_filled_at_once() -> None:
     key = (1, 0)
     first = {at: (value, 0, 0, 5) for at, value in ((0, 1), (10, 2), (20, 3))}
     later = {11: (7, 1, 2, 9)}
-    found = {key: Aggregates.empty(3)}
-    columns = zip(*((at // 10, *amounts({at: one})) for at, one in first.items()), strict=True)
-    store_columns(found, key, [list(column) for column in columns])
-    store_columns(found, key, [[1], *([amount] for amount in amounts(later))])
-    whole = {**first, **later}
+    aggregates = {key: Aggregates.empty(3)}
+    columns = zip(*((at // 10, *aggregate_values({at: reading})) for at, reading in first.items()), strict=True)
+    store_columns(aggregates, key, [list(column) for column in columns])
+    store_columns(aggregates, key, [[1], *([amount] for amount in aggregate_values(later))])
+    all_readings = {**first, **later}
     for position in range(3):
-        inside = {at: one for at, one in whole.items() if at // 10 == position}
-        assert [getattr(found[key], name)[position] for name in AGGREGATE_COLUMNS] == amounts(inside)
-    assert Counter(found[key].count) == {1: 2, 2: 1}
+        inside = {at: reading for at, reading in all_readings.items() if at // 10 == position}
+        assert [getattr(aggregates[key], name)[position] for name in AGGREGATE_COLUMNS] == aggregate_values(inside)
+    assert Counter(aggregates[key].count) == {1: 2, 2: 1}

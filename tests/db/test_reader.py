@@ -1,4 +1,4 @@
-"""Reading: what goes to a database's driver itself gives, and refuses, what SQLAlchemy does."""
+"""Readers: statements in the driver return the same rows and raise the same errors as in SQLAlchemy."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,47 +28,47 @@ MODELS = sorted(
 
 @pytest.fixture
 async def database(postgresql_url: str) -> AsyncIterator[Database]:
-    """A PostgreSQL server with a pool of one connection."""
-    made = Database(postgresql_url, pool_size=1)
-    yield made
-    await made.close()
+    """A PostgreSQL database with a pool of one connection."""
+    database = Database(postgresql_url, pool_size=1)
+    yield database
+    await database.close()
 
 
 @pytest.fixture
-async def either(empty_url: str) -> AsyncIterator[Database]:
-    """An empty database on each engine, with a pool of one connection."""
-    made = Database(empty_url, pool_size=1)
-    yield made
-    await made.close()
+async def either_database(empty_url: str) -> AsyncIterator[Database]:
+    """An empty database of each kind, with a pool of one connection."""
+    database = Database(empty_url, pool_size=1)
+    yield database
+    await database.close()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-async def test_rows_are_those_that_sqlalchemy_gives(served: House, model: type[Tenanted]) -> None:
+async def test_fetch_returns_the_same_rows_as_sqlalchemy(served: House, model: type[Tenanted]) -> None:
     table = model.__table__  # type: ignore[attr-defined]
-    own = table.columns["application_id"] == bindparam("application")
-    statement = select(*table.columns).where(own).order_by(*table.primary_key)
-    given = {"application": served.one.application_id}
+    scope = table.columns["application_id"] == bindparam("application")
+    statement = select(*table.columns).where(scope).order_by(*table.primary_key)
+    parameters = {"application": served.one.application_id}
     async with served.gateway.database.reader() as reader:
-        found = await fetch(reader, statement, given, execution_options=SCOPED_OPTION)
-        known = (await reader.execute(statement, given, execution_options=SCOPED_OPTION)).all()
-    assert [tuple(row) for row in found] == [tuple(row) for row in known]
+        rows = await fetch(reader, statement, parameters, execution_options=SCOPED_OPTION)
+        expected = (await reader.execute(statement, parameters, execution_options=SCOPED_OPTION)).all()
+    assert [tuple(row) for row in rows] == [tuple(row) for row in expected]
 
 
-async def test_constants_of_a_statement_and_what_is_given_stand_in_their_places(served: House) -> None:
+async def test_fetch_binds_constants_and_parameters_in_order(served: House) -> None:
     statement = select(col(Tariff.name), col(Tariff.standing_charge)).where(
         col(Tariff.superseded_at).is_(None),
         col(Tariff.application_id) == bindparam("application"),
         col(Tariff.name) == "Standard",
         col(Tariff.valid_from) <= bindparam("until"),
     )
-    given = {"until": utc_now(), "application": served.one.application_id}
+    parameters = {"until": utc_now(), "application": served.one.application_id}
     async with served.gateway.database.reader() as reader:
-        found = await fetch(reader, statement, given, execution_options=SCOPED_OPTION)
-        known = (await reader.execute(statement, given, execution_options=SCOPED_OPTION)).all()
-    assert [tuple(row) for row in found] == [tuple(row) for row in known] != []
+        rows = await fetch(reader, statement, parameters, execution_options=SCOPED_OPTION)
+        expected = (await reader.execute(statement, parameters, execution_options=SCOPED_OPTION)).all()
+    assert [tuple(row) for row in rows] == [tuple(row) for row in expected] != []
 
 
-async def test_a_statement_that_names_no_application_raises(served: House) -> None:
+async def test_statement_without_application_filter_raises(served: House) -> None:
     statement = select(col(Tariff.name))
     async with served.gateway.database.reader() as reader:
         assert await fetch(reader, statement, execution_options=SCOPED_OPTION)
@@ -77,7 +77,7 @@ async def test_a_statement_that_names_no_application_raises(served: House) -> No
 
 
 @pytest.mark.parametrize("value", ["\0", 2**70], ids=["U+0000", "too large"])
-async def test_a_value_that_cannot_be_is_bad_input(database: Database, value: Any) -> None:
+async def test_value_that_cannot_be_stored_raises_bad_input(database: Database, value: Any) -> None:
     kind = "text" if isinstance(value, str) else "bigint"
     with pytest.raises(BadInput):
         async with database.reader() as reader:
@@ -85,48 +85,48 @@ async def test_a_value_that_cannot_be_is_bad_input(database: Database, value: An
 
 
 @pytest.mark.parametrize("state", ["57P03", "53300", "08006"])
-async def test_a_server_that_is_not_well_is_told_as_unavailable(database: Database, state: str) -> None:
+async def test_server_error_states_raise_unavailable(database: Database, state: str) -> None:
     fault = f"DO $$ BEGIN RAISE EXCEPTION 'the server is starting up' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(Unavailable):
         async with database.reader() as reader:
             await fetch(reader, text(fault))
 
 
-async def test_a_server_that_lets_nobody_in_is_told_as_unavailable(postgresql_url: str) -> None:
+async def test_refused_login_raises_unavailable(postgresql_url: str) -> None:
     database = Database(make_url(postgresql_url).set(database="no_such_database").render_as_string(hide_password=False))
     with pytest.raises(Unavailable):
-        await _one(database)
+        await _select_one(database)
     await database.close()
 
 
-async def test_a_fault_of_ours_is_told_as_it_is(database: Database) -> None:
+async def test_programming_error_is_not_translated(database: Database) -> None:
     with pytest.raises(Exception, match="no_such_table"):
         async with database.reader() as reader:
             await fetch(reader, text("SELECT 1 FROM no_such_table"))
-    assert await _one(database)
+    assert await _select_one(database)
 
 
-async def test_a_connection_that_the_server_has_closed_is_replaced(database: Database, postgresql_url: str) -> None:
+async def test_connection_closed_by_the_server_is_replaced(database: Database, postgresql_url: str) -> None:
     other = Database(postgresql_url)
-    server_pid = await _pid(database)
+    server_pid = await _backend_pid(database)
     async with other.reader() as reader:
         await reader.execute(text("SELECT pg_terminate_backend(:pid, 5000)"), {"pid": server_pid})
-    await asyncio.sleep(0.1)  # the end of the connection has come
-    assert await _pid(database) != server_pid
+    await asyncio.sleep(0.1)  # time for the client to notice the closed connection
+    assert await _backend_pid(database) != server_pid
     await other.close()
 
 
-async def test_a_connection_that_ends_in_a_statement_is_told_and_replaced(database: Database) -> None:
+async def test_connection_lost_during_a_statement_raises_unavailable_and_is_replaced(database: Database) -> None:
     with pytest.raises(Unavailable):
         async with database.reader() as reader:
             await fetch(reader, text("SELECT pg_terminate_backend(pg_backend_pid())"))
-    assert await _one(database)
+    assert await _select_one(database)
 
 
-async def test_whoever_is_cancelled_ends_the_statement_and_leaves_the_connection(
+async def test_cancellation_ends_the_postgresql_statement_and_keeps_the_connection(
     database: Database, postgresql_url: str
 ) -> None:
-    server_pid = await _pid(database)
+    server_pid = await _backend_pid(database)
 
     async def sleep() -> None:
         async with database.reader() as reader:
@@ -135,10 +135,10 @@ async def test_whoever_is_cancelled_ends_the_statement_and_leaves_the_connection
     async with asyncio.timeout(20):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(sleep(), 0.3)
-        assert await _pid(database) == server_pid
+        assert await _backend_pid(database) == server_pid
 
 
-async def test_on_sqlite_too_whoever_is_cancelled_ends_the_statement(tmp_path: Path) -> None:
+async def test_cancellation_ends_the_sqlite_statement(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}", pool_size=1)
 
     async def count() -> None:
@@ -150,57 +150,57 @@ async def test_on_sqlite_too_whoever_is_cancelled_ends_the_statement(tmp_path: P
     async with asyncio.timeout(20):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(count(), 0.3)
-        assert await _one(database) == 1
+        assert await _select_one(database) == 1
     await database.close()
 
 
-async def test_a_fault_of_sqlite_is_told_as_unavailable(tmp_path: Path) -> None:
+async def test_sqlite_error_raises_unavailable(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'test.sqlite3'}")
     with pytest.raises(Unavailable):
         async with database.reader() as reader:
             await fetch(reader, text("SELECT 1 FROM no_such_table"))
-    assert await _one(database) == 1
+    assert await _select_one(database) == 1
     await database.close()
 
 
-async def test_more_readers_than_connections_wait_for_each_other(either: Database) -> None:
-    assert await asyncio.gather(*(_one(either) for _ in range(50))) == [1] * 50
+async def test_readers_wait_for_a_free_connection(either_database: Database) -> None:
+    assert await asyncio.gather(*(_select_one(either_database) for _ in range(50))) == [1] * 50
 
 
-async def test_a_reader_executes_by_both_ways_on_one_connection(either: Database) -> None:
-    async with either.reader() as reader:
+async def test_reader_uses_sqlalchemy_and_the_driver_on_one_connection(either_database: Database) -> None:
+    async with either_database.reader() as reader:
         assert (await reader.execute(text("SELECT 1"))).scalar_one() == 1
         assert [tuple(row) for row in await fetch(reader, text("SELECT 2"))] == [(2,)]
         assert (await reader.execute(text("SELECT 3"))).scalar_one() == 3
 
 
-async def test_what_the_driver_executes_is_a_span(empty_url: str) -> None:
-    told = []
+async def test_driver_statement_is_traced_as_a_span(empty_url: str) -> None:
+    spans = []
 
-    class Told(NoopTracer):
+    class RecordingTracer(NoopTracer):
         def statement_span(self, system: str, sql: str) -> AbstractContextManager[Any]:
-            return heard(system, sql)
+            return record_span(system, sql)
 
     @contextmanager
-    def heard(system: str, sql: str) -> Any:
-        told.append((system, sql))
+    def record_span(system: str, sql: str) -> Any:
+        spans.append((system, sql))
         yield
 
-    database = Database(empty_url, tracer=Told())
+    database = Database(empty_url, tracer=RecordingTracer())
     async with database.reader() as reader:
         await fetch(reader, text("SELECT CAST(:n AS int)"), {"n": 7})
     await database.close()
-    place = "?" if database.is_sqlite else "$1"
-    assert told == [("sqlite" if database.is_sqlite else "postgresql", f"SELECT CAST({place} AS int)")]
+    placeholder = "?" if database.is_sqlite else "$1"
+    assert spans == [("sqlite" if database.is_sqlite else "postgresql", f"SELECT CAST({placeholder} AS int)")]
 
 
-async def _one(database: Database) -> int:
+async def _select_one(database: Database) -> int:
     async with database.reader() as reader:
-        ((found,),) = await fetch(reader, text("SELECT 1"))
-    return int(found)
+        ((value,),) = await fetch(reader, text("SELECT 1"))
+    return int(value)
 
 
-async def _pid(database: Database) -> int:
+async def _backend_pid(database: Database) -> int:
     async with database.reader() as reader:
-        ((found,),) = await fetch(reader, text("SELECT pg_backend_pid()"))
-    return int(found)
+        ((pid,),) = await fetch(reader, text("SELECT pg_backend_pid()"))
+    return int(pid)

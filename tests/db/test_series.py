@@ -1,4 +1,4 @@
-"""Series of readings against a slow model that is obviously right: zones, years, clock changes, corrections."""
+"""Series of readings compared with a simple, slow model: zones, years, clock changes, revisions."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -41,17 +41,17 @@ FIELDS = {
 
 @dataclass
 class Model:
-    """What is stored, said once more: by instant the value, its quality, and how often it was revised."""
+    """A model of the stored readings: by instant, the value, the quality and the number of revisions."""
 
     stored: dict[datetime, tuple[Decimal, ReadingQuality, int]] = field(default_factory=dict)
 
     def record(self, batch: dict[datetime, tuple[Decimal, ReadingQuality]]) -> None:
         for at, (value, quality) in batch.items():
-            known = self.stored.get(at)
-            if known is None:
+            previous = self.stored.get(at)
+            if previous is None:
                 self.stored[at] = (value, quality, 0)
-            elif known[:2] != (value, quality):
-                self.stored[at] = (value, quality, known[2] + 1)
+            elif previous[:2] != (value, quality):
+                self.stored[at] = (value, quality, previous[2] + 1)
 
     def value(self, instants: list[datetime], function: Function) -> Fraction | None:
         values = [Fraction(self.stored[at][0]) for at in instants]
@@ -68,7 +68,7 @@ class Model:
         }[function]
 
 
-SPANS = {  # how long around a clock change is looked at, so that there are some, and not too many, buckets
+SPANS = {  # the length of time around a clock change, chosen for a moderate number of buckets
     Period.PT1M: timedelta(minutes=200),
     Period.PT30M: timedelta(days=2),
     Period.PT1H: timedelta(days=3),
@@ -91,7 +91,7 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
     offsets = st.integers(-steps, steps)
     values = st.tuples(st.integers(-5000, 5000), st.sampled_from(list(ReadingQuality)))
     batches = draw(st.lists(st.dictionaries(offsets, values, max_size=60), min_size=1, max_size=3))
-    if draw(st.booleans()) and steps < 500:  # nothing missing, but for what a second batch changes
+    if draw(st.booleans()) and steps < 500:  # complete, so that later batches only revise readings
         batches.insert(0, {step: (step % 97, ReadingQuality.ACTUAL) for step in range(-steps, steps + 1)})
     return {
         "zone": zone,
@@ -121,10 +121,10 @@ async def new_resource(house: House) -> str:
         )
         for name, interval in FIELDS.items()
     ]
-    kind = resource_types.NewResourceType(name="any", classifier="any", storage=storage)
-    type_id = (await house.one.run("add_resource_type", input=kind)).resource_type_id
-    given = resource_types.NewResource(resource_type_id=ID(type_id), name="any")
-    return str((await house.one.run("add_resource", input=given)).resource_id)
+    resource_type = resource_types.NewResourceType(name="any", classifier="any", storage=storage)
+    type_id = (await house.one.run("add_resource_type", input=resource_type)).resource_type_id
+    resource = resource_types.NewResource(resource_type_id=ID(type_id), name="any")
+    return str((await house.one.run("add_resource", input=resource)).resource_id)
 
 
 async def record(house: House, resource_id: str, name: str, batch: dict[datetime, tuple[Decimal, Any]]) -> None:
@@ -135,25 +135,25 @@ async def record(house: House, resource_id: str, name: str, batch: dict[datetime
         value=[value for value, _ in batch.values()],
         quality=[quality for _, quality in batch.values()],
     )
-    done = await house.gateway.runner.run(recording.record_reading_columns, house.one.system, {"series": [columns]})
-    assert not done.refused
+    result = await house.gateway.runner.run(recording.record_reading_columns, house.one.system, {"series": [columns]})
+    assert not result.refused
 
 
-async def ask(house: House, resource_id: str, **arguments: Any) -> ReadingSeries:
-    given = {"resource_id": resource_id, **arguments}
-    found: ReadingSeries = await house.gateway.runner.run(readings.readings, house.one.system, given)
-    return found
+async def query_readings(house: House, resource_id: str, **arguments: Any) -> ReadingSeries:
+    all_arguments = {"resource_id": resource_id, **arguments}
+    series: ReadingSeries = await house.gateway.runner.run(readings.readings, house.one.system, all_arguments)
+    return series
 
 
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(scenario=scenarios())
-async def test_a_series_is_what_the_wall_clock_and_a_notebook_say(served: House, scenario: dict[str, Any]) -> None:
+async def test_series_matches_the_reference_model(served: House, scenario: dict[str, Any]) -> None:
     resource_id, model = await new_resource(served), Model()
     for batch in scenario["batches"]:
         await record(served, resource_id, scenario["field"], batch)
         model.record(batch)
     zone, period, week_start = ZoneInfo(scenario["zone"]), scenario["period"], scenario["week_start"]
-    series = await ask(
+    series = await query_readings(
         served,
         resource_id,
         range=TimeRange(scenario["start"], scenario["end"]),
@@ -164,41 +164,41 @@ async def test_a_series_is_what_the_wall_clock_and_a_notebook_say(served: House,
         field=scenario["field"],
     )
     first, last = series.buckets[0], series.buckets[-1]
-    begun, ended = datetime.fromisoformat(first.start), datetime.fromisoformat(last.end)
-    assert begun <= scenario["start"] < datetime.fromisoformat(first.end)
-    assert datetime.fromisoformat(last.start) < scenario["end"] <= ended
-    inside = sorted(at for at in model.stored if begun <= at < ended)
+    series_start, series_end = datetime.fromisoformat(first.start), datetime.fromisoformat(last.end)
+    assert series_start <= scenario["start"] < datetime.fromisoformat(first.end)
+    assert datetime.fromisoformat(last.start) < scenario["end"] <= series_end
+    inside = sorted(at for at in model.stored if series_start <= at < series_end)
     by_label = defaultdict(list)
     for at in inside:
         by_label[label(at, period, zone, week_start)].append(at)
     interval = FIELDS[scenario["field"]]
-    wanted_in_all, complete_to, gap = 0, None, False
+    expected_count, complete_to, has_gap = 0, None, False
     for bucket in series.buckets:
         start, end = datetime.fromisoformat(bucket.start), datetime.fromisoformat(bucket.end)
-        held = by_label.pop(label(start, period, zone, week_start), [])
-        assert held == [at for at in inside if start <= at < end]
-        value = model.value(held, scenario["function"])
+        instants = by_label.pop(label(start, period, zone, week_start), [])
+        assert instants == [at for at in inside if start <= at < end]
+        value = model.value(instants, scenario["function"])
         assert (bucket.value is None) == (value is None)
         assert bucket.value is None or bucket.value == pytest.approx(float(value or 0), rel=1e-12, abs=1e-12)
-        assert bucket.count == len(held)
-        assert bucket.estimated == sum(model.stored[at][1] is not ReadingQuality.ACTUAL for at in held)
-        assert bucket.revision == sum(model.stored[at][2] for at in held)
-        wanted = [] if interval is None else samples(start, end, interval)
-        wanted_in_all += len(wanted)
-        assert bucket.completeness == (len(held) / len(wanted) if wanted else None)
-        if not held:
+        assert bucket.count == len(instants)
+        assert bucket.estimated == sum(model.stored[at][1] is not ReadingQuality.ACTUAL for at in instants)
+        assert bucket.revision == sum(model.stored[at][2] for at in instants)
+        expected = [] if interval is None else samples(start, end, interval)
+        expected_count += len(expected)
+        assert bucket.completeness == (len(instants) / len(expected) if expected else None)
+        if not instants:
             assert bucket.quality is BucketQuality.MISSING
-        elif len(held) < len(wanted):
+        elif len(instants) < len(expected):
             assert bucket.quality is BucketQuality.PARTIAL
         else:
             assert bucket.quality is (BucketQuality.ESTIMATED if bucket.estimated else BucketQuality.ACTUAL)
-        for at in wanted:
-            gap = gap or at not in model.stored
-            if not gap:
+        for at in expected:
+            has_gap = has_gap or at not in model.stored
+            if not has_gap:
                 complete_to = at + (interval or timedelta())
     assert not by_label
     assert series.count == len(inside)
-    assert series.completeness == (len(inside) / wanted_in_all if wanted_in_all else None)
+    assert series.completeness == (len(inside) / expected_count if expected_count else None)
     assert series.collected_to == (inside[-1] + (interval or timedelta()) if inside else None)
     assert (series.total is None) == (not inside)
     if inside:
@@ -207,19 +207,21 @@ async def test_a_series_is_what_the_wall_clock_and_a_notebook_say(served: House,
         assert series.highest is not None
         assert series.lowest is not None
         assert (series.highest.value, series.lowest.value) == (max(values), min(values))
-    (told,) = await served.one.edge(operation("readings", OperationKind.QUERY).returns, "complete_to", [series])
-    if wanted_in_all and not gap:
-        assert told == ended
+    (series_complete_to,) = await served.one.edge(
+        operation("readings", OperationKind.QUERY).returns, "complete_to", [series]
+    )
+    if expected_count and not has_gap:
+        assert series_complete_to == series_end
     else:
-        assert told == complete_to
+        assert series_complete_to == complete_to
 
 
 def samples(start: datetime, end: datetime, interval: timedelta) -> list[datetime]:
-    """The instants of regular sampling from start to before end, one by one."""
+    """Return the instants of regular sampling in [start, end)."""
     at = datetime(2014, 1, 6, tzinfo=UTC) + interval * ((start - datetime(2014, 1, 6, tzinfo=UTC)) // interval)
-    found = []
+    instants = []
     while at < end:
         if at >= start:
-            found.append(at)
+            instants.append(at)
         at += interval
-    return found
+    return instants

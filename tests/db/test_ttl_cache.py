@@ -1,4 +1,4 @@
-"""What was found lately: no older, no heavier and no more than that."""
+"""The limits of the TTL cache: age, number of entries and weight."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,37 +13,37 @@ class Time:
         return self.now
 
 
-def test_what_was_found_too_long_ago_is_not_found() -> None:
+def test_get_returns_none_after_the_ttl() -> None:
     time = Time()
-    kept = TtlCache[str, int](max_entries=10, ttl_seconds=60.0, time=time)
-    kept.put("a", 1)
+    cache = TtlCache[str, int](max_entries=10, ttl_seconds=60.0, time=time)
+    cache.put("a", 1)
     time.now = 59.0
-    assert kept.get("a") == 1
+    assert cache.get("a") == 1
     time.now = 60.0
-    assert kept.get("a") is None
-    assert len(kept) == 0
+    assert cache.get("a") is None
+    assert len(cache) == 0
 
 
-def test_what_is_put_again_is_new() -> None:
+def test_put_restarts_the_ttl() -> None:
     time = Time()
-    kept = TtlCache[str, int](max_entries=10, ttl_seconds=60.0, time=time)
-    kept.put("a", 1)
+    cache = TtlCache[str, int](max_entries=10, ttl_seconds=60.0, time=time)
+    cache.put("a", 1)
     time.now = 50.0
-    kept.put("a", 2)
+    cache.put("a", 2)
     time.now = 100.0
-    assert kept.get("a") == 2
+    assert cache.get("a") == 2
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 12), st.sampled_from(["put", "get", "drop"]))))
-def test_the_bounds_hold_and_the_weight_is_that_of_what_is_kept(steps: list[tuple[str, int, str]]) -> None:
-    kept = TtlCache[str, int](max_entries=4, max_weight=20, weigh=lambda value: value)
-    for key, value, what in steps:
-        if what == "put":
-            kept.put(key, value)
-        elif what == "get":
-            kept.get(key)
+def test_cache_never_exceeds_its_limits_and_tracks_its_weight(steps: list[tuple[str, int, str]]) -> None:
+    cache = TtlCache[str, int](max_entries=4, max_weight=20, weigh=lambda value: value)
+    for key, value, action in steps:
+        if action == "put":
+            cache.put(key, value)
+        elif action == "get":
+            cache.get(key)
         else:
-            kept.discard(key)
-        values = [kept.get(one) or 0 for one in "abcdefgh"]
-        assert kept.weight == sum(values) <= 20
-        assert len(kept) <= 4
+            cache.discard(key)
+        values = [cache.get(letter) or 0 for letter in "abcdefgh"]
+        assert cache.weight == sum(values) <= 20
+        assert len(cache) <= 4

@@ -1,4 +1,4 @@
-"""When what could not be delivered is tried again."""
+"""Retry schedules of deliveries."""
 
 from datetime import timedelta
 
@@ -18,45 +18,45 @@ SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
 
 
-def total(schedule: Schedule, chance: float) -> timedelta:
-    """From the first attempt to the last one."""
-    pauses = [schedule.pause_after(attempt, chance) for attempt in range(1, schedule.max_attempts)]
+def total_pause(schedule: Schedule, random_fraction: float) -> timedelta:
+    """Return the time from the first attempt to the last."""
+    pauses = [schedule.pause_after(attempt, random_fraction) for attempt in range(1, schedule.max_attempts)]
     return sum((pause for pause in pauses if pause is not None), timedelta())
 
 
-def test_webhooks_are_tried_ten_times_in_about_75_hours() -> None:
+def test_webhooks_have_ten_attempts_in_about_75_hours() -> None:
     assert WEBHOOK_SCHEDULE.max_attempts == 10
-    assert total(WEBHOOK_SCHEDULE, 0) == timedelta(hours=75, minutes=35, seconds=5)
+    assert total_pause(WEBHOOK_SCHEDULE, 0) == timedelta(hours=75, minutes=35, seconds=5)
 
 
-def test_mail_is_tried_twice_in_the_first_hour_and_given_up_after_four_to_five_days() -> None:
+def test_mail_has_two_attempts_in_the_first_hour_and_the_last_after_four_to_five_days() -> None:
     first = MAIL_SCHEDULE.pause_after(1, 1)
     assert first is not None
     assert first < HOUR
     rest = {MAIL_SCHEDULE.pause_after(attempt, 0) for attempt in range(3, MAIL_SCHEDULE.max_attempts)}
     assert rest == {2.5 * HOUR}
-    assert timedelta(days=4) < total(MAIL_SCHEDULE, 0) <= total(MAIL_SCHEDULE, 1) < timedelta(days=5)
+    assert timedelta(days=4) < total_pause(MAIL_SCHEDULE, 0) <= total_pause(MAIL_SCHEDULE, 1) < timedelta(days=5)
 
 
-def test_a_push_is_given_up_within_a_day() -> None:
-    assert total(PUSH_SCHEDULE, 1) < timedelta(hours=10)
+def test_push_has_its_last_attempt_within_a_day() -> None:
+    assert total_pause(PUSH_SCHEDULE, 1) < timedelta(hours=10)
 
 
 @pytest.mark.parametrize("kind", DeliveryKind)
-def test_every_kind_has_a_schedule_whose_last_attempt_is_not_followed_by_another(kind: DeliveryKind) -> None:
+def test_every_kind_has_a_schedule_with_a_last_attempt(kind: DeliveryKind) -> None:
     schedule = SCHEDULES[kind]
     assert schedule.pause_after(schedule.max_attempts - 1, 0) is not None
     assert schedule.pause_after(schedule.max_attempts, 0) is None
     assert schedule.pause_after(schedule.max_attempts + 1, 0) is None
 
 
-def test_jitter_makes_a_pause_longer_and_never_shorter() -> None:
+def test_jitter_only_extends_a_pause() -> None:
     assert WEBHOOK_SCHEDULE.pause_after(1, 0) == 5 * SECOND
     assert WEBHOOK_SCHEDULE.pause_after(1, 1) == 5.5 * SECOND
 
 
 @pytest.mark.parametrize(
-    ("asked", "pause"), [(60.0, 60 * SECOND), (1.0, 5 * SECOND), (-5.0, 5 * SECOND), (1e12, MAX_RETRY_AFTER)]
+    ("requested", "pause"), [(60.0, 60 * SECOND), (1.0, 5 * SECOND), (-5.0, 5 * SECOND), (1e12, MAX_RETRY_AFTER)]
 )
-def test_a_receiver_may_ask_for_a_longer_pause_but_not_for_ever(asked: float, pause: timedelta) -> None:
-    assert WEBHOOK_SCHEDULE.pause_after(1, 0, asked) == pause
+def test_receiver_can_request_a_longer_pause_up_to_a_limit(requested: float, pause: timedelta) -> None:
+    assert WEBHOOK_SCHEDULE.pause_after(1, 0, requested) == pause

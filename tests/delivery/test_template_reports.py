@@ -1,4 +1,4 @@
-"""The report on a template: what is told of it, and where."""
+"""Reports on templates: findings and their positions."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ GOOD = TemplateSource(
 
 
 def codes(source: TemplateSource, data: dict[str, Any] | None = None) -> list[str]:
-    return [one.code for one in build_report(source, data).findings]
+    return [finding.code for finding in build_report(source, data).findings]
 
 
-def test_nothing_is_said_of_a_good_template() -> None:
-    made = build_report(GOOD)
-    assert made.findings == ()
-    assert made.ok
-    assert made.html_bytes == len(render_preview(GOOD).rendering.html or "")
+def test_valid_template_has_no_findings() -> None:
+    report = build_report(GOOD)
+    assert report.findings == ()
+    assert report.ok
+    assert report.html_bytes == len(render_preview(GOOD).rendering.html or "")
 
 
 @pytest.mark.parametrize(
@@ -48,45 +48,45 @@ def test_nothing_is_said_of_a_good_template() -> None:
         ("<script>{{ name }}</script>", Severity.ERROR, "value-refused", 1, 9),
     ],
 )
-def test_what_mail_programs_stumble_over_is_told_with_its_line(
+def test_problem_for_mail_programs_is_reported_with_its_position(
     html: str, severity: Severity, code: str, line: int | None, column: int | None
 ) -> None:
-    made = build_report(TemplateSource(html, "s"), {"insecure": "http://a.example", "name": "Ada"})
-    (found,) = [one for one in made.findings if one.code == code]
+    report = build_report(TemplateSource(html, "s"), {"insecure": "http://a.example", "name": "Ada"})
+    (found,) = [finding for finding in report.findings if finding.code == code]
     assert (found.severity, found.line, found.column) == (severity, line, column)
-    assert made.ok is not any(one.severity is Severity.ERROR for one in made.findings)
+    assert report.ok is not any(finding.severity is Severity.ERROR for finding in report.findings)
 
 
-def test_names_are_compared_with_the_data_both_ways() -> None:
+def test_missing_variables_and_unused_data_are_reported() -> None:
     source = TemplateSource("<p>{{ nmae }}</p>{% if tpi %}x{% endif %}{% if rare %}{{ rare }}{% endif %}", "s")
-    told = {
-        (one.code, one.message, one.hint)
-        for one in build_report(source, {"name": "Ada", "tip": "", "more": 1}).findings
+    findings = {
+        (finding.code, finding.message, finding.hint)
+        for finding in build_report(source, {"name": "Ada", "tip": "", "more": 1}).findings
     }
-    assert ("variable-misspelt", "nmae is not in the data", "did you mean name?") in told
-    assert ("variable-misspelt", "tpi is not in the data", "did you mean tip?") in told
-    assert any(code == "variable-not-in-data" and "rare" in message for code, message, _ in told)
-    assert ("variable-unused", "more is in the data and not in the template", None) in told
+    assert ("variable-misspelt", "nmae is not in the data", "did you mean name?") in findings
+    assert ("variable-misspelt", "tpi is not in the data", "did you mean tip?") in findings
+    assert any(code == "variable-not-in-data" and "rare" in message for code, message, _ in findings)
+    assert ("variable-unused", "more is in the data and not in the template", None) in findings
 
 
-def test_data_is_made_from_the_names_of_variables() -> None:
+def test_sample_data_is_generated_from_variable_names() -> None:
     source = TemplateSource(
         "{% for day in days %}{{ day.date | date: '%d' }} {{ day.cost }}{% endfor %}{{ home.name }} {{ n | plus: 1 }} "
         "{{ days.size }} {{ days[0].link }} {% assign x = user.email %}{{ x }}",
         "s",
     )
-    made = render_preview(source)
-    assert made.report.ok
-    assert made.data == {
+    preview = render_preview(source)
+    assert preview.report.ok
+    assert preview.data == {
         "days": [{"date": "2026-01-05T18:30:00Z", "cost": "12.34", "link": "https://example.com/details"}] * 2,
         "home": {"name": "Ada Lovelace"},
         "n": 42,
         "user": {"email": "ada@example.com"},
     }
-    assert render(source, made.data)
+    assert render(source, preview.data)
 
 
-def test_the_size_is_that_of_what_is_sent() -> None:
+def test_reported_size_is_that_of_the_sent_html() -> None:
     style = "<style>p { color: #123456; font-family: sans-serif }</style>"
     large = TemplateSource(style + "<p>x</p>" * 1_500, "s")
     assert len(large.html) < HTML_WARNING_BYTES < build_report(large).html_bytes < HTML_ERROR_BYTES
@@ -94,23 +94,23 @@ def test_the_size_is_that_of_what_is_sent() -> None:
     assert "too-large" in codes(TemplateSource(style + "<p>x</p>" * 2_000, "s"))
 
 
-def test_a_text_of_its_own_must_have_the_links_and_numbers_of_the_html() -> None:
+def test_text_must_have_the_links_and_numbers_of_the_html() -> None:
     html = '<p>You used 4.5 kWh for £1,234.50: <a href="https://a.example/?x=1&amp;y=2">more</a></p>'
     assert not {"text-lacks-link", "text-lacks-number"} & set(
         codes(TemplateSource(html, "s", text="4.5 kWh, £1,234.50, https://a.example/?x=1&y=2"))
     )
-    told = [
-        one.message
-        for one in build_report(TemplateSource(html, "s", text="4.5")).findings
-        if one.code.startswith("text-")
+    messages = [
+        finding.message
+        for finding in build_report(TemplateSource(html, "s", text="4.5")).findings
+        if finding.code.startswith("text-")
     ]
-    assert told == [
+    assert messages == [
         "the text does not have the link https://a.example/?x=1&y=2",
         "the text does not have the number 1,234.50",
     ]
 
 
-def test_subject_and_preheader_fit_their_lists() -> None:
+def test_missing_or_long_subject_and_preheader_are_reported() -> None:
     assert "subject-empty" in codes(TemplateSource("<p>x</p>", "{% if x %}a{% endif %}"), {})
     assert "subject-long" in codes(TemplateSource("<p>x</p>", "x" * 61))
     assert "preheader-long" in codes(TemplateSource("<p>x</p>", "x", "x" * 111))

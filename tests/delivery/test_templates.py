@@ -1,4 +1,4 @@
-"""Templates as they are rendered: the language and its limits, and values that stay values wherever they stand."""
+"""Rendering of templates: the language, its limits, and escaping of values at all positions."""
 
 import re
 from email.message import EmailMessage
@@ -33,7 +33,7 @@ ATTACKS = st.sampled_from(
 )  # fmt: skip
 VALUES = st.one_of(ATTACKS, st.text(), st.lists(st.one_of(ATTACKS, st.text(max_size=5)), max_size=4).map("".join))
 
-PLACES = (
+POSITIONS = (
     "<p>{{ v }}</p>",
     '<p title="{{ v }}">x</p>',
     "<p title='{{ v }}'>x</p>",
@@ -59,7 +59,7 @@ PLACES = (
 
 
 class Outline(HTMLParser):
-    """What a document is made of: its tags, the names of their attributes, and where its links lead."""
+    """The structure of a document: its tags, the names of their attributes, and the targets of its links."""
 
     def __init__(self, document: str) -> None:
         super().__init__()
@@ -76,32 +76,32 @@ class Outline(HTMLParser):
         self.tags.append((tag, ("/",)))
 
 
-def whole(document: str) -> str:
+def without_conditional_comments(document: str) -> str:
     return document.replace("<!--[if mso]>", "").replace("<![endif]-->", "")
 
 
-@given(place=st.sampled_from(PLACES), value=VALUES)
-def test_a_value_never_becomes_markup_wherever_it_stands(place: str, value: str) -> None:
-    made = render_partially(TemplateSource(place, "s"), {"v": value, "list": [value, value]}).html
-    plain = render_partially(TemplateSource(place, "s"), {"v": "https://a", "list": ["https://a", "https://a"]}).html
-    assert made is not None
+@given(position=st.sampled_from(POSITIONS), value=VALUES)
+def test_value_never_becomes_markup_at_any_position(position: str, value: str) -> None:
+    rendered = render_partially(TemplateSource(position, "s"), {"v": value, "list": [value, value]}).html
+    plain = render_partially(TemplateSource(position, "s"), {"v": "https://a", "list": ["https://a", "https://a"]}).html
+    assert rendered is not None
     assert plain is not None
-    assert Outline(whole(made)).tags == Outline(whole(plain)).tags
-    if "<!--" in place:
-        assert made.count("-->") == plain.count("-->")
+    assert Outline(without_conditional_comments(rendered)).tags == Outline(without_conditional_comments(plain)).tags
+    if "<!--" in position:
+        assert rendered.count("-->") == plain.count("-->")
 
 
-@given(place=st.sampled_from(PLACES), value=VALUES)
-def test_a_link_leads_to_no_program(place: str, value: str) -> None:
-    made = render_partially(TemplateSource(place, "s"), {"v": value, "list": [value]}).html
-    for link in Outline(whole(made or "")).links:
-        seen = re.sub(r"[\x00-\x20]", "", link).lower()
-        assert not seen.startswith(("javascript:", "data:", "vbscript:"))
-        assert re.match(r"https?:|mailto:|tel:|sms:|cid:|[/?#]|$", seen), link
+@given(position=st.sampled_from(POSITIONS), value=VALUES)
+def test_link_never_runs_code(position: str, value: str) -> None:
+    rendered = render_partially(TemplateSource(position, "s"), {"v": value, "list": [value]}).html
+    for link in Outline(without_conditional_comments(rendered or "")).links:
+        normalized = re.sub(r"[\x00-\x20]", "", link).lower()
+        assert not normalized.startswith(("javascript:", "data:", "vbscript:"))
+        assert re.match(r"https?:|mailto:|tel:|sms:|cid:|[/?#]|$", normalized), link
 
 
 @given(before=st.text(alphabet="=?utf-8Q ab", max_size=12), value=VALUES)
-def test_a_value_in_a_subject_never_makes_a_header(before: str, value: str) -> None:
+def test_value_in_a_subject_never_injects_a_header(before: str, value: str) -> None:
     try:
         rendered = render(TemplateSource("<p>x</p>", before + "x {{ v }}"), {"v": value})
     except TemplateError:
@@ -114,9 +114,9 @@ def test_a_value_in_a_subject_never_makes_a_header(before: str, value: str) -> N
 
 
 @given(source=st.text(alphabet="{}%|<>\"'= \nabif", max_size=60), value=VALUES)
-def test_whatever_is_written_is_rendered_or_refused_with_a_place(source: str, value: str) -> None:
-    made = render_partially(TemplateSource(source, source, source, source), {"a": value, "b": [value]})
-    for finding in made.findings:
+def test_any_source_is_rendered_or_rejected_with_a_position(source: str, value: str) -> None:
+    rendering = render_partially(TemplateSource(source, source, source, source), {"a": value, "b": [value]})
+    for finding in rendering.findings:
         assert (finding.line is None) == (finding.column is None)
         if finding.line is not None:
             assert finding.line <= source.count("\n") + 1
@@ -132,21 +132,21 @@ def test_whatever_is_written_is_rendered_or_refused_with_a_place(source: str, va
         ("x{% include 'file' %}", 1, 5, "unexpected tag 'include'"),
         ("{% render 'file' %}", 1, 4, "unexpected tag 'render'"),
         ("{% capture x %}{% endcapture %}", 1, 4, "unexpected tag 'capture'"),
-        ("{{ a | safe }}", 1, 8, "there is no filter safe"),
+        ("{{ a | safe }}", 1, 8, "unknown filter safe"),
         ("{{ a | upcas }}", 1, 8, "did you mean upcase?"),
         ("{% raw %}{{ a }}", 1, 1, "raw is not followed by endraw"),
         ("{% if a %}" * 40, None, None, "nest"),
         ("{{ a }}" * 5_001, 1, 35_001, "more than 5,000 markers"),
-        ("\ud800", None, None, "no character"),
-        ("x\0", None, None, "no character"),
+        ("\ud800", None, None, "half of a surrogate pair"),
+        ("x\0", None, None, "half of a surrogate pair"),
     ],
 )
-def test_a_template_that_does_not_parse_is_refused_with_its_place(
+def test_syntax_error_is_reported_with_its_position(
     source: str, line: int | None, column: int | None, words: str
 ) -> None:
-    with pytest.raises(TemplateSyntaxError) as refused:
+    with pytest.raises(TemplateSyntaxError) as error:
         render(TemplateSource(source, "s"), {})
-    (finding,) = refused.value.findings
+    (finding,) = error.value.findings
     assert words in str(finding)
     if line is not None:
         assert (finding.line, finding.column) == (line, column)
@@ -165,30 +165,30 @@ def test_a_template_that_does_not_parse_is_refused_with_its_place(
         "x" * (MAX_SOURCE_LENGTH + 1),
     ],
 )
-def test_a_template_that_takes_too_much_is_stopped(source: str) -> None:
+def test_template_that_exceeds_a_limit_is_rejected(source: str) -> None:
     with pytest.raises(TemplateLimitExceeded):
         render(TemplateSource(source, "s"), {})
 
 
-def test_a_template_that_takes_too_long_is_stopped() -> None:
+def test_template_that_exceeds_the_time_limit_is_stopped() -> None:
     with pytest.raises(TemplateLimitExceeded, match="longer than 0 s"):
         render(TemplateSource("{% for i in (1..1000) %}{% endfor %}", "s"), {}, RenderLimits(max_seconds=0))
 
 
-def test_numbers_that_would_fill_the_memory_are_no_numbers() -> None:
+def test_huge_exponent_is_not_accepted_as_a_number() -> None:
     with pytest.raises(UnsafeTemplateValues, match="takes numbers"):
         render(TemplateSource("{{ n | ceil }}", "s"), {"n": "1e999999999"})
 
 
-def test_what_the_data_lacks_is_told_with_its_place_and_the_nearest_name() -> None:
+def test_missing_variable_is_reported_with_its_position_and_a_suggestion() -> None:
     source = TemplateSource("<p>{{ user.name }}\n{{ user.nmae }} {{ other }}</p>{% for one in lsit %}{% endfor %}", "s")
-    with pytest.raises(MissingVariables) as refused:
+    with pytest.raises(MissingVariables) as error:
         render(source, {"user": {"name": "Ada"}, "list": []})
-    told = [(one.line, one.column, one.hint) for one in refused.value.findings]
-    assert told == [(2, 4, "did you mean user.name?"), (2, 20, None), (2, 46, "did you mean list?")]
+    findings = [(finding.line, finding.column, finding.hint) for finding in error.value.findings]
+    assert findings == [(2, 4, "did you mean user.name?"), (2, 20, None), (2, 46, "did you mean list?")]
 
 
-def test_a_variable_may_be_missing_where_the_template_says_so() -> None:
+def test_optional_variables_may_be_missing() -> None:
     source = TemplateSource(
         "{{ name | default: 'you' }}{% if tip %}{{ tip }}{% endif %}{% unless tip %}!{% endunless %}", "s"
     )
@@ -196,23 +196,23 @@ def test_a_variable_may_be_missing_where_the_template_says_so() -> None:
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\rb", "a\x00b", "a\u2028b", "=?utf-8?q?hi=0ABcc=3A_x?=", "=?x?="])
-def test_a_value_that_ends_or_encodes_a_header_is_refused(value: str) -> None:
+def test_value_that_ends_or_encodes_a_header_is_rejected(value: str) -> None:
     with pytest.raises(UnsafeTemplateValues):
         render(TemplateSource("x", "Hello {{ name }}"), {"name": value})
 
 
-def test_an_encoded_word_that_comes_together_from_pieces_is_refused() -> None:
+def test_encoded_word_from_several_values_is_rejected() -> None:
     with pytest.raises(UnsafeTemplateValues):
         render(TemplateSource("x", "={{ a }}{{ b }}"), {"a": "?utf-8?q?x?", "b": "="})
 
 
-def test_a_subject_may_be_written_over_several_lines() -> None:
+def test_subject_source_may_have_several_lines() -> None:
     source = TemplateSource("x", "{% if high %}\n  High use:\n{% endif %}\n{{ kwh }} kWh\n")
     assert render(source, {"high": True, "kwh": 4.5}).subject == "High use: 4.5 kWh"
 
 
 @pytest.mark.parametrize(
-    ("value", "written"),
+    ("value", "escaped"),
     [
         ("https://example.com/a?b=1&c=2", "https://example.com/a?b=1&amp;c=2"),
         ("mailto:a@example.com", "mailto:a@example.com"),
@@ -220,15 +220,15 @@ def test_a_subject_may_be_written_over_several_lines() -> None:
         ("", ""),
     ],
 )
-def test_an_address_is_kept_as_it_is_but_for_what_would_end_it(value: str, written: str) -> None:
-    assert f'href="{written}"' in render(TemplateSource('<a href="{{ v }}">x</a>', "s"), {"v": value}).html
+def test_url_value_is_escaped_only_where_it_would_end_the_attribute(value: str, escaped: str) -> None:
+    assert f'href="{escaped}"' in render(TemplateSource('<a href="{{ v }}">x</a>', "s"), {"v": value}).html
 
 
-def test_a_value_within_an_address_is_a_part_of_it_and_no_more() -> None:
-    made = render(
+def test_value_within_a_url_is_quoted() -> None:
+    rendered = render(
         TemplateSource('<a href="https://a.example/{{ v }}?x={{ v }}#{{ v }}">x</a>', "s"), {"v": "a/b?c=d&e#f"}
     )
-    assert 'href="https://a.example/a/b%3Fc%3Dd%26e%23f?x=a%2Fb%3Fc%3Dd%26e%23f#a%2Fb%3Fc%3Dd%26e%23f"' in made.html
+    assert 'href="https://a.example/a/b%3Fc%3Dd%26e%23f?x=a%2Fb%3Fc%3Dd%26e%23f#a%2Fb%3Fc%3Dd%26e%23f"' in rendered.html
 
 
 @pytest.mark.parametrize(
@@ -238,40 +238,40 @@ def test_a_value_within_an_address_is_a_part_of_it_and_no_more() -> None:
         ('<a onclick="{{ v }}">', "onclick"),
         ("<a title={{ v }}>", "quotes"),
         ("<a {{ v }}>", "must not be an attribute"),
-        ("<{{ v }}>", "right after <"),
+        ("<{{ v }}>", "follow < directly"),
         ('<a href="{{ v }}">', "must begin with https"),
         ('<a href="java{{ v }}">', "must begin with https"),
         ('<p style="color: {{ css }}">', "letters, digits"),
         ('<meta content="{{ v }}">', "<meta>"),
         ('<img srcset="{{ v }}">', "srcset"),
-        ("{{ object }}", "has members"),
+        ("{{ object }}", "is an object"),
     ],
 )
-def test_a_value_that_must_not_stand_somewhere_is_refused_with_the_reason(source: str, words: str) -> None:
+def test_value_at_a_forbidden_position_is_rejected_with_the_reason(source: str, words: str) -> None:
     data: dict[str, Any] = {"v": "script:x", "css": "red; background: url(x)", "object": {"a": 1}}
     with pytest.raises(UnsafeTemplateValues, match=words):
         render(TemplateSource(source, "s"), data)
 
 
-def test_styles_are_inlined_and_those_for_some_screens_stay() -> None:
+def test_styles_are_inlined_and_media_queries_remain() -> None:
     html = "<style>p { color: red } @media (max-width: 400px) { p { color: blue } }</style><p>x</p>"
-    made = render(TemplateSource(html, "s"), {}).html
-    assert '<p style="color: red;">x</p>' in made
-    assert "@media" in made
+    rendered = render(TemplateSource(html, "s"), {}).html
+    assert '<p style="color: red;">x</p>' in rendered
+    assert "@media" in rendered
 
 
-def test_no_style_sheet_is_loaded() -> None:
+def test_external_style_sheets_are_not_loaded() -> None:
     html = '<link rel="stylesheet" href="http://127.0.0.1:1/x.css"><link rel="stylesheet" href="/etc/passwd"><p>x</p>'
     assert "x" in render(TemplateSource(html, "s"), {}).html
 
 
-def test_the_preheader_comes_first_and_is_not_seen() -> None:
-    made = render(TemplateSource('<body class="a>b"><p>x</p></body>', "s", "Hi {{ n }}"), {"n": "<Ada>"})
-    assert re.search(r'<body class="a>b"><div style="display:none[^>]*>Hi &lt;Ada&gt;</div><p>x</p>', made.html)
-    assert made.text == "x"
+def test_preheader_is_first_and_hidden() -> None:
+    rendered = render(TemplateSource('<body class="a>b"><p>x</p></body>', "s", "Hi {{ n }}"), {"n": "<Ada>"})
+    assert re.search(r'<body class="a>b"><div style="display:none[^>]*>Hi &lt;Ada&gt;</div><p>x</p>', rendered.html)
+    assert rendered.text == "x"
 
 
-def test_the_text_is_made_from_the_html_where_there_is_none() -> None:
+def test_missing_text_is_converted_from_the_html() -> None:
     html = """<head><title>t</title><style>p {}</style></head><h1>Hi</h1><p>You used
       <b>4 kWh</b>. <a href="https://a.example/x">More</a></p><ul><li>one</li><li>two</li></ul>
       <!--[if mso]><p>Outlook</p><![endif]--><table><tr><td>a</td><td>b</td></tr></table><img alt="Chart" src="x">
@@ -283,6 +283,6 @@ def test_the_text_is_made_from_the_html_where_there_is_none() -> None:
 
 
 @pytest.mark.parametrize("nested", ["<div>", "<b>", "<table><tr><td></b>", "<div></p><p>", "<ul><li>"])
-def test_a_document_that_is_nested_too_deeply_is_refused(nested: str) -> None:
-    with pytest.raises(UnsafeTemplateValues, match="within each other"):
+def test_deeply_nested_document_is_rejected(nested: str) -> None:
+    with pytest.raises(UnsafeTemplateValues, match="elements are nested"):
         render(TemplateSource(nested * 10_000, "s"), {})

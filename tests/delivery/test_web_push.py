@@ -1,4 +1,4 @@
-"""Web Push: messages that a browser alone can read, and who sends them."""
+"""Web Push: encryption of messages, and VAPID tokens."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ CONTACT = "mailto:push@example.org"
 NOW = datetime(2026, 6, 1, 12, 10, tzinfo=UTC)
 
 
-def test_the_example_of_rfc_8291_is_encrypted_to_its_very_bytes() -> None:
+def test_example_of_rfc_8291_has_the_expected_bytes() -> None:
     private = ec.derive_private_key(int.from_bytes(decode_base64(KEY), "big"), CURVE)
     browser = PushSubscription(
         "https://push.example.net/push/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV",
@@ -48,26 +48,26 @@ def test_the_example_of_rfc_8291_is_encrypted_to_its_very_bytes() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, MAX_PLAINTEXT_BYTES])
-def test_a_browser_reads_what_was_encrypted_for_it(length: int) -> None:
+def test_browser_decrypts_the_message(length: int) -> None:
     browser = Browser("https://push.example.net/1")
     body = encrypt(b"x" * length, browser.subscription)
     assert len(body) <= 4096
     assert browser.decrypt(body) == b"x" * length
 
 
-def test_no_two_messages_have_the_same_key_or_salt() -> None:
+def test_each_message_has_a_new_key_and_salt() -> None:
     browser = Browser("https://push.example.net/1")
     one, other = (encrypt(b"same", browser.subscription) for _ in "ab")
     assert one[:16] != other[:16]
     assert one[21:86] != other[21:86]
 
 
-def test_the_sender_shows_a_signed_claim_for_the_push_services_own_origin() -> None:
+def test_vapid_token_is_signed_for_the_origin_of_the_push_service() -> None:
     vapid = Vapid(KEY, CONTACT)
-    scheme, told = vapid.authorization("https://push.example.net:8443/a/b?c", NOW).split(" ", 1)
-    parts = dict(part.strip().split("=", 1) for part in told.split(","))
-    head, claims, signature = parts["t"].split(".")
-    assert (scheme, json.loads(decode_base64(head))) == ("vapid", {"typ": "JWT", "alg": "ES256"})
+    scheme, parameters = vapid.authorization("https://push.example.net:8443/a/b?c", NOW).split(" ", 1)
+    parts = dict(part.strip().split("=", 1) for part in parameters.split(","))
+    header, claims, signature = parts["t"].split(".")
+    assert (scheme, json.loads(decode_base64(header))) == ("vapid", {"typ": "JWT", "alg": "ES256"})
     assert json.loads(decode_base64(claims)) == {
         "aud": "https://push.example.net:8443",
         "exp": int(NOW.timestamp()) + 12 * 3600,
@@ -75,20 +75,20 @@ def test_the_sender_shows_a_signed_claim_for_the_push_services_own_origin() -> N
     }
     point = ec.EllipticCurvePublicKey.from_encoded_point(CURVE, decode_base64(parts["k"]))
     raw = decode_base64(signature)
-    made = encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
-    point.verify(made, f"{head}.{claims}".encode(), ec.ECDSA(SHA256()))
+    signature_der = encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
+    point.verify(signature_der, f"{header}.{claims}".encode(), ec.ECDSA(SHA256()))
     assert parts["k"] == vapid.public_key
 
 
 @pytest.mark.parametrize(
     "key", ["", "short", "!" * 43, encode_base64url(b"\x00" * 32), encode_base64url(b"\xff" * 32), KEY + "AAAA"]
 )
-def test_what_is_no_private_key_is_refused(key: str) -> None:
+def test_invalid_private_key_is_rejected(key: str) -> None:
     with pytest.raises(InvalidKey):
         Vapid(key, CONTACT)
 
 
-def test_a_subscription_is_read_with_whatever_base64_a_browser_writes() -> None:
+def test_subscription_is_parsed_with_all_variants_of_base64() -> None:
     browser = Browser("https://push.example.net/1")
     padded = {
         "endpoint": "https://push.example.net/1",
@@ -112,13 +112,13 @@ def test_a_subscription_is_read_with_whatever_base64_a_browser_writes() -> None:
         {"endpoint": None, "keys": 3},
     ],
 )
-def test_what_no_browser_says_is_no_subscription_and_no_token(change: dict[str, object]) -> None:
+def test_invalid_subscription_is_not_a_token(change: dict[str, object]) -> None:
     token = json.dumps({**json.loads(Browser("https://push.example.net/1").token), **change})
     assert parse_subscription(token) is None
-    assert token_problem(token) == "is JSON, but no subscription of a browser"
+    assert token_problem(token) == "is JSON, but not a browser's push subscription"
 
 
-def test_tokens_of_phones_are_no_subscriptions() -> None:
+def test_phone_tokens_are_not_subscriptions() -> None:
     for token in ("fcm:abc", "12345", '"text"', "[]", "dGVzdA:APA91b"):
         assert parse_subscription(token) is None
         assert token_problem(token) is None

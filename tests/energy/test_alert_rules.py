@@ -1,4 +1,4 @@
-"""When alert rules hold and when that is told, against a plain model."""
+"""Evaluation of alert rules, compared with a simple reference model."""
 
 from datetime import UTC, datetime, time, timedelta
 from fractions import Fraction
@@ -21,7 +21,7 @@ FUNCTIONS = [Function.SUM, Function.AVG, Function.MIN, Function.MAX]
 samples = st.lists(
     st.tuples(st.integers(0, 3 * 24 * 60), st.integers(-20, 20)), max_size=40, unique_by=lambda one: one[0]
 ).map(lambda some: [(at * MINUTE_MS, value) for at, value in sorted(some)])
-some_rules = st.builds(
+rules = st.builds(
     Rule,
     window=st.integers(1, 600).map(lambda minutes: minutes * MINUTE_MS),
     threshold=st.integers(-30, 30),
@@ -33,71 +33,71 @@ some_rules = st.builds(
 )
 
 
-def plain_result(rule: Rule, known: list[alert_rules.TimedValue], at: int) -> Fraction | None:
-    """The result of the window that ends at an instant, looked up anew."""
-    inside = [value for when, value in known if at - rule.window < when <= at]
+def reference_result(rule: Rule, readings: list[alert_rules.TimedValue], at: int) -> Fraction | None:
+    """Return the result of the window that ends at an instant, computed from all readings."""
+    values = [value for when, value in readings if at - rule.window < when <= at]
     match rule.function:
         case Function.SUM:
-            lacking = (
+            is_incomplete = (
                 rule.side is ThresholdSide.BELOW
                 and rule.expected_samples is not None
-                and len(inside) < rule.expected_samples
+                and len(values) < rule.expected_samples
             )
-            return None if lacking else Fraction(sum(inside))
+            return None if is_incomplete else Fraction(sum(values))
         case Function.AVG:
-            return Fraction(sum(inside), len(inside))
+            return Fraction(sum(values), len(values))
         case Function.MIN:
-            return Fraction(min(inside))
+            return Fraction(min(values))
         case _:
-            return Fraction(max(inside))
+            return Fraction(max(values))
 
 
-def plain(rule: Rule, known: list[alert_rules.TimedValue], after: int, fresh_from: int) -> list[int]:
-    """When a rule fires: the same, said with plain words."""
-    holds = told = False
+def reference_firings(rule: Rule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int) -> list[int]:
+    """Return the instants at which a rule fires."""
+    active = notified = False
     fired = []
-    for at, _ in known:
-        value = plain_result(rule, known, at)
+    for at, _ in readings:
+        value = reference_result(rule, readings, at)
         if at <= after or value is None:
             continue
         if rule.side is ThresholdSide.ABOVE:
-            holds = value > rule.threshold or (holds and value > rule.threshold - rule.hysteresis)
+            active = value > rule.threshold or (active and value > rule.threshold - rule.hysteresis)
         else:
-            holds = value < rule.threshold or (holds and value < rule.threshold + rule.hysteresis)
-        told = told and holds
-        if holds and not told and at >= fresh_from and not (rule.quiet_hours and rule.quiet_hours.contains(at)):
-            told = True
+            active = value < rule.threshold or (active and value < rule.threshold + rule.hysteresis)
+        notified = notified and active
+        if active and not notified and at >= fresh_from and not (rule.quiet_hours and rule.quiet_hours.contains(at)):
+            notified = True
             fired.append(at)
     return fired
 
 
-@given(some_rules, samples, st.integers(-1, DAY_MS), st.integers(0, 2 * DAY_MS))
-def test_a_threshold_fires_as_the_plain_model_says(
-    rule: Rule, known: list[alert_rules.TimedValue], after: int, fresh_from: int
+@given(rules, samples, st.integers(-1, DAY_MS), st.integers(0, 2 * DAY_MS))
+def test_threshold_fires_as_in_the_reference_model(
+    rule: Rule, readings: list[alert_rules.TimedValue], after: int, fresh_from: int
 ) -> None:
-    _, firings = alert_rules.evaluate_threshold(rule, RuleState(), known, after=after, fresh_from=fresh_from)
-    assert [one.at for one in firings] == plain(rule, known, after, fresh_from)
+    _, firings = alert_rules.evaluate_threshold(rule, RuleState(), readings, after=after, fresh_from=fresh_from)
+    assert [firing.at for firing in firings] == reference_firings(rule, readings, after, fresh_from)
 
 
-@given(some_rules, samples, st.integers(0, 40))
-def test_it_does_not_matter_in_how_many_parts_samples_come(
-    rule: Rule, known: list[alert_rules.TimedValue], cut: int
+@given(rules, samples, st.integers(0, 40))
+def test_firings_do_not_depend_on_how_samples_are_split(
+    rule: Rule, readings: list[alert_rules.TimedValue], cut: int
 ) -> None:
-    whole = alert_rules.evaluate_threshold(rule, RuleState(), known, after=-1, fresh_from=0)
-    first = known[:cut]
+    whole = alert_rules.evaluate_threshold(rule, RuleState(), readings, after=-1, fresh_from=0)
+    first = readings[:cut]
     state, before = alert_rules.evaluate_threshold(rule, RuleState(), first, after=-1, fresh_from=0)
-    seen = first[-1][0] if first else -1
-    filling = [one for one in known if one[0] > seen - rule.window]
-    state, then = alert_rules.evaluate_threshold(rule, state, filling, after=seen, fresh_from=0)
-    assert (state, before + then) == whole
+    last_at = first[-1][0] if first else -1
+    window_readings = [reading for reading in readings if reading[0] > last_at - rule.window]
+    state, after = alert_rules.evaluate_threshold(rule, state, window_readings, after=last_at, fresh_from=0)
+    assert (state, before + after) == whole
 
 
 @given(st.integers(0, 365 * 24 * 60), st.sampled_from([NIGHT, QuietHours(time(1, 15), time(1, 45), LONDON)]))
-def test_after_quiet_hours_is_the_first_minute_that_is_not_quiet(minute: int, quiet: QuietHours) -> None:
+def test_next_allowed_minute_is_the_first_after_quiet_hours(minute: int, quiet: QuietHours) -> None:
     at = to_ms(datetime(2026, 1, 1, tzinfo=UTC)) + minute * MINUTE_MS
     end = quiet.next_allowed(at)
     assert not quiet.contains(end)
-    assert all(quiet.contains(one) for one in range(at, end, MINUTE_MS))
+    assert all(quiet.contains(minute_ms) for minute_ms in range(at, end, MINUTE_MS))
 
 
 @given(
@@ -105,43 +105,44 @@ def test_after_quiet_hours_is_the_first_minute_that_is_not_quiet(minute: int, qu
     st.integers(1, 900),
     st.sampled_from([None, NIGHT]),
 )
-def test_silence_is_told_when_looking_every_minute_would_tell_it(
+def test_replayed_silence_fires_as_an_evaluation_every_minute(
     minutes: list[int], window: int, quiet: QuietHours | None
 ) -> None:
     rule, until = Rule(window=window * MINUTE_MS, quiet_hours=quiet), 3001
     instants = [minute * MINUTE_MS for minute in minutes]
-    state, told = RuleState(), []
+    state, firings = RuleState(), []
     for minute in range(minutes[0], until):
-        last = max(one for one in minutes if one <= minute)
+        last = max(earlier for earlier in minutes if earlier <= minute)
         state, firing = alert_rules.evaluate_silence(rule, state, last * MINUTE_MS, minute * MINUTE_MS)
-        told += [firing] if firing else []
-    assert alert_rules.replay_silence(rule, instants, until * MINUTE_MS) == told
+        firings += [firing] if firing else []
+    assert alert_rules.replay_silence(rule, instants, until * MINUTE_MS) == firings
 
 
 @pytest.mark.parametrize(
     ("at", "quiet"),
     [("2026-01-10T21:59", False), ("2026-01-10T22:00", True), ("2026-07-10T21:00", True), ("2026-07-10T06:00", False)],
 )
-def test_quiet_hours_are_those_of_the_homes_clock(at: str, quiet: bool) -> None:
+def test_quiet_hours_use_the_wall_clock_of_the_home(at: str, quiet: bool) -> None:
     assert NIGHT.contains(to_ms(datetime.fromisoformat(at).replace(tzinfo=UTC))) is quiet
 
 
-def test_a_budget_is_told_once_a_period_when_it_will_be_exceeded() -> None:
+def test_pace_fires_once_in_each_period_that_will_exceed_the_budget() -> None:
     day = Rule(window=6 * HOUR_MS, threshold=240)
     edges = list(range(0, 2 * DAY_MS + 1, HOUR_MS))
-    amounts = [5] * 12 + [20] * 12 + [11] * 24  # the first day will exceed it from the 19th hour on, the second at once
+    # The projected total exceeds the threshold on day 1 from hour 19, and on day 2 as soon as a window has passed.
+    amounts = [5] * 12 + [20] * 12 + [11] * 24
     firings = alert_rules.replay_pace(day, edges, amounts, [0, DAY_MS, 2 * DAY_MS], moments=edges)
-    assert [one.at // HOUR_MS for one in firings] == [19, 30]
+    assert [firing.at // HOUR_MS for firing in firings] == [19, 30]
 
 
-def test_a_sum_that_is_to_stay_above_a_threshold_is_not_judged_while_samples_are_missing() -> None:
+def test_sum_below_a_threshold_is_not_evaluated_in_incomplete_windows() -> None:
     rule = Rule(window=HOUR_MS, threshold=10, side=ThresholdSide.BELOW, expected_samples=2)
     half = 30 * MINUTE_MS
     assert alert_rules.evaluate_threshold(rule, RuleState(), [(0, 3), (4 * half, 3)], after=-1, fresh_from=0)[1] == []
     assert len(alert_rules.evaluate_threshold(rule, RuleState(), [(0, 3), (half, 3)], after=-1, fresh_from=0)[1]) == 1
 
 
-def test_the_moment_of_a_firing_is_when_its_sample_is_complete() -> None:
+def test_firing_is_dated_when_its_sample_is_complete() -> None:
     delay = timedelta(minutes=30) // timedelta(milliseconds=1)
     firings = alert_rules.evaluate_threshold(
         Rule(window=HOUR_MS), RuleState(), [(0, 1)], after=-1, fresh_from=0, delay=delay

@@ -1,4 +1,4 @@
-"""Bucket edges against a slow model that is obviously right, over zones, years and clock changes."""
+"""Bucket edges, compared with a simple slow model over zones, years and clock changes."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -30,23 +30,25 @@ def edges(start: datetime, stop: datetime, period: Period, zone: ZoneInfo) -> li
     period=st.sampled_from(list(Period)),
     zone=st.sampled_from(ZONES),
 )
-def test_buckets_are_what_the_wall_clock_says(first: int, length: int, period: Period, zone: str) -> None:
+def test_buckets_match_the_wall_clock(first: int, length: int, period: Period, zone: str) -> None:
     start, stop = START + timedelta(minutes=first), START + timedelta(minutes=first + length)
-    found = edges(start, stop, period, ZoneInfo(zone))
-    assert found == sorted(set(found))
-    assert found[0] <= start < found[1]
-    assert found[-2] < stop <= found[-1]
-    assert len(found) - 1 <= max_bucket_count(start, stop, period)
+    bucket_edges = edges(start, stop, period, ZoneInfo(zone))
+    assert bucket_edges == sorted(set(bucket_edges))
+    assert bucket_edges[0] <= start < bucket_edges[1]
+    assert bucket_edges[-2] < stop <= bucket_edges[-1]
+    assert len(bucket_edges) - 1 <= max_bucket_count(start, stop, period)
     # minute by minute: the label changes exactly where a bucket begins
     position, minute = 0, start
-    before = label(start, period, ZoneInfo(zone))
+    previous_label = label(start, period, ZoneInfo(zone))
     while minute < stop:
-        while found[position + 1] <= minute:
+        while bucket_edges[position + 1] <= minute:
             position += 1
-        now = label(minute, period, ZoneInfo(zone))
-        assert (now != before) == (found[position] == minute and minute != start) or minute == start
-        before, minute = now, minute + timedelta(minutes=1)
-    assert label(found[0], period, ZoneInfo(zone)) == label(start, period, ZoneInfo(zone))
+        current_label = label(minute, period, ZoneInfo(zone))
+        assert (current_label != previous_label) == (
+            bucket_edges[position] == minute and minute != start
+        ) or minute == start
+        previous_label, minute = current_label, minute + timedelta(minutes=1)
+    assert label(bucket_edges[0], period, ZoneInfo(zone)) == label(start, period, ZoneInfo(zone))
 
 
 @pytest.mark.parametrize(
@@ -58,43 +60,41 @@ def test_buckets_are_what_the_wall_clock_says(first: int, length: int, period: P
         ("Australia/Lord_Howe", datetime(2026, 10, 4), 47),
     ],
 )
-def test_a_day_of_a_clock_change_has_the_half_hours_that_it_has(zone: str, day: datetime, half_hours: int) -> None:
+def test_day_of_a_clock_change_has_more_or_fewer_half_hours(zone: str, day: datetime, half_hours: int) -> None:
     start = day.replace(tzinfo=ZoneInfo(zone))
     first, last, *more = edges(start, start + timedelta(hours=1), Period.P1D, ZoneInfo(zone))
     assert not more
     assert len(edges(first, last, Period.PT30M, ZoneInfo(zone))) - 1 == half_hours
 
 
-def test_an_hour_that_a_clock_change_cuts_is_shorter() -> None:
+def test_hour_with_a_clock_change_is_shorter() -> None:
     zone = ZoneInfo("Australia/Lord_Howe")
     start = datetime(2026, 10, 4, 1, tzinfo=zone)
-    found = [
+    times = [
         edge.astimezone(zone).strftime("%H:%M") for edge in edges(start, start + timedelta(hours=2), Period.PT1H, zone)
     ]
-    assert found == ["01:00", "02:30", "03:00"]
+    assert times == ["01:00", "02:30", "03:00"]
 
 
-def test_a_day_without_a_midnight_begins_when_the_clocks_have_changed() -> None:
-    zone = ZoneInfo("Africa/Cairo")  # 2023-04-28: from 00:00 to 01:00
+def test_day_without_midnight_begins_at_the_clock_change() -> None:
+    zone = ZoneInfo("Africa/Cairo")  # 2023-04-28: clocks change from 00:00 to 01:00
     day = edges(datetime(2023, 4, 28, 12, tzinfo=zone), datetime(2023, 4, 28, 13, tzinfo=zone), Period.P1D, zone)
     assert [edge.astimezone(zone).strftime("%d %H:%M") for edge in day] == ["28 01:00", "29 00:00"]
 
 
 @given(first=MINUTES, length=st.integers(1, 4000), period=st.sampled_from(list(Period)), zone=st.sampled_from(ZONES))
-def test_a_grid_is_as_few_runs_as_can_be_and_its_count_is_theirs(
-    first: int, length: int, period: Period, zone: str
-) -> None:
+def test_grid_has_the_fewest_runs_and_their_total_count(first: int, length: int, period: Period, zone: str) -> None:
     start, stop = START + timedelta(minutes=first), START + timedelta(minutes=first + length)
-    found: BucketGrid = build_grid(start, stop, period, ZoneInfo(zone))
-    assert found.count == len(found.edges) - 1
-    assert (found.edges[0], found.edges[-1]) == (found.start, found.stop)
-    for one, following in pairwise(found.runs):
-        assert one.stop == following.start
-        assert one.step != following.step
+    grid: BucketGrid = build_grid(start, stop, period, ZoneInfo(zone))
+    assert grid.count == len(grid.edges) - 1
+    assert (grid.edges[0], grid.edges[-1]) == (grid.start, grid.stop)
+    for run, following in pairwise(grid.runs):
+        assert run.stop == following.start
+        assert run.step != following.step
 
 
 @pytest.mark.parametrize("week_start", list(Weekday))
-def test_weeks_start_on_the_weekday_that_is_asked(week_start: Weekday) -> None:
+def test_weeks_start_on_the_requested_weekday(week_start: Weekday) -> None:
     zone = ZoneInfo("Europe/London")
     weeks = build_grid(
         datetime(2026, 3, 1, tzinfo=zone), datetime(2026, 5, 1, tzinfo=zone), Period.P1W, zone, week_start
@@ -104,16 +104,14 @@ def test_weeks_start_on_the_weekday_that_is_asked(week_start: Weekday) -> None:
     assert starts[0] <= datetime(2026, 3, 1, tzinfo=zone) < starts[1]
 
 
-def test_a_day_that_a_zone_left_out_has_no_bucket() -> None:
-    zone = ZoneInfo("Pacific/Apia")  # went over the date line at the end of 2011-12-29
+def test_day_skipped_by_a_zone_has_no_bucket() -> None:
+    zone = ZoneInfo("Pacific/Apia")  # crossed the date line at the end of 2011-12-29
     days = edges(datetime(2011, 12, 29, 12, tzinfo=zone), datetime(2011, 12, 31, 12, tzinfo=zone), Period.P1D, zone)
     assert [edge.astimezone(zone).day for edge in days] == [29, 31, 1]
 
 
 @given(first=MINUTES, period=st.sampled_from(list(Period)), zone=st.sampled_from(ZONES))
-def test_the_longest_span_of_a_count_of_buckets_has_no_more_wherever_it_begins(
-    first: int, period: Period, zone: str
-) -> None:
+def test_max_range_never_exceeds_the_count_of_buckets(first: int, period: Period, zone: str) -> None:
     start = START + timedelta(minutes=first)
     stop = start + max_range(period, 12)
     assert build_grid(start, stop, period, ZoneInfo(zone)).count <= max_bucket_count(start, stop, period) <= 12

@@ -1,4 +1,4 @@
-"""What storage definitions say about values."""
+"""Storage definitions: parsing, and checks of values."""
 
 from decimal import Decimal
 from typing import TypedDict, Unpack
@@ -15,7 +15,7 @@ from wattgate.energy.storage_limits import StorageLimits
 
 
 class Changes(TypedDict, total=False):
-    """Members of a definition."""
+    """Members of a storage definition to replace."""
 
     type: str
     sampling: str
@@ -23,39 +23,39 @@ class Changes(TypedDict, total=False):
     interval: str
 
 
-def defined(
+def parse_field(
     datatype: str = "fixedpoint(3)", negative: bool = False, **changes: Unpack[Changes]
 ) -> tuple[ReadingField, ...]:
     field = StorageField(field_name="ENERGY", unit="kWh", datatype=datatype, negative=negative)
-    given: Changes = {"type": "timeseries", "sampling": "regular", "start": "2014-01-06T00:00:00+00:00", **changes}
-    return parse_fields([StorageDefinition(fields=[field], **given)])
+    definition: Changes = {"type": "timeseries", "sampling": "regular", "start": "2014-01-06T00:00:00+00:00", **changes}
+    return parse_fields([StorageDefinition(fields=[field], **definition)])
 
 
 @pytest.mark.parametrize(
     ("datatype", "decimals"),
     [("fixedpoint(2)", 2), ("FixedPoint(0)", 0), ("DECIMAL(15,5)", 5), ("decimal(15, 5)", 5), ("integer", 0)],
 )
-def test_the_datatypes_that_are_known(datatype: str, decimals: int) -> None:
-    assert defined(datatype)[0].decimals == decimals
+def test_known_datatypes_have_their_decimals(datatype: str, decimals: int) -> None:
+    assert parse_field(datatype)[0].decimals == decimals
 
 
 @pytest.mark.parametrize("datatype", ["", "float", "fixedpoint", "fixedpoint(10)", "fixedpoint(-1)", "text(3)"])
-def test_a_datatype_that_is_not_known_is_refused(datatype: str) -> None:
+def test_unknown_datatype_is_rejected(datatype: str) -> None:
     with pytest.raises(StorageError):
-        defined(datatype)
+        parse_field(datatype)
 
 
 @pytest.mark.parametrize(
     ("interval", "milliseconds"),
     [("PT30M", 1_800_000), ("PT1H", 3_600_000), ("PT10S", 10_000), ("P1D", 86_400_000), ("PT1H30M", 5_400_000)],
 )
-def test_the_grid_of_regular_sampling(interval: str, milliseconds: int) -> None:
-    assert defined(interval=interval)[0].interval_ms == milliseconds
+def test_interval_of_regular_sampling_is_parsed(interval: str, milliseconds: int) -> None:
+    assert parse_field(interval=interval)[0].interval_ms == milliseconds
 
 
-def test_regular_sampling_without_an_interval_is_half_hourly_and_irregular_has_no_grid() -> None:
-    assert defined()[0].interval_ms == 1_800_000
-    assert defined(sampling="irregular")[0].interval_ms is None
+def test_default_interval_is_half_an_hour_and_irregular_sampling_has_none() -> None:
+    assert parse_field()[0].interval_ms == 1_800_000
+    assert parse_field(sampling="irregular")[0].interval_ms is None
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_regular_sampling_without_an_interval_is_half_hourly_and_irregular_has_n
         {"start": "soon"},
     ],
 )
-def test_a_definition_that_makes_no_sense_is_refused(changes: Changes) -> None:
+def test_invalid_definition_is_rejected(changes: Changes) -> None:
     with pytest.raises(StorageError):
-        defined(**changes)
+        parse_field(**changes)
 
 
-def test_a_type_without_fields_and_one_with_a_name_twice_are_refused() -> None:
+def test_missing_and_duplicate_fields_are_rejected() -> None:
     field = StorageField(field_name="ENERGY", unit="kWh", datatype="integer")
     for fields in ([], [field, field]):
         with pytest.raises(StorageError):
@@ -84,17 +84,17 @@ def test_a_type_without_fields_and_one_with_a_name_twice_are_refused() -> None:
 
 
 @given(st.integers(-MAX_STORED_VALUE, MAX_STORED_VALUE), st.integers(0, 9))
-def test_every_value_that_fits_comes_back_as_it_was(scaled: int, decimals: int) -> None:
-    (field,) = defined(f"fixedpoint({decimals})", negative=True)
+def test_every_valid_value_round_trips(scaled: int, decimals: int) -> None:
+    (field,) = parse_field(f"fixedpoint({decimals})", negative=True)
     value = Decimal(scaled).scaleb(-decimals)
     assert field.to_stored(value) == scaled
     assert Decimal(repr(field.from_stored(scaled))) == value
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1000000000000", "0.0001", "-0.001"])
-def test_a_value_that_does_not_fit_is_refused(value: str) -> None:
+def test_invalid_value_is_rejected(value: str) -> None:
     with pytest.raises(StorageError):
-        defined()[0].to_stored(Decimal(value))
+        parse_field()[0].to_stored(Decimal(value))
 
 
 @given(
@@ -108,31 +108,31 @@ def test_a_value_that_does_not_fit_is_refused(value: str) -> None:
         max_size=30,
     )
 )
-def test_many_readings_at_once_are_taken_exactly_as_one_by_one(given: list[tuple[int, float, int]]) -> None:
-    known = [
-        *defined("fixedpoint(3)", negative=True),
-        *defined("integer", interval="PT10M"),
-        *defined("fixedpoint(9)", sampling="irregular"),
-        *defined("fixedpoint(5)", negative=True, sampling="irregular"),
+def test_batch_of_readings_is_checked_like_single_readings(readings: list[tuple[int, float, int]]) -> None:
+    fields = [
+        *parse_field("fixedpoint(3)", negative=True),
+        *parse_field("integer", interval="PT10M"),
+        *parse_field("fixedpoint(9)", sampling="irregular"),
+        *parse_field("fixedpoint(5)", negative=True, sampling="irregular"),
     ]
-    now = known[0].start_ms + 10**12
-    oldest = [0, known[1].start_ms + 600_000, 0, 0]
-    places = np.array([place % len(known) for place, _, _ in given])
-    at = np.array([known[place % len(known)].start_ms + ahead for place, _, ahead in given])
-    values = np.array([value for _, value, _ in given])
-    scaled, good = StorageLimits.from_fields(known, oldest).encode(places, at, values, now)
-    for place, ms, value, stored, taken in zip(places, at, values, scaled, good, strict=True):
+    now = fields[0].start_ms + 10**12
+    oldest = [0, fields[1].start_ms + 600_000, 0, 0]
+    field_indexes = np.array([field_index % len(fields) for field_index, _, _ in readings])
+    at = np.array([fields[field_index % len(fields)].start_ms + ahead for field_index, _, ahead in readings])
+    values = np.array([value for _, value, _ in readings])
+    scaled, valid = StorageLimits.from_fields(fields, oldest).encode(field_indexes, at, values, now)
+    for field_index, at_ms, value, stored, is_valid in zip(field_indexes, at, values, scaled, valid, strict=True):
         try:
-            field = known[place]
-            field.to_stored_ms(from_ms(int(ms)), now)
-            alone = field.to_stored(Decimal(repr(float(value))))
-            assert bool(taken) == (ms >= oldest[place])
-            assert not taken or stored == alone
+            field = fields[field_index]
+            field.to_stored_ms(from_ms(int(at_ms)), now)
+            expected = field.to_stored(Decimal(repr(float(value))))
+            assert bool(is_valid) == (at_ms >= oldest[field_index])
+            assert not is_valid or stored == expected
         except StorageError:
-            assert not taken
+            assert not is_valid
 
 
 @pytest.mark.parametrize(("interval", "hourly"), [("PT30M", False), ("PT15M", False), ("PT10M", True), ("PT10S", True)])
-def test_hours_are_rolled_up_where_there_are_more_than_four_samples_in_one(interval: str, hourly: bool) -> None:
-    assert defined(interval=interval)[0].has_hourly_rollup is hourly
-    assert defined(sampling="irregular")[0].has_hourly_rollup
+def test_hours_with_more_than_four_samples_are_rolled_up(interval: str, hourly: bool) -> None:
+    assert parse_field(interval=interval)[0].has_hourly_rollup is hourly
+    assert parse_field(sampling="irregular")[0].has_hourly_rollup

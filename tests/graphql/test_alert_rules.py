@@ -1,4 +1,4 @@
-"""Alert rules over recorded readings: added, evaluated by one and by several workers, and tried on the past."""
+"""Alert rules: adding them, evaluation of recorded readings by one and by several workers, back-tests."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from tests.support.timed import NOW, RECORD
 from wattgate.app.workers.alert_rules import AlertRuleWorker
 from wattgate.clock import to_ms
 from wattgate.db.models import Alert, AlertRule, Resource
-from wattgate.db.queries import alert_rules as judging
+from wattgate.db.queries import alert_rules as queries
 from wattgate.db.queries.alert_rules import BackTest
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 from wattgate.errors import BadInput, ConsentRevoked
@@ -31,7 +31,7 @@ MINUTE, HALF_HOUR, HOUR, DAY = (timedelta(minutes=minutes) for minutes in (1, 30
 
 
 class Meter:
-    """A new resource of the tenant, rules on it, and workers."""
+    """A new resource of the tenant, its rules, and a worker that evaluates them."""
 
     def __init__(self, post: Post, resource_id: str) -> None:
         self.post, self.resource_id = post, resource_id
@@ -56,45 +56,47 @@ class Meter:
         series = [reading_types.NewReadings(resource_id=ID(self.resource_id), field=field, readings=readings)]
         await self.post.run(recording.record_readings, series=series)
 
-    async def told(self, rule: Any) -> list[dict[str, Any]]:
-        """The data of a rule's alerts, oldest first."""
-        found = await self.post.rows(Alert, order_by=[Alert.created_at])
-        return [one.data for one in found if one.data and one.data.get("ruleId") == rule.rule_id]
+    async def alerts(self, rule: Any) -> list[dict[str, Any]]:
+        """Return the data of a rule's alerts, oldest first."""
+        alerts = await self.post.rows(Alert, order_by=[Alert.created_at])
+        return [alert.data for alert in alerts if alert.data and alert.data.get("ruleId") == rule.rule_id]
 
     async def back_test(self, rule: Any, days: int = 30) -> Any:
-        (found,) = await self.back_tests([rule], days)
-        return found
+        (result,) = await self.back_tests([rule], days)
+        return result
 
-    async def back_tests(self, some: list[Any], days: int = 30) -> list[Any]:
+    async def back_tests(self, rules: list[Any], days: int = 30) -> list[Any]:
         tenant = self.post.tenant
-        return await self.post.runner.load(find_edge(types.AlertRule, "back_test"), tenant.system, some, {"days": days})
+        return await self.post.runner.load(
+            find_edge(types.AlertRule, "back_test"), tenant.system, rules, {"days": days}
+        )
 
 
 @pytest.fixture
 async def meter(settled: Tenant) -> Meter:
     post = Post(settled)
-    made = Meter(post, await settled.add_resource("a meter"))
+    meter = Meter(post, await settled.add_resource("a meter"))
     await post.hub.open_topics([topics.rule_readings()])
-    return made
+    return meter
 
 
-async def test_a_threshold_is_told_once_until_it_has_come_back_by_the_hysteresis(meter: Meter) -> None:
+async def test_threshold_fires_once_until_value_recovers_by_the_hysteresis(meter: Meter) -> None:
     rule = await meter.add(hysteresis=Decimal("0.5"))
     start = NOW + 20 * MINUTE  # the next half hour
-    for place, value in enumerate(["1.0", "1.2", "1.0", "0.7", "1.0", "0.4", "1.7"]):
-        meter.post.clock.now = start + (place + 1) * HALF_HOUR
-        await meter.record(start + place * HALF_HOUR, value)
+    for index, value in enumerate(["1.0", "1.2", "1.0", "0.7", "1.0", "0.4", "1.7"]):
+        meter.post.clock.now = start + (index + 1) * HALF_HOUR
+        await meter.record(start + index * HALF_HOUR, value)
         await meter.worker.evaluate_pending()
-    told = await meter.told(rule)
-    # hours of 1.0, 2.2 (told), 2.2, 1.7, 1.7, 1.4 (it is over), 2.1 (told)
-    assert [one["value"] for one in told] == [2.2, 2.1]
-    assert told[0] == {
+    alerts = await meter.alerts(rule)
+    # sums of the hours: 1.0, 2.2 (fires), 2.2, 1.7, 1.7, 1.4 (recovered), 2.1 (fires)
+    assert [alert["value"] for alert in alerts] == [2.2, 2.1]
+    assert alerts[0] == {
         "ruleId": rule.rule_id, "rule": "Rule", "kind": "THRESHOLD", "resourceId": meter.resource_id, "field": "ENERGY",
         "value": 2.2, "unit": "kWh", "threshold": "2", "at": "2026-06-01T13:30:00.000Z",
     }  # fmt: skip
 
 
-async def test_several_workers_tell_it_once(meter: Meter) -> None:
+async def test_several_workers_send_one_alert(meter: Meter) -> None:
     rule = await meter.add()
     workers = [AlertRuleWorker(meter.post.runner, meter.post.hub) for _ in range(4)]
     for worker in workers:
@@ -102,65 +104,65 @@ async def test_several_workers_tell_it_once(meter: Meter) -> None:
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE, "5")
     await asyncio.gather(*(worker.evaluate_pending() for worker in workers))
-    assert len(await meter.told(rule)) == 1
+    assert len(await meter.alerts(rule)) == 1
 
 
-async def test_what_was_recorded_before_a_worker_came_is_told_when_the_rule_is_due(meter: Meter) -> None:
+async def test_worker_started_late_evaluates_earlier_readings_when_the_rule_is_due(meter: Meter) -> None:
     rule = await meter.add()
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE, "5")
     late = AlertRuleWorker(meter.post.runner, meter.post.hub)
     assert await late.evaluate_pending() >= 1
     assert await late.evaluate_pending() == 0
-    assert len(await meter.told(rule)) == 1
+    assert len(await meter.alerts(rule)) == 1
 
 
-async def test_old_readings_fill_windows_and_fire_nothing(meter: Meter) -> None:
+async def test_old_readings_fill_windows_but_do_not_fire(meter: Meter) -> None:
     rule = await meter.add()
     start = NOW.replace(minute=0)
     await meter.record(start - 20 * DAY, *["9"] * 100)
     await meter.worker.evaluate_pending()
     meter.post.pass_time(10 * DAY)
-    await meter.record(start + DAY, *["9"] * 100)  # the history of an outage
+    await meter.record(start + DAY, *["9"] * 100)  # readings that arrive late, after an outage
     await meter.worker.evaluate_pending()
-    assert await meter.told(rule) == []
+    assert await meter.alerts(rule) == []
     await meter.record(start + 10 * DAY - HALF_HOUR, "9")
     await meter.worker.evaluate_pending()
-    assert len(await meter.told(rule)) == 1
+    assert len(await meter.alerts(rule)) == 1
 
 
-async def test_quiet_hours_put_off_what_still_holds_after_them(meter: Meter) -> None:
+async def test_quiet_hours_delay_an_alert_that_still_applies_afterwards(meter: Meter) -> None:
     rule = await meter.add(quiet_from="22:00", quiet_to="07:00", time_zone="Europe/London")
     for hour in (21, 22, 23):  # UTC; London is an hour ahead
         meter.post.clock.now = NOW.replace(hour=hour, minute=30)
         await meter.record(NOW.replace(hour=hour, minute=0), "5")
         await meter.worker.evaluate_pending()
-    assert await meter.told(rule) == []
+    assert await meter.alerts(rule) == []
     morning = NOW.replace(hour=6, minute=0) + DAY
     meter.post.clock.now = morning + HALF_HOUR
     await meter.record(morning, "5")
     await meter.worker.evaluate_pending()
-    assert len(await meter.told(rule)) == 1
+    assert len(await meter.alerts(rule)) == 1
 
 
-async def test_silence_is_told_once_as_time_passes_and_again_after_readings_have_come(meter: Meter) -> None:
+async def test_no_data_rule_fires_once_and_again_after_new_readings(meter: Meter) -> None:
     rule = await meter.add(RuleKind.NO_DATA, window_minutes=90)
     await meter.worker.evaluate_pending()
     meter.post.pass_time(2 * HOUR)
     await meter.worker.evaluate_pending()
     meter.post.pass_time(HOUR)
     await meter.worker.evaluate_pending()
-    (told,) = await meter.told(rule)
-    assert (told["value"], told["unit"], told["threshold"]) == (7200, "s", None)
+    (alert,) = await meter.alerts(rule)
+    assert (alert["value"], alert["unit"], alert["threshold"]) == (7200, "s", None)
     await meter.record(NOW.replace(minute=0) + 3 * HOUR, "1")
     meter.post.pass_time(2 * MINUTE)
     await meter.worker.evaluate_pending()
     meter.post.pass_time(3 * HOUR)
     await meter.worker.evaluate_pending()
-    assert len(await meter.told(rule)) == 2
+    assert len(await meter.alerts(rule)) == 2
 
 
-async def test_a_budget_is_told_when_the_day_will_exceed_it(meter: Meter) -> None:
+async def test_pace_rule_fires_when_the_day_is_projected_to_exceed_the_budget(meter: Meter) -> None:
     rule = await meter.add(RuleKind.PACE, threshold=Decimal(20), period=Period.P1D, time_zone="UTC")
     midnight = NOW.replace(hour=0, minute=0) + DAY
     await meter.record(NOW.replace(minute=0), "9.5")  # of the day before
@@ -168,11 +170,11 @@ async def test_a_budget_is_told_when_the_day_will_exceed_it(meter: Meter) -> Non
         meter.post.clock.now = midnight + hour * HOUR
         await meter.record(midnight + (hour - 1) * HOUR, "0.4" if hour < 6 else "2")
         await meter.worker.evaluate_pending()
-    (told,) = await meter.told(rule)
-    assert (told["at"], told["value"]) == ("2026-06-02T07:00:00.000Z", pytest.approx(6 * 24 / 7))
+    (alert,) = await meter.alerts(rule)
+    assert (alert["at"], alert["value"]) == ("2026-06-02T07:00:00.000Z", pytest.approx(6 * 24 / 7))
 
 
-async def test_a_budget_is_told_with_the_reading_that_exceeds_it(meter: Meter) -> None:
+async def test_pace_rule_fires_with_the_reading_that_exceeds_the_budget(meter: Meter) -> None:
     rule = await meter.add(RuleKind.PACE, threshold=Decimal(20), period=Period.P1D, time_zone="UTC", window_minutes=60)
     midnight = NOW.replace(hour=0, minute=0) + DAY
     meter.post.clock.now = midnight + 2 * HOUR
@@ -180,23 +182,23 @@ async def test_a_budget_is_told_with_the_reading_that_exceeds_it(meter: Meter) -
     meter.post.pass_time(10 * MINUTE)
     await meter.record(midnight + HOUR, "21")
     await meter.worker.evaluate_pending()
-    assert [one["at"] for one in await meter.told(rule)] == ["2026-06-02T02:10:00.000Z"]
+    assert [alert["at"] for alert in await meter.alerts(rule)] == ["2026-06-02T02:10:00.000Z"]
 
 
-async def test_silence_of_quiet_hours_is_told_at_their_end(meter: Meter) -> None:
+async def test_no_data_rule_fires_at_the_end_of_quiet_hours(meter: Meter) -> None:
     rule = await meter.add(RuleKind.NO_DATA, window_minutes=60, quiet_from="12:00", quiet_to="15:10", time_zone="UTC")
     meter.post.pass_time(2 * HOUR)
     await meter.worker.evaluate_pending()
-    assert await meter.told(rule) == []
+    assert await meter.alerts(rule) == []
     meter.post.clock.now = NOW.replace(hour=15, minute=9)
     await meter.worker.evaluate_pending()
-    assert await meter.told(rule) == []
+    assert await meter.alerts(rule) == []
     meter.post.clock.now = NOW.replace(hour=15, minute=10)
     await meter.worker.evaluate_pending()
-    assert [one["at"] for one in await meter.told(rule)] == ["2026-06-01T15:10:00.000Z"]
+    assert [alert["at"] for alert in await meter.alerts(rule)] == ["2026-06-01T15:10:00.000Z"]
 
 
-async def test_readings_wake_the_rules_on_their_own_field(meter: Meter) -> None:
+async def test_readings_wake_only_the_rules_of_their_field(meter: Meter) -> None:
     energy, power = await meter.add(), await meter.add(field="POWER", function=Function.AVG, threshold=Decimal(3000))
     meter.post.pass_time(HOUR)
     await meter.worker.evaluate_pending()
@@ -204,33 +206,33 @@ async def test_readings_wake_the_rules_on_their_own_field(meter: Meter) -> None:
     meter.post.pass_time(MINUTE)
     await meter.record(since, "100", field="POWER")
     await meter.worker.evaluate_pending()
-    judged = {one.rule_id: one.judged_to for one in await meter.post.rows(AlertRule)}
+    judged = {rule.rule_id: rule.judged_to for rule in await meter.post.rows(AlertRule)}
     assert judged[power.rule_id] == to_ms(since)
-    due = {one.rule_id: one.due_at for one in await meter.post.rows(AlertRule)}
+    due = {rule.rule_id: rule.due_at for rule in await meter.post.rows(AlertRule)}
     assert due[energy.rule_id] == since + 30 * MINUTE
     assert due[power.rule_id] == since + 31 * MINUTE
 
 
-async def test_more_readings_than_can_be_judged_are_passed_over_and_logged(
+async def test_window_with_too_many_readings_is_skipped_and_logged(
     meter: Meter, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rule = await meter.add()
-    monkeypatch.setattr(judging, "MAX_SAMPLES", 10)
+    monkeypatch.setattr(queries, "MAX_SAMPLES", 10)
     meter.post.pass_time(10 * HOUR)
     await meter.record(NOW + 20 * MINUTE, *["5"] * 11)
     await meter.worker.evaluate_pending()
-    assert await meter.told(rule) == []
-    assert f"alert rule {rule.rule_id}; it passes them over" in caplog.text
+    assert await meter.alerts(rule) == []
+    assert f"Alert rule {rule.rule_id} has more than 10 new readings; they are skipped" in caplog.text
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE + 10 * HOUR, "5")
     await meter.worker.evaluate_pending()
-    assert len(await meter.told(rule)) == 1
+    assert len(await meter.alerts(rule)) == 1
 
 
-async def test_nothing_is_told_of_resources_without_rules(meter: Meter) -> None:
+async def test_resource_is_watched_only_while_it_has_an_enabled_rule(meter: Meter) -> None:
     async def watched() -> bool:
-        (found,) = await meter.post.rows(Resource, col(Resource.resource_id) == meter.resource_id)
-        return bool(found.watched)
+        (resource,) = await meter.post.rows(Resource, col(Resource.resource_id) == meter.resource_id)
+        return bool(resource.watched)
 
     assert not await watched()
     rule = await meter.add()
@@ -244,35 +246,35 @@ async def test_nothing_is_told_of_resources_without_rules(meter: Meter) -> None:
     assert await meter.post.rows(AlertRule, col(AlertRule.rule_id) == rule.rule_id) == []
 
 
-async def test_rules_are_tried_on_the_past_many_at_once(meter: Meter) -> None:
-    day = ["0.2"] * 36 + ["1.5"] * 4 + ["0.2"] * 8  # much from 18:00 on
+async def test_back_tests_of_several_rules_run_at_once(meter: Meter) -> None:
+    day = ["0.2"] * 36 + ["1.5"] * 4 + ["0.2"] * 8  # high from 18:00 on
     start = (NOW - 12 * DAY).replace(hour=0, minute=0)
     await meter.record(start, *day * 10)
     high = await meter.add()
     silent = await meter.add(RuleKind.NO_DATA, window_minutes=600)
     budget = await meter.add(RuleKind.PACE, threshold=Decimal(12), period=Period.P1D, time_zone="UTC")
     low = await meter.add(function=Function.MIN, side=ThresholdSide.BELOW, threshold=Decimal("0.1"))
-    told = await meter.back_tests([high, silent, budget, low])
-    assert [one.count for one in told] == [10, 1, 10, 0]
-    assert [one.at for one in told[0].firings][:2] == [start + n * DAY + 19 * HOUR for n in range(2)]
-    assert told[0].firings[0].value == 3.0
-    assert told[1].firings[0].at == start + 10 * DAY - HALF_HOUR + 600 * MINUTE
+    results = await meter.back_tests([high, silent, budget, low])
+    assert [result.count for result in results] == [10, 1, 10, 0]
+    assert [firing.at for firing in results[0].firings][:2] == [start + n * DAY + 19 * HOUR for n in range(2)]
+    assert results[0].firings[0].value == 3.0
+    assert results[1].firings[0].at == start + 10 * DAY - HALF_HOUR + 600 * MINUTE
     assert (await meter.back_test(high, days=5)).count == 3
 
 
-async def test_a_rule_fires_as_its_back_test_says(meter: Meter) -> None:
+async def test_live_evaluation_fires_like_the_back_test(meter: Meter) -> None:
     rule = await meter.add(hysteresis=Decimal("0.3"), quiet_from="13:00", quiet_to="15:30", time_zone="UTC")
     start = NOW + 20 * MINUTE
-    for place in range(40):
-        meter.post.clock.now = start + (place + 1) * HALF_HOUR
-        await meter.record(start + place * HALF_HOUR, str(Decimal(place * 7 % 11) / 4))
+    for index in range(40):
+        meter.post.clock.now = start + (index + 1) * HALF_HOUR
+        await meter.record(start + index * HALF_HOUR, str(Decimal(index * 7 % 11) / 4))
         await meter.worker.evaluate_pending()
-    told = await meter.back_test(rule, days=2)
-    assert told.count > 2
-    assert [one.value for one in told.firings] == [one["value"] for one in await meter.told(rule)]
+    result = await meter.back_test(rule, days=2)
+    assert result.count > 2
+    assert [firing.value for firing in result.firings] == [alert["value"] for alert in await meter.alerts(rule)]
 
 
-async def test_a_rule_whose_consent_is_withdrawn_is_silent(settled: Tenant) -> None:
+async def test_rule_does_not_fire_after_consent_is_revoked(settled: Tenant) -> None:
     post = Post(settled)
     await settled.run("verify_meter_point", mpxn="2000012345678")
     meter = Meter(post, await settled.add_resource("under consent", mpxn="2000012345678"))
@@ -281,11 +283,11 @@ async def test_a_rule_whose_consent_is_withdrawn_is_silent(settled: Tenant) -> N
     meter.post.pass_time(HOUR)
     await meter.record(NOW + 20 * MINUTE, "5")
     await meter.worker.evaluate_pending()
-    assert await meter.told(rule) == []
+    assert await meter.alerts(rule) == []
     assert isinstance(await meter.back_test(rule), ConsentRevoked)
 
 
-WRONG: list[tuple[dict[str, Any], str]] = [
+INVALID: list[tuple[dict[str, Any], str]] = [
     ({"resourceId": "none"}, "resourceId"),
     ({"resourceId": None}, "resourceId"),
     ({"resourceId": None, "veId": "none"}, "veId"),
@@ -312,7 +314,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ADD = "mutation ($input: NewAlertRule!) { addAlertRule(input: $input) { ruleId unit resourceId timeZone } }"
 
 
-def good(served: House) -> dict[str, Any]:
+def valid_input(served: House) -> dict[str, Any]:
     return {
         "name": "Much",
         "kind": "THRESHOLD",
@@ -324,50 +326,54 @@ def good(served: House) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("change", "place"), WRONG)
-async def test_a_rule_that_cannot_be_is_refused_with_the_place(
-    served: House, change: dict[str, Any], place: str
+@pytest.mark.parametrize(("change", "argument"), INVALID)
+async def test_invalid_rule_is_rejected_with_the_path_of_the_argument(
+    served: House, change: dict[str, Any], argument: str
 ) -> None:
-    told = await served.graphql(ADD, served.one.headers["account"], input=good(served) | change)
-    (error,) = told["errors"]
+    response = await served.graphql(ADD, served.one.headers["account"], input=valid_input(served) | change)
+    (error,) = response["errors"]
     assert error["extensions"]["code"] == "BAD_INPUT"
-    assert [one["path"] for one in error["extensions"]["problems"]] == [["input", place]]
+    assert [problem["path"] for problem in error["extensions"]["problems"]] == [["input", argument]]
 
 
-async def test_a_rule_may_be_made_for_a_home(served: House) -> None:
+async def test_rule_can_be_added_for_a_home(served: House) -> None:
     home = {"resourceId": None, "veId": served.one.ids["virtual_entity"]}
-    told = await served.graphql(ADD, served.one.headers["account"], input=good(served) | home)
-    assert told["data"]["addAlertRule"]["resourceId"] == served.one.ids["resource"]
-    other = await served.graphql(ADD, served.other.headers["account"], input=good(served))
-    assert {one["path"][1] for one in other["errors"][0]["extensions"]["problems"]} == {"resourceId", "alertTypeId"}
+    response = await served.graphql(ADD, served.one.headers["account"], input=valid_input(served) | home)
+    assert response["data"]["addAlertRule"]["resourceId"] == served.one.ids["resource"]
+    other = await served.graphql(ADD, served.other.headers["account"], input=valid_input(served))
+    assert {problem["path"][1] for problem in other["errors"][0]["extensions"]["problems"]} == {
+        "resourceId",
+        "alertTypeId",
+    }
 
 
-async def test_a_served_gateway_alerts_when_readings_come(served: House) -> None:
+async def test_running_gateway_sends_alerts_when_readings_arrive(served: House) -> None:
     resource_id = await served.one.add_resource("a live meter")
-    made = await served.graphql(
+    added = await served.graphql(
         ADD,
         served.one.headers["account"],
-        input=good(served) | {"resourceId": resource_id, "field": "POWER", "function": "AVG", "threshold": "3000"},
+        input=valid_input(served)
+        | {"resourceId": resource_id, "field": "POWER", "function": "AVG", "threshold": "3000"},
     )
-    rule_id = made["data"]["addAlertRule"]["ruleId"]
+    rule_id = added["data"]["addAlertRule"]["ruleId"]
     at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=5)
     series = [{"resourceId": resource_id, "field": "POWER", "readings": [{"at": at.isoformat(), "value": 4000}]}]
     recorded = await served.graphql(RECORD, served.one.headers["account"], series=series)
     assert "errors" not in recorded
     async with asyncio.timeout(30):
         while True:
-            told = await served.graphql(
+            response = await served.graphql(
                 "{ alertRules { ruleId active backTest { count } } }", served.one.headers["account"]
             )
-            (rule,) = [one for one in told["data"]["alertRules"] if one["ruleId"] == rule_id]
+            (rule,) = [rule for rule in response["data"]["alertRules"] if rule["ruleId"] == rule_id]
             if rule["active"]:
                 break
             await asyncio.sleep(0.1)
     listed = (await served.call("GET", "/alert/user", served.one.headers["acting"])).json()
-    assert rule_id in [one["dataToFill"].get("ruleId") for one in listed if one["dataToFill"]]
+    assert rule_id in [alert["dataToFill"].get("ruleId") for alert in listed if alert["dataToFill"]]
 
 
-async def test_a_back_test_goes_over_some_days(meter: Meter) -> None:
+async def test_back_test_covers_1_to_366_days(meter: Meter) -> None:
     rule = await meter.add()
     with pytest.raises(BadInput):
         await meter.back_test(rule, days=0)

@@ -1,4 +1,4 @@
-"""Comparisons: the same elapsed time of the span before, and of the span a year ago."""
+"""Comparisons of a series with the same elapsed time of the previous period and of the year before."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -39,7 +39,7 @@ def wall(text: str) -> datetime:
         # a whole day, a day so far
         ("2026-11-20", "2026-11-21", "2026-11-21", BEFORE, ("2026-11-19", "2026-11-20", "2026-11-20")),
         ("2026-11-20", "2026-11-21", "2026-11-20T10:30", BEFORE, ("2026-11-19", "2026-11-19T10:30", "2026-11-20")),
-        # a month so far; one whose 30th day the month before has not
+        # a month so far; the previous month has no 30th day
         ("2026-11-01", "2026-12-01", "2026-11-20T06:00", BEFORE, ("2026-10-01", "2026-10-20T06:00", "2026-11-01")),
         ("2026-03-01", "2026-04-01", "2026-03-30T06:00", BEFORE, ("2026-02-01", "2026-03-01", "2026-03-01")),
         # a quarter, a year
@@ -54,16 +54,16 @@ def wall(text: str) -> datetime:
         ("2026-11-01", "2026-12-01", "2026-11-20T06:00", A_YEAR_AGO, ("2025-11-01", "2025-11-20T06:00", "2025-12-01")),
         ("2026-11-16", "2026-11-23", "2026-11-20", A_YEAR_AGO, ("2025-11-17", "2025-11-21", "2025-11-24")),
         ("2024-02-29", "2024-03-01", "2024-03-01", A_YEAR_AGO, ("2023-02-28", "2023-03-01", "2023-03-01")),
-        # across the clock change elapsed time is the wall clock's
+        # at a clock change, elapsed time is wall-clock time
         ("2026-10-25", "2026-10-26", "2026-10-25T18:00", BEFORE, ("2026-10-24", "2026-10-24T18:00", "2026-10-25")),
     ],
 )
-def test_what_a_range_is_compared_with(
+def test_comparison_range_of_each_baseline(
     start: str, end: str, until: str, baseline: Baseline, expected: tuple[str, str, str]
 ) -> None:
-    found = comparison_range(wall(start), wall(end), wall(until), baseline, LONDON)
-    assert (found.base_start, found.base_until, found.base_end) == tuple(wall(text) for text in expected)
-    assert (found.start, found.until) == (wall(start), wall(until))
+    comparison = comparison_range(wall(start), wall(end), wall(until), baseline, LONDON)
+    assert (comparison.base_start, comparison.base_until, comparison.base_end) == tuple(wall(text) for text in expected)
+    assert (comparison.start, comparison.until) == (wall(start), wall(until))
 
 
 @pytest.mark.parametrize(
@@ -77,19 +77,19 @@ def test_what_a_range_is_compared_with(
         ("2026-11-21T09:30", "2026-11-21T10:17"),
     ],
 )
-def test_an_open_range_is_the_month_or_the_day_with_which_it_begins(start: str, end: str) -> None:
+def test_open_range_ends_with_its_first_month_or_day(start: str, end: str) -> None:
     assert open_range_end(wall(start), wall("2026-11-21T10:17"), LONDON) == wall(end)
 
 
 @pytest.fixture
 async def resource_id(served: House) -> str:
-    """Half hours of 0.1 kWh in October, and of 0.2 kWh until the morning of 20 November 2025; October 2024 is empty."""
-    made = await served.one.add_resource()
-    start, turn, stop = wall("2025-10-01"), wall("2025-11-01"), wall("2025-11-20T06:00")
-    count = (stop.astimezone(UTC) - start.astimezone(UTC)) // HALF_HOUR
+    """A resource with half hours of 0.1 kWh in October 2025, and of 0.2 kWh until 06:00 on 20 November 2025."""
+    resource_id = await served.one.add_resource()
+    start, turn, end = wall("2025-10-01"), wall("2025-11-01"), wall("2025-11-20T06:00")
+    count = (end.astimezone(UTC) - start.astimezone(UTC)) // HALF_HOUR
     instants = [start.astimezone(UTC) + n * HALF_HOUR for n in range(count)]
-    await served.one.record(made, *((at, "0.1" if at < turn else "0.2") for at in instants))
-    return made
+    await served.one.record(resource_id, *((at, "0.1" if at < turn else "0.2") for at in instants))
+    return resource_id
 
 
 async def compare(served: House, resource_id: str, **variables: Any) -> Any:
@@ -100,13 +100,13 @@ async def compare(served: House, resource_id: str, **variables: Any) -> Any:
     return answer["data"]["resource"]["readings"]["comparison"]
 
 
-async def test_a_month_so_far_is_compared_with_the_same_elapsed_time_of_the_month_before(
+async def test_month_so_far_is_compared_with_the_same_part_of_the_previous_month(
     served: House, resource_id: str
 ) -> None:
     november = {"start": "2025-11-01T00:00:00Z", "end": "2025-12-01T00:00:00Z"}
-    found = await compare(served, resource_id, range=november, baseline="PREVIOUS_PERIOD")
+    comparison = await compare(served, resource_id, range=november, baseline="PREVIOUS_PERIOD")
     samples = 19 * 48 + 12
-    assert found["current"] == {
+    assert comparison["current"] == {
         "start": "2025-11-01T00:00:00.000Z",
         "end": "2025-11-20T06:00:00.000Z",
         "value": round(samples * 0.2, 3),
@@ -114,38 +114,38 @@ async def test_a_month_so_far_is_compared_with_the_same_elapsed_time_of_the_mont
         "completeness": 1.0,
         "quality": "ACTUAL",
     }
-    assert found["previous"]["start"] == "2025-09-30T23:00:00.000Z"
-    assert found["previous"]["end"] == "2025-10-20T05:00:00.000Z"
-    assert found["previous"]["value"] == round(samples * 0.1, 3)
-    assert found["change"] == pytest.approx(samples * 0.1)
-    assert found["changeRatio"] == pytest.approx(1.0)
-    assert len(found["series"]["buckets"]) == 31
-    assert found["series"]["end"] == "2025-11-01T00:00:00.000Z"
+    assert comparison["previous"]["start"] == "2025-09-30T23:00:00.000Z"
+    assert comparison["previous"]["end"] == "2025-10-20T05:00:00.000Z"
+    assert comparison["previous"]["value"] == round(samples * 0.1, 3)
+    assert comparison["change"] == pytest.approx(samples * 0.1)
+    assert comparison["changeRatio"] == pytest.approx(1.0)
+    assert len(comparison["series"]["buckets"]) == 31
+    assert comparison["series"]["end"] == "2025-11-01T00:00:00.000Z"
     mean = await compare(served, resource_id, range=november, baseline="PREVIOUS_PERIOD", function="AVG")
     assert (mean["current"]["value"], mean["previous"]["value"]) == (pytest.approx(0.2), pytest.approx(0.1))
 
 
-async def test_a_baseline_without_readings_is_not_zero(served: House, resource_id: str) -> None:
+async def test_baseline_without_readings_is_null_not_zero(served: House, resource_id: str) -> None:
     october = {"start": "2025-09-30T23:00:00Z", "end": "2025-11-01T00:00:00Z"}
-    found = await compare(served, resource_id, range=october, baseline="SAME_PERIOD_LAST_YEAR")
-    assert found["current"]["count"] == 31 * 48 + 2
-    assert (found["previous"]["value"], found["previous"]["quality"]) == (None, "MISSING")
-    assert (found["change"], found["changeRatio"]) == (None, None)
+    comparison = await compare(served, resource_id, range=october, baseline="SAME_PERIOD_LAST_YEAR")
+    assert comparison["current"]["count"] == 31 * 48 + 2
+    assert (comparison["previous"]["value"], comparison["previous"]["quality"]) == (None, "MISSING")
+    assert (comparison["change"], comparison["changeRatio"]) == (None, None)
 
 
-async def test_a_series_without_a_reading_yet_is_not_compared(served: House) -> None:
+async def test_series_without_readings_has_no_comparison(served: House) -> None:
     resource_id = await served.one.add_resource()
     today = {"start": "2025-11-01T00:00:00Z", "end": "2025-11-02T00:00:00Z"}
     assert await compare(served, resource_id, range=today, baseline="PREVIOUS_PERIOD") is None
 
 
-async def test_two_functions_of_one_series_are_compared_side_by_side(served: House, resource_id: str) -> None:
+async def test_one_query_compares_two_functions_of_a_series(served: House, resource_id: str) -> None:
     document = """query ($id: ID!, $range: TimeRange!) { resource(resourceId: $id) {
       sum: readings(range: $range, period: P1D) { comparison(baseline: PREVIOUS_PERIOD) { current { value } } }
       max: readings(range: $range, period: P1D, function: MAX) {
         comparison(baseline: PREVIOUS_PERIOD) { current { value } } } } }"""
     day = {"start": "2025-11-10T00:00:00Z", "end": "2025-11-11T00:00:00Z"}
     answer = await served.graphql(document, served.one.headers["account"], id=resource_id, range=day)
-    found = answer["data"]["resource"]
-    assert found["sum"]["comparison"]["current"]["value"] == 9.6
-    assert found["max"]["comparison"]["current"]["value"] == 0.2
+    resource = answer["data"]["resource"]
+    assert resource["sum"]["comparison"]["current"]["value"] == 9.6
+    assert resource["max"]["comparison"]["current"]["value"] == 0.2

@@ -1,4 +1,4 @@
-"""Resources that tell what the energy of others costs: linked, computed, never recorded."""
+"""Resources that hold the costs of another resource's energy: linked, computed, never recorded."""
 
 from uuid import uuid4
 
@@ -12,57 +12,59 @@ TARIFF = "query ($id: ID!) { resource(resourceId: $id) { tariff { name } tariffs
 SET = "mutation ($input: NewTariff!) { setTariff(input: $input) { resourceId } }"
 
 
-async def test_a_resource_that_tells_a_cost_has_the_tariff_of_its_consumption(served: House) -> None:
+async def test_cost_resource_has_the_tariff_of_its_consumption(served: House) -> None:
     energy, cost = await priced_pair(served.one)
-    given = {"name": "Set for the cost", "kind": "FLAT", "rate": 20, "validFrom": "2025-01-01T00:00:00Z"}
-    assert await told(served, served.one, SET, input={"resourceId": cost, **given}) == {"resourceId": energy}
+    tariff = {"name": "Set for the cost", "kind": "FLAT", "rate": 20, "validFrom": "2025-01-01T00:00:00Z"}
+    assert await told(served, served.one, SET, input={"resourceId": cost, **tariff}) == {"resourceId": energy}
     for resource_id in (energy, cost):
         assert (await told(served, served.one, TARIFF, id=resource_id))["tariff"]["name"] == "Set for the cost"
         legacy = await served.call("GET", f"/resource/{resource_id}/tariff", served.one.headers["account"])
-        assert [one["name"] for one in legacy.json()["data"]] == ["Set for the cost"]
+        assert [entry["name"] for entry in legacy.json()["data"]] == ["Set for the cost"]
 
 
 async def priced_pair(tenant: Tenant) -> tuple[str, str]:
-    """A new resource, and one that tells its cost."""
+    """Add a resource and one that holds its costs. Return both ids."""
     energy = await tenant.add_resource()
     return energy, await cost_resource(tenant, cost_of=ID(energy))
 
 
-async def test_a_resource_that_tells_a_cost_finds_its_consumption_at_the_same_meter_point(served: House) -> None:
+async def test_cost_resource_finds_its_consumption_at_the_same_meter_point(served: House) -> None:
     number = str(uuid4().int)[:13]
-    made: list[tuple[str, str | None]] = [(await cost_resource(served.one, mpxn=number), None)]
+    expected: list[tuple[str, str | None]] = [(await cost_resource(served.one, mpxn=number), None)]
     energy = await served.one.add_resource(mpxn=number)
-    made.append((await cost_resource(served.one, mpxn=number), energy))
-    made.append((await cost_resource(served.one, mpxn=number, cost_of=None), None))
-    made.append((await cost_resource(served.one), None))
+    expected.append((await cost_resource(served.one, mpxn=number), energy))
+    expected.append((await cost_resource(served.one, mpxn=number, cost_of=None), None))
+    expected.append((await cost_resource(served.one), None))
     await served.one.add_resource(mpxn=number)
-    made.append((await cost_resource(served.one, mpxn=number), None))
+    expected.append((await cost_resource(served.one, mpxn=number), None))
     query = "query ($id: ID!) { resource(resourceId: $id) { costOf } }"
-    assert [(await told(served, served.one, query, id=one))["costOf"] for one, _ in made] == [of for _, of in made]
+    assert [(await told(served, served.one, query, id=cost))["costOf"] for cost, _ in expected] == [
+        energy for _, energy in expected
+    ]
 
 
-async def test_what_a_cost_is_of_must_be_ones_own_and_no_cost_itself(served: House) -> None:
+async def test_cost_source_must_be_an_own_resource_without_costs(served: House) -> None:
     _, cost = await priced_pair(served.one)
     add = "mutation ($input: NewResource!) { addResource(input: $input) { resourceId } }"
-    for of, reason in (
-        (cost, "tells a cost itself"),
+    for cost_of, reason in (
+        (cost, "holds costs itself"),
         (served.other.ids["resource"], f"{served.other.ids['resource']} does not exist"),
     ):
-        wish = {"resourceTypeId": served.one.ids["resource_type"], "name": "cost", "costOf": of}
-        refused = await told(served, served.one, add, input=wish)
-        assert refused["problems"] == [{"path": ["input", "costOf"], "message": reason}]
+        new_resource = {"resourceTypeId": served.one.ids["resource_type"], "name": "cost", "costOf": cost_of}
+        error = await told(served, served.one, add, input=new_resource)
+        assert error["problems"] == [{"path": ["input", "costOf"], "message": reason}]
 
 
-async def test_nothing_is_recorded_for_a_resource_that_is_computed(served: House) -> None:
+async def test_readings_cannot_be_recorded_for_a_cost_resource(served: House) -> None:
     _, cost = await priced_pair(served.one)
     record = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
     series = [{"resourceId": cost, "readings": [{"at": "2026-01-05T00:00:00Z", "value": 1}]}]
-    refused = await told(served, served.one, record, series=series)
-    assert refused["problems"] == [
+    error = await told(served, served.one, record, series=series)
+    assert error["problems"] == [
         {"path": ["series", 0, "resourceId"], "message": "is computed from its consumption; record that"}
     ]
 
 
-async def test_a_catch_up_of_a_resource_that_is_computed_has_nothing_to_bring(served: House) -> None:
+async def test_catch_up_of_a_cost_resource_retrieves_nothing(served: House) -> None:
     _, cost = await priced_pair(served.one)
     assert await served.gateway.runner.run(network_readings, served.one.system, {"resource_id": cost}) is None

@@ -1,4 +1,4 @@
-"""Gateway devices: added, found, and whether they send."""
+"""Devices: adding and finding them, and their status."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -29,19 +29,19 @@ RECORD = {
     "createdAt": str,
     "updatedAt": str,
 }
-"""What a published client's parser needs of a device."""
+"""Members of a device, and their types, that the parser of a published client needs."""
 
 
 async def post(served: House, **body: Any) -> Any:
-    given = {"deviceTypeId": served.one.ids["device_type"], "hardwareIds": {}, **body}
-    return await served.call("POST", "/device", served.one.headers["account"], json=given)
+    device = {"deviceTypeId": served.one.ids["device_type"], "hardwareIds": {}, **body}
+    return await served.call("POST", "/device", served.one.headers["account"], json=device)
 
 
-async def get(served: House, path: str, who: str = "account", tenant: Tenant | None = None, **more: Any) -> Any:
-    return await served.call("GET", path, (tenant or served.one).headers[who], **more)
+async def get(served: House, path: str, caller: str = "account", tenant: Tenant | None = None, **more: Any) -> Any:
+    return await served.call("GET", path, (tenant or served.one).headers[caller], **more)
 
 
-async def test_a_device_has_every_member_that_strict_clients_need(served: House) -> None:
+async def test_device_has_every_member_that_strict_clients_need(served: House) -> None:
     for path in ("/device", f"/device/{served.one.ids['device']}", f"/device/resource/{served.one.ids['resource']}"):
         answer = (await get(served, path)).json()
         for device in answer if isinstance(answer, list) else [answer]:
@@ -53,19 +53,19 @@ async def test_a_device_has_every_member_that_strict_clients_need(served: House)
             assert all(isinstance(value, str) for value in device["hardwareIds"].values())
 
 
-async def test_a_device_without_sensors_feeds_the_resources_at_its_meter_point(served: House) -> None:
+async def test_device_without_sensors_feeds_the_resources_at_its_meter_point(served: House) -> None:
     point = await metered(served.one)
     hardware_id = uuid4().hex[:12]
     added = await post(served, hardwareId=hardware_id, hardwareIds={"MPAN": point.mpxn, "MAC": hardware_id})
     assert added.json() == {"status": "OK", "valid": True, "deviceId": added.json()["deviceId"]}
     device = (await get(served, f"/device/{added.json()['deviceId']}")).json()
-    assert [one["resourceId"] for one in device["protocol"]["sensors"]] == [point.resource_id]
+    assert [sensor["resourceId"] for sensor in device["protocol"]["sensors"]] == [point.resource_id]
     assert device["hardwareIdNames"] == ["MAC", "MPAN"]
     sourced = (await get(served, f"/device/resource/{point.resource_id}")).json()
     assert sourced == device
 
 
-async def test_a_sensor_with_several_possible_resources_feeds_none_until_it_is_said(served: House) -> None:
+async def test_sensor_with_several_matching_resources_feeds_none(served: House) -> None:
     number = str(uuid4().int)[:13]
     for _ in range(2):
         await resource_at(served.one, number)
@@ -77,7 +77,7 @@ async def test_a_sensor_with_several_possible_resources_feeds_none_until_it_is_s
     assert answer["data"]["device"]["protocol"]["sensors"] == [{"protocolId": "ELEC", "resourceId": None}]
 
 
-async def test_a_device_is_found_by_its_hardware_id_however_it_is_written(served: House) -> None:
+async def test_device_is_found_by_any_spelling_of_its_hardware_id(served: House) -> None:
     device = await served.one.run("device", device_id=served.one.ids["device"])
     bare = device.hardware_id
     dashed = "-".join(bare[n : n + 2] for n in range(0, 12, 2))
@@ -92,19 +92,19 @@ async def test_a_device_is_found_by_its_hardware_id_however_it_is_written(served
     assert (await get(served, "/device", params={"tags": "0000"})).json() == []
 
 
-async def test_the_status_needs_to_know_of_which_device(served: House) -> None:
+async def test_device_status_without_tags_is_rejected(served: House) -> None:
     answer = await get(served, "/device/status")
     assert (answer.status_code, answer.json()["error"]) == (400, "missing elements -tags")
 
 
-async def test_a_hardware_id_is_given_once_in_an_application(served: House) -> None:
+async def test_hardware_id_is_unique_in_an_application(served: House) -> None:
     hardware_id = uuid4().hex[:12]
     assert (await post(served, hardwareId=hardware_id)).status_code == 200
     again = await post(served, hardwareId=hardware_id.upper())
     assert (again.status_code, again.json()["code"]) == (409, "CONFLICT")
 
 
-async def test_a_device_of_an_unknown_type_or_on_a_strangers_resource_is_refused(served: House) -> None:
+async def test_device_of_an_unknown_type_or_with_another_tenants_resource_is_rejected(served: House) -> None:
     unknown = await post(served, hardwareId=uuid4().hex, deviceTypeId=served.other.ids["device_type"])
     assert (unknown.status_code, unknown.json()["error"]) == (400, "incorrect elements -deviceTypeId")
     sensors = [
@@ -120,7 +120,7 @@ async def test_a_device_of_an_unknown_type_or_on_a_strangers_resource_is_refused
     ]
 
 
-async def test_the_last_packet_moves_when_readings_are_recorded(served: House) -> None:
+async def test_device_status_follows_recorded_readings(served: House) -> None:
     tenant = served.one
     resource_id = await tenant.add_resource()
     device_id = await add_device(tenant, resource_id)
@@ -147,7 +147,7 @@ async def test_the_last_packet_moves_when_readings_are_recorded(served: House) -
         (24 * 60 + 1, DeviceActivity.OFFLINE),
     ],
 )
-def test_a_half_hourly_device_is_stale_after_three_intervals_and_offline_after_a_day(
+def test_half_hourly_device_is_stale_after_three_intervals_and_offline_after_a_day(
     minutes: int, expected: DeviceActivity
 ) -> None:
     assert device_activity(0, 30 * 60_000, minutes * 60_000) is expected
@@ -159,53 +159,53 @@ async def test_edges_lead_from_homes_to_devices_and_back(served: House) -> None:
         deviceId type { description } status { status } resources { resourceId } } } } }"""
     answer = await served.graphql(query, served.one.headers["account"])
     fed = [
-        one
+        resource
         for home in answer["data"]["virtualEntities"]
-        for one in home["resources"]
-        if one["resourceId"] == served.one.ids["resource"]
+        for resource in home["resources"]
+        if resource["resourceId"] == served.one.ids["resource"]
     ]
-    for one in fed:
-        assert one["device"]["deviceId"] == served.one.ids["device"]
-        assert one["device"]["type"] == {"description": "Display"}
-        assert one["device"]["resources"] == [{"resourceId": served.one.ids["resource"]}]
+    for resource in fed:
+        assert resource["device"]["deviceId"] == served.one.ids["device"]
+        assert resource["device"]["type"] == {"description": "Display"}
+        assert resource["device"]["resources"] == [{"resourceId": served.one.ids["resource"]}]
     assert fed
 
 
-async def test_a_set_wise_edge_answers_each_device_its_own(served: House) -> None:
+async def test_set_wise_edge_returns_each_device_its_own_rows(served: House) -> None:
     tenant = served.one
     devices = [
         await tenant.run("device", device_id=await add_device(tenant, await tenant.add_resource())) for _ in "ab"
     ]
-    (one, two) = await tenant.edge(types.Device, "resources", devices)
-    assert len(one) == len(two) == 1
-    assert one != two
+    (first, second) = await tenant.edge(types.Device, "resources", devices)
+    assert len(first) == len(second) == 1
+    assert first != second
     statuses = await tenant.edge(types.Device, "status", devices)
     assert [status.device_id for status in statuses] == [device.device_id for device in devices]
 
 
-async def test_an_application_counts_every_users_resources_and_a_user_their_own(served: House) -> None:
+async def test_application_counts_all_resources_and_a_user_only_own_ones(served: House) -> None:
     own = (await get(served, "/resource/count")).json()
     whole = (await get(served, "/resource/count", "application")).json()
     for counts in (own, whole):
-        assert all(one["count"] == len(set(one["resourceIdList"])) for one in counts)
-        assert served.one.ids["resource"] in [id_ for one in counts for id_ in one["resourceIdList"]]
+        assert all(count["count"] == len(set(count["resourceIdList"])) for count in counts)
+        assert served.one.ids["resource"] in [id_ for count in counts for id_ in count["resourceIdList"]]
     acting = (await get(served, "/resource/count", "acting")).json()
     assert acting == own
 
 
-async def test_resources_of_a_type_are_the_users_or_the_applications(served: House) -> None:
+async def test_resources_of_a_type_for_a_user_and_for_an_application(served: House) -> None:
     path = f"/resourcetype/{served.one.ids['resource_type']}"
     own = (await get(served, f"{path}/resource", "acting")).json()
     whole = (await get(served, f"{path}/appresource", "application")).json()
-    assert {one["ownerId"] for one in own} == {served.one.user_id}
-    assert {one["resourceId"] for one in own} <= {one["resourceId"] for one in whole}
+    assert {resource["ownerId"] for resource in own} == {served.one.user_id}
+    assert {resource["resourceId"] for resource in own} <= {resource["resourceId"] for resource in whole}
     nobody = await get(served, f"{path}/resource", "application")
     assert (nobody.status_code, nobody.json()["error"]) == (400, "missing elements -userId")
     by_token = await get(served, f"{path}/appresource")
     assert by_token.status_code == 401
 
 
-async def test_the_tariff_list_has_what_was_valid_and_the_newest_first(served: House) -> None:
+async def test_tariff_list_has_started_tariffs_newest_first(served: House) -> None:
     resource_id = await served.one.add_resource()
     for year, rate in ((2024, "20"), (2026, "24.5"), (utc_now().year + 1, "99")):
         await served.one.set_tariff(
@@ -215,8 +215,8 @@ async def test_the_tariff_list_has_what_was_valid_and_the_newest_first(served: H
             rate=Decimal(rate),
             standing_charge=Decimal(50),
         )
-    told = (await get(served, f"/resource/{resource_id}/tariff-list")).json()
-    assert [one["displayName"] for one in told["data"]] == ["Fixed 2026", "Fixed 2024"]
-    assert told["data"][0]["plan"] == [{"planDetail": [{"rate": 24.5}, {"standing": 50.0}]}]
-    assert told["data"][0]["from"] == told["data"][0]["effectiveDate"] == "2026-01-01 00:00:00"
-    assert all(isinstance(one["id"], str) for one in told["data"])
+    listed = (await get(served, f"/resource/{resource_id}/tariff-list")).json()
+    assert [tariff["displayName"] for tariff in listed["data"]] == ["Fixed 2026", "Fixed 2024"]
+    assert listed["data"][0]["plan"] == [{"planDetail": [{"rate": 24.5}, {"standing": 50.0}]}]
+    assert listed["data"][0]["from"] == listed["data"][0]["effectiveDate"] == "2026-01-01 00:00:00"
+    assert all(isinstance(tariff["id"], str) for tariff in listed["data"])

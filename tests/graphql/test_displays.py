@@ -1,4 +1,4 @@
-"""What a home's display draws, told as one frame."""
+"""The frame of a home's display."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -22,21 +22,21 @@ fragment period on DisplayPeriod {
 """
 
 
-async def frame(house: House, home_id: str, who: str = "account") -> Any:
-    found = await told(house, house.one, FRAME, who, id=home_id)
-    return found.get("display", found)
+async def frame(house: House, home_id: str, caller: str = "account") -> Any:
+    result = await told(house, house.one, FRAME, caller, id=home_id)
+    return result.get("display", result)
 
 
-async def test_a_home_without_any_reading_has_a_frame_without_numbers(served: House) -> None:
+async def test_home_without_readings_has_a_frame_without_numbers(served: House) -> None:
     home = await served.one.add_home(await served.one.add_resource())
-    found = await frame(served, home)
-    assert (found["power"], found["ambient"], found["tariff"]) == (None, None, None)
-    assert (found["freshness"]["state"], found["freshness"]["asOf"]) == ("OFFLINE", None)
-    assert (found["today"]["electricity"]["value"], found["today"]["cost"], found["today"]["gas"]) == (None, None, None)
-    assert abs(datetime.fromisoformat(found["at"]) - datetime.now(UTC)).total_seconds() < 60
+    shown = await frame(served, home)
+    assert (shown["power"], shown["ambient"], shown["tariff"]) == (None, None, None)
+    assert (shown["freshness"]["state"], shown["freshness"]["asOf"]) == ("OFFLINE", None)
+    assert (shown["today"]["electricity"]["value"], shown["today"]["cost"], shown["today"]["gas"]) == (None, None, None)
+    assert abs(datetime.fromisoformat(shown["at"]) - datetime.now(UTC)).total_seconds() < 60
 
 
-async def test_a_home_that_measures_nothing_has_a_frame_too(served: House) -> None:
-    found = await frame(served, await served.one.add_home())
-    assert (found["today"]["electricity"], found["today"]["completeTo"]) == (None, None)
-    assert found["timeZone"] == "Europe/London"
+async def test_home_without_resources_has_a_frame(served: House) -> None:
+    shown = await frame(served, await served.one.add_home())
+    assert (shown["today"]["electricity"], shown["today"]["completeTo"]) == (None, None)
+    assert shown["timeZone"] == "Europe/London"

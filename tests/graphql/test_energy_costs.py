@@ -1,4 +1,4 @@
-"""What a resource's energy costs: explained to the penny, in buckets, and corrected with its tariff."""
+"""Costs of a resource's energy: exact explanations, buckets, and corrections by a new tariff."""
 
 from collections import defaultdict
 from datetime import UTC, date, datetime, timedelta
@@ -50,24 +50,24 @@ async def cost_of(house: House, resource_id: str, start: datetime, end: datetime
 
 
 async def buckets_of(house: House, resource_id: str, start: datetime, end: datetime, period: str) -> Any:
-    found = await told(house, house.one, COSTS, id=resource_id, range=span(start, end), period=period)
-    return found["costs"]["buckets"]
+    resource = await told(house, house.one, COSTS, id=resource_id, range=span(start, end), period=period)
+    return resource["costs"]["buckets"]
 
 
-async def a_day(house: House, kwh: str = "0.5", **tariff: Any) -> str:
-    """A resource with 48 half hours, all alike, and a tariff of 2024."""
+async def add_day(house: House, kwh: str = "0.5", **tariff: Any) -> str:
+    """Add a resource with 48 equal half hours and a tariff valid from 2024."""
     resource_id = await house.one.add_resource()
     await house.one.set_tariff(resource_id, **tariff)
     await house.one.record(resource_id, *((DAY + n * HALF_HOUR, kwh) for n in range(48)))
     return resource_id
 
 
-def pennies(amount: Decimal) -> Decimal:
+def round_to_pence(amount: Decimal) -> Decimal:
     return amount.quantize(Decimal(1), rounding=ROUND_HALF_UP)
 
 
-def by_hand(at: datetime) -> tuple[str | None, Decimal]:
-    """Band and rate of a half hour, in the words of the tariff."""
+def expected_rate(at: datetime) -> tuple[str | None, Decimal]:
+    """Return band and rate of a half hour, computed independently of the code under test."""
     local = at.astimezone(LONDON)
     if local.strftime("%H:%M") >= "23:30" or local.strftime("%H:%M") < "05:30":
         return "night", Decimal("8.09")
@@ -83,7 +83,7 @@ def by_hand(at: datetime) -> tuple[str | None, Decimal]:
         (date(2025, 10, 1), date(2025, 11, 1), date(2025, 10, 26), 50),
     ],
 )
-async def test_a_month_through_a_clock_change_adds_up_to_the_penny(
+async def test_costs_of_a_month_with_a_clock_change_are_exact_to_the_penny(
     served: House, first: date, following: date, changed: date, slots: int
 ) -> None:
     start, end, change = (
@@ -103,48 +103,48 @@ async def test_a_month_through_a_clock_change_adds_up_to_the_penny(
     )
     used: dict[tuple[str | None, Decimal], Decimal] = defaultdict(Decimal)
     for at, kwh in energy.items():
-        used[by_hand(at)] += kwh
+        used[expected_rate(at)] += kwh
     days = (following - first).days
     exact = [kwh * rate for (_, rate), kwh in used.items()] + [days * Decimal("51.24")]
-    subtotal = sum(map(pennies, exact), Decimal(0))
-    tax = pennies(subtotal * 5 / 100)
+    subtotal = sum(map(round_to_pence, exact), Decimal(0))
+    tax = round_to_pence(subtotal * 5 / 100)
 
-    found = await cost_of(served, resource_id, start, end)
-    assert {(line["band"], Decimal(line["rate"])): Decimal(line["quantity"]) for line in found["lines"][:3]} == used
-    assert [line["amount"] for line in found["lines"]] == [
+    cost = await cost_of(served, resource_id, start, end)
+    assert {(line["band"], Decimal(line["rate"])): Decimal(line["quantity"]) for line in cost["lines"][:3]} == used
+    assert [line["amount"] for line in cost["lines"]] == [
         *(
-            str(pennies(used[line["band"], Decimal(line["rate"])] * Decimal(line["rate"])))
-            for line in found["lines"][:3]
+            str(round_to_pence(used[line["band"], Decimal(line["rate"])] * Decimal(line["rate"])))
+            for line in cost["lines"][:3]
         ),
-        str(pennies(days * Decimal("51.24"))),
+        str(round_to_pence(days * Decimal("51.24"))),
     ]
-    assert (found["lines"][3]["kind"], found["lines"][3]["quantity"]) == ("STANDING_CHARGE", str(days))
-    assert found["vat"] == [{"rate": "5", "on": str(subtotal), "amount": str(tax)}]
-    assert (found["subtotal"], found["total"]) == (str(subtotal), str(subtotal + tax))
-    assert Decimal(found["exact"]) == sum(exact) * Decimal("1.05")
-    assert Decimal(found["energy"]) == sum(energy.values())
-    assert (found["unpriced"], found["completeness"], found["estimated"]) == ("0", 1, False)
-    assert (found["start"], found["end"], found["currency"]) == (format_iso(start), format_iso(end), "GBP")
+    assert (cost["lines"][3]["kind"], cost["lines"][3]["quantity"]) == ("STANDING_CHARGE", str(days))
+    assert cost["vat"] == [{"rate": "5", "on": str(subtotal), "amount": str(tax)}]
+    assert (cost["subtotal"], cost["total"]) == (str(subtotal), str(subtotal + tax))
+    assert Decimal(cost["exact"]) == sum(exact) * Decimal("1.05")
+    assert Decimal(cost["energy"]) == sum(energy.values())
+    assert (cost["unpriced"], cost["completeness"], cost["estimated"]) == ("0", 1, False)
+    assert (cost["start"], cost["end"], cost["currency"]) == (format_iso(start), format_iso(end), "GBP")
 
     daily = await buckets_of(served, resource_id, start, end, "P1D")
     assert len(daily) == days
-    assert abs(sum(Decimal(one["total"]) for one in daily) - Decimal(found["exact"])) < Decimal("0.001")
+    assert abs(sum(Decimal(bucket["total"]) for bucket in daily) - Decimal(cost["exact"])) < Decimal("0.001")
     half_hourly = await buckets_of(served, resource_id, change, change + timedelta(hours=slots / 2), "PT30M")
     assert len(half_hourly) == slots
-    assert [Decimal(one["standingCharge"]) for one in half_hourly] == [Decimal("53.802"), *[0] * (slots - 1)]
-    for one in half_hourly:
-        at = datetime.fromisoformat(one["start"])
-        expected = energy[at] * by_hand(at)[1] * Decimal("1.05")
-        assert Decimal(one["energy"]) == expected.quantize(Decimal("0.00001"), rounding=ROUND_HALF_UP)
+    assert [Decimal(bucket["standingCharge"]) for bucket in half_hourly] == [Decimal("53.802"), *[0] * (slots - 1)]
+    for bucket in half_hourly:
+        at = datetime.fromisoformat(bucket["start"])
+        expected = energy[at] * expected_rate(at)[1] * Decimal("1.05")
+        assert Decimal(bucket["energy"]) == expected.quantize(Decimal("0.00001"), rounding=ROUND_HALF_UP)
 
 
-async def test_a_corrected_tariff_corrects_the_past(served: House) -> None:
-    resource_id = await a_day(served, rate=Decimal(10))
+async def test_corrected_tariff_reprices_the_past(served: House) -> None:
+    resource_id = await add_day(served, rate=Decimal(10))
     before = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
     await served.one.set_tariff(resource_id, "Corrected", rate=Decimal(20))
     after = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
     assert [
-        (one["total"], one["lines"][0]["tariffName"], one["lines"][0]["tariffVersion"]) for one in (before, after)
+        (cost["total"], cost["lines"][0]["tariffName"], cost["lines"][0]["tariffVersion"]) for cost in (before, after)
     ] == [
         ("240", "Standard", 1),
         ("480", "Corrected", 2),
@@ -153,74 +153,74 @@ async def test_a_corrected_tariff_corrects_the_past(served: House) -> None:
     assert day["total"] == "480.00000"
 
 
-async def test_where_no_tariff_holds_there_is_no_cost_and_what_came_before_the_first_is_unpriced(served: House) -> None:
-    resource_id = await a_day(served, valid_from=DAY + timedelta(hours=18))
+async def test_range_without_tariff_has_no_cost_and_energy_before_the_first_tariff_is_unpriced(served: House) -> None:
+    resource_id = await add_day(served, valid_from=DAY + timedelta(hours=18))
     midnight, noon, night = DAY, DAY + timedelta(hours=12), DAY + timedelta(days=1)
     assert await cost_of(served, resource_id, midnight, noon) is None
     answer = await told(served, served.one, COSTS, id=resource_id, range=span(midnight, noon), period="PT1H")
     assert answer == {"costs": None}
-    found = await cost_of(served, resource_id, noon, night)
-    assert (found["energy"], found["unpriced"], found["total"]) == ("12", "6", "147")
+    cost = await cost_of(served, resource_id, noon, night)
+    assert (cost["energy"], cost["unpriced"], cost["total"]) == ("12", "6", "147")
     first, *_, last = await buckets_of(served, resource_id, noon, night, "PT1H")
     assert (first["energy"], first["total"], first["unpriced"]) == (None, None, "1")
     assert (last["energy"], last["total"], last["unpriced"]) == ("24.50000", "24.50000", "0")
 
 
-async def test_energy_at_a_negative_price_earns(served: House) -> None:
-    resource_id = await a_day(served, rate=Decimal("-2.5"), standing_charge=Decimal(30), vat_rate=Decimal(5))
-    found = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
-    assert [line["amount"] for line in found["lines"]] == ["-60", "30"]
-    assert (found["subtotal"], found["vat"], found["total"]) == (
+async def test_negative_rate_gives_negative_costs(served: House) -> None:
+    resource_id = await add_day(served, rate=Decimal("-2.5"), standing_charge=Decimal(30), vat_rate=Decimal(5))
+    cost = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
+    assert [line["amount"] for line in cost["lines"]] == ["-60", "30"]
+    assert (cost["subtotal"], cost["vat"], cost["total"]) == (
         "-30",
         [{"rate": "5", "on": "-30", "amount": "-2"}],
         "-32",
     )
 
 
-async def test_a_block_tariff_splits_the_sample_that_crosses_its_limit_and_counts_from_the_start_of_the_month(
+async def test_block_tariff_splits_a_sample_at_the_limit_and_counts_from_the_start_of_the_month(
     served: House,
 ) -> None:
-    some = [NewTariffBlock(rate=Decimal(10), up_to=Decimal("12.2")), NewTariffBlock(rate=Decimal(30))]
-    resource_id = await a_day(served, kind=TariffKind.BLOCK, blocks=some, block_period=Period.P1M)
+    blocks = [NewTariffBlock(rate=Decimal(10), up_to=Decimal("12.2")), NewTariffBlock(rate=Decimal(30))]
+    resource_id = await add_day(served, kind=TariffKind.BLOCK, blocks=blocks, block_period=Period.P1M)
     noon = DAY + timedelta(hours=12)
-    found = await cost_of(served, resource_id, noon, noon + timedelta(hours=1))
-    assert [(line["band"], line["quantity"], line["amount"]) for line in found["lines"]] == [
+    cost = await cost_of(served, resource_id, noon, noon + timedelta(hours=1))
+    assert [(line["band"], line["quantity"], line["amount"]) for line in cost["lines"]] == [
         ("block 1", "0.2", "2"),
         ("block 2", "0.8", "24"),
     ]
 
 
-async def test_a_half_hour_without_a_price_is_told_and_never_free(served: House) -> None:
-    resource_id = await a_day(served, kind=TariffKind.DYNAMIC)
+async def test_half_hour_without_a_price_is_reported_as_unpriced(served: House) -> None:
+    resource_id = await add_day(served, kind=TariffKind.DYNAMIC)
     query = "query ($id: ID!) { resource(resourceId: $id) { tariff { tariffId } } }"
     tariff_id = (await told(served, served.one, query, id=resource_id))["tariff"]["tariffId"]
     prices = [NewTariffPrice(at=DAY + n * HALF_HOUR, rate=Decimal(n)) for n in range(47) if n != 1]
     await served.one.run("set_tariff_prices", tariff_id=ID(tariff_id), prices=prices)
-    found = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
-    (line,) = found["lines"]
+    cost = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
+    (line,) = cost["lines"]
     assert (line["averaged"], line["quantity"], line["rate"]) == (True, "23", "23.478261")
-    assert (line["amount"], found["energy"], found["unpriced"]) == ("540", "24", "1")
+    assert (line["amount"], cost["energy"], cost["unpriced"]) == ("540", "24", "1")
     hours = await buckets_of(served, resource_id, DAY, DAY + timedelta(days=1), "PT30M")
-    assert [(one["energy"], one["unpriced"]) for one in hours[:3]] == [
+    assert [(bucket["energy"], bucket["unpriced"]) for bucket in hours[:3]] == [
         ("0.00000", "0"),
         (None, "0.5"),
         ("1.00000", "0"),
     ]
 
 
-async def test_half_of_the_readings_are_half_of_the_range(served: House) -> None:
-    resource_id = await a_day(served)
-    found = await cost_of(served, resource_id, DAY, DAY + timedelta(days=2))
-    assert found["completeness"] == 0.5
+async def test_completeness_is_the_share_of_stored_readings(served: House) -> None:
+    resource_id = await add_day(served)
+    cost = await cost_of(served, resource_id, DAY, DAY + timedelta(days=2))
+    assert cost["completeness"] == 0.5
     empty = await buckets_of(served, resource_id, DAY + timedelta(days=3), DAY + timedelta(days=4), "P1D")
-    assert [(one["energy"], one["total"]) for one in empty] == [(None, None)]
+    assert [(bucket["energy"], bucket["total"]) for bucket in empty] == [(None, None)]
 
 
-async def test_a_resource_that_tells_a_cost_answers_for_its_consumption(served: House) -> None:
-    energy = await a_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
+async def test_cost_resource_returns_the_cost_of_its_consumption(served: House) -> None:
+    energy = await add_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
     cost = await cost_resource(served.one, cost_of=ID(energy))
-    asked = (DAY, DAY + timedelta(days=1))
-    assert await cost_of(served, cost, *asked) == await cost_of(served, energy, *asked) is not None
+    day = (DAY, DAY + timedelta(days=1))
+    assert await cost_of(served, cost, *day) == await cost_of(served, energy, *day) is not None
 
 
 SERIES = """query ($id: ID!, $range: TimeRange!, $period: Period!, $function: Function = SUM, $since: DateTime) {
@@ -231,30 +231,30 @@ SERIES = """query ($id: ID!, $range: TimeRange!, $period: Period!, $function: Fu
 
 
 async def series_of(served: House, resource_id: str, hours: tuple[int, int], period: str, **more: Any) -> Any:
-    start, end = (DAY + timedelta(hours=one) for one in hours)
+    start, end = (DAY + timedelta(hours=hour) for hour in hours)
     return await told(served, served.one, SERIES, id=resource_id, range=span(start, end), period=period, **more)
 
 
-async def test_the_readings_of_a_cost_are_computed_from_consumption_and_tariff(served: House) -> None:
-    energy = await a_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
+async def test_readings_of_a_cost_resource_are_computed_from_consumption_and_tariff(served: House) -> None:
+    energy = await add_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
     cost = await cost_resource(served.one, cost_of=ID(energy))
-    found = await series_of(served, cost, (0, 24), "P1D")
-    series = found["readings"]
+    resource = await series_of(served, cost, (0, 24), "P1D")
+    series = resource["readings"]
     assert (series["unit"], series["total"], series["count"], series["quality"]) == ("pence", 705.6, 48, "ACTUAL")
-    assert [(one["value"], one["count"]) for one in series["buckets"]] == [(705.6, 48)]  # no standing charge
+    assert [(bucket["value"], bucket["count"]) for bucket in series["buckets"]] == [(705.6, 48)]  # no standing charge
     assert (
         series["completeTo"]
         == series["collectedTo"]
-        == found["lastTime"]
+        == resource["lastTime"]
         .replace("23:30", "00:00")
-        .replace(found["lastTime"][:10], (DAY + timedelta(days=1)).date().isoformat())
+        .replace(resource["lastTime"][:10], (DAY + timedelta(days=1)).date().isoformat())
     )
     longer = (await series_of(served, cost, (0, 60), "P1D"))["readings"]
     assert (longer["completeTo"], longer["quality"]) == (format_iso(DAY + timedelta(days=1)), "PARTIAL")
     month = (await series_of(served, cost, (0, 60), "P1M"))["readings"]
     assert (month["completeTo"], month["count"]) == (None if DAY.day > 1 else format_iso(DAY + timedelta(days=1)), 48)
     halves = (await series_of(served, cost, (-12, 24), "PT30M"))["readings"]["buckets"]
-    assert [one["value"] for one in halves] == [None] * 24 + [14.7] * 48
+    assert [bucket["value"] for bucket in halves] == [None] * 24 + [14.7] * 48
     for function, value in (
         ("MIN", 14.7),
         ("MAX", 14.7),
@@ -263,16 +263,16 @@ async def test_the_readings_of_a_cost_are_computed_from_consumption_and_tariff(s
         ("LAST", 14.7),
         ("COUNT", 48),
     ):
-        (one,) = (await series_of(served, cost, (0, 24), "P1D", function=function))["readings"]["buckets"]
-        assert one["value"] == pytest.approx(value), function
+        (bucket,) = (await series_of(served, cost, (0, 24), "P1D", function=function))["readings"]["buckets"]
+        assert bucket["value"] == pytest.approx(value), function
     of_energy = await series_of(served, energy, (0, 24), "P1D")
-    assert [found[name] for name in ("firstTime", "lastTime", "current")] == [
+    assert [resource[name] for name in ("firstTime", "lastTime", "current")] == [
         of_energy[name] for name in ("firstTime", "lastTime", "current")
     ]
 
 
-async def test_a_corrected_tariff_corrects_the_costs_of_the_past_and_counts_as_received_anew(served: House) -> None:
-    energy = await a_day(served, rate=Decimal(10))
+async def test_corrected_tariff_changes_past_costs_and_counts_as_a_revision(served: House) -> None:
+    energy = await add_day(served, rate=Decimal(10))
     cost = await cost_resource(served.one, cost_of=ID(energy))
     before = await series_of(served, cost, (0, 24), "P1D")
     as_of = datetime.now(UTC).isoformat()
@@ -283,8 +283,8 @@ async def test_a_corrected_tariff_corrects_the_costs_of_the_past_and_counts_as_r
     assert again["readings"]["buckets"] == []
 
 
-async def test_a_legacy_client_gets_computed_costs_in_the_envelope_of_readings(served: House) -> None:
-    energy = await a_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
+async def test_legacy_client_receives_computed_costs_in_the_format_of_readings(served: House) -> None:
+    energy = await add_day(served, vat_rate=Decimal(20), standing_charge=Decimal(40))
     cost = await cost_resource(served.one, cost_of=ID(energy))
     query = {
         "from": DAY.strftime("%Y-%m-%dT00:00:00"),
@@ -303,17 +303,17 @@ async def test_a_legacy_client_gets_computed_costs_in_the_envelope_of_readings(s
         assert answer.status_code == 200, path
 
 
-async def test_a_home_tells_the_costs_of_all_its_resources_at_once(served: House) -> None:
-    some = [await a_day(served, rate=Decimal(rate)) for rate in (10, 20, 30)]
-    home = await served.one.add_home(*some)
+async def test_one_query_returns_the_costs_of_all_resources_of_a_home(served: House) -> None:
+    resource_ids = [await add_day(served, rate=Decimal(rate)) for rate in (10, 20, 30)]
+    home = await served.one.add_home(*resource_ids)
     query = """query ($id: ID!, $range: TimeRange!) { virtualEntity(veId: $id) { resources {
         cost(range: $range) { total } currentRates { rate } tariff { rate } } } }"""
-    found = await told(served, served.one, query, id=home, range=span(DAY, DAY + timedelta(days=1)))
-    told_of_each = {(one["cost"]["total"], one["currentRates"]["rate"]) for one in found["resources"]}
-    assert told_of_each == {("240", "10"), ("480", "20"), ("720", "30")}
+    result = await told(served, served.one, query, id=home, range=span(DAY, DAY + timedelta(days=1)))
+    costs = {(resource["cost"]["total"], resource["currentRates"]["rate"]) for resource in result["resources"]}
+    assert costs == {("240", "10"), ("480", "20"), ("720", "30")}
 
 
-async def test_without_consent_there_is_no_cost_either(served: House) -> None:
+async def test_costs_are_withheld_without_consent(served: House) -> None:
     number = str(uuid4().int)[:13]
     energy = await served.one.add_resource(mpxn=number)
     cost = await cost_resource(served.one, mpxn=number)
@@ -321,8 +321,8 @@ async def test_without_consent_there_is_no_cost_either(served: House) -> None:
     await served.one.run("verify_meter_point", mpxn=number)
     await served.one.run("revoke_consents", mpxns=[number])
     for resource_id in (energy, cost):
-        refused = await told(served, served.one, COST, id=resource_id, range=span(DAY, DAY + timedelta(days=1)))
-        assert refused["code"] == "CONSENT_REVOKED"
+        error = await told(served, served.one, COST, id=resource_id, range=span(DAY, DAY + timedelta(days=1)))
+        assert error["code"] == "CONSENT_REVOKED"
 
 
 @pytest.mark.parametrize(
@@ -332,14 +332,14 @@ async def test_without_consent_there_is_no_cost_either(served: House) -> None:
         (DAY, DAY - timedelta(days=1), "P1D", ["range", "end"]),
     ],
 )
-async def test_a_range_that_cannot_be_answered_is_refused_with_what_to_ask(
+async def test_empty_range_is_rejected_with_its_path(
     served: House, start: datetime, end: datetime, period: str, path: list[str]
 ) -> None:
     resource_id = served.one.ids["resource"]
-    refused = await told(served, served.one, COSTS, id=resource_id, range=span(start, end), period=period)
-    assert [problem["path"] for problem in refused["problems"]] == [path]
-    refused = await told(served, served.one, COST, id=resource_id, range=span(start, end))
-    assert [problem["path"] for problem in refused["problems"]] == [path]
+    error = await told(served, served.one, COSTS, id=resource_id, range=span(start, end), period=period)
+    assert [problem["path"] for problem in error["problems"]] == [path]
+    error = await told(served, served.one, COST, id=resource_id, range=span(start, end))
+    assert [problem["path"] for problem in error["problems"]] == [path]
 
 
 @pytest.mark.parametrize(
@@ -349,25 +349,27 @@ async def test_a_range_that_cannot_be_answered_is_refused_with_what_to_ask(
         (1000, Period.PT30M, ("period",), "BAD_INPUT"),
     ],
 )
-async def test_a_range_that_is_far_too_long_is_refused_by_the_edge_if_not_for_what_it_costs(
+async def test_range_that_is_too_long_is_rejected_by_cost_or_by_the_edge(
     served: House, days: int, period: Period, path: tuple[str, ...], code: str
 ) -> None:
     resource_id, end = served.one.ids["resource"], DAY + timedelta(days=days)
-    refused = await told(served, served.one, COSTS, id=resource_id, range=span(DAY, end), period=period.value)
-    assert refused["code"] == code
+    error = await told(served, served.one, COSTS, id=resource_id, range=span(DAY, end), period=period.value)
+    assert error["code"] == code
     resource = await served.one.run("resource", resource_id=resource_id)
-    asked = {"range": TimeRange(DAY, end), "period": period}
+    arguments = {"range": TimeRange(DAY, end), "period": period}
     with pytest.raises(BadInput) as caught:
-        await served.gateway.runner.load(find_edge(Resource, "costs"), served.one.system, [resource], asked)
+        await served.gateway.runner.load(find_edge(Resource, "costs"), served.one.system, [resource], arguments)
     assert [problem.path for problem in caught.value.problems] == [path]
 
 
-async def test_too_many_readings_are_refused_and_not_cut(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    resource_id = await a_day(served)
+async def test_range_with_too_many_readings_is_rejected_not_truncated(
+    served: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource_id = await add_day(served)
     monkeypatch.setattr("wattgate.db.queries.costs.MAX_SAMPLES", 47)
     answer = await served.graphql(
         COST, served.one.headers["account"], id=resource_id, range=span(DAY, DAY + timedelta(days=1))
     )
-    assert answer["errors"][0]["message"] == "that are more than 47 readings: ask a shorter range"
+    assert answer["errors"][0]["message"] == "The range has more than 47 readings. Request a shorter range."
     assert answer["data"]["resource"]["cost"] is None
     assert (await cost_of(served, resource_id, DAY, DAY + timedelta(hours=23)))["total"] == "564"

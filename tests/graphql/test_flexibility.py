@@ -26,15 +26,15 @@ async def move(house: House, event_id: str, to: str) -> Any:
     return await house.graphql(MOVE, house.one.headers["application"], id=event_id, to=to)
 
 
-async def test_an_event_lives_from_its_announcement_to_its_settlement(served: House) -> None:
+async def test_event_moves_from_announced_to_settled(served: House) -> None:
     event_id = await announce(served)
     for state in ("OPEN", "ACTIVE", "ENDED", "SETTLED"):
-        told = await move(served, event_id, state)
-        assert told["data"]["moveDfsEvent"]["state"] == state.lower()
+        response = await move(served, event_id, state)
+        assert response["data"]["moveDfsEvent"]["state"] == state.lower()
 
 
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(DfsEventState, DfsEventState)))
-def test_only_what_follows_follows(before: DfsEventState, after: DfsEventState) -> None:
+def test_only_listed_transitions_are_allowed(before: DfsEventState, after: DfsEventState) -> None:
     order = [
         DfsEventState.ANNOUNCED,
         DfsEventState.OPEN,
@@ -42,17 +42,17 @@ def test_only_what_follows_follows(before: DfsEventState, after: DfsEventState) 
         DfsEventState.ENDED,
         DfsEventState.SETTLED,
     ]
-    next_one = before in order and after in order and order.index(after) == order.index(before) + 1
-    cancelled = after is DfsEventState.CANCELLED and before in order[:3]
-    assert (after in ALLOWED_TRANSITIONS[before]) == (next_one or cancelled)
+    is_next = before in order and after in order and order.index(after) == order.index(before) + 1
+    is_cancelled = after is DfsEventState.CANCELLED and before in order[:3]
+    assert (after in ALLOWED_TRANSITIONS[before]) == (is_next or is_cancelled)
 
 
-async def test_a_step_that_does_not_follow_is_a_conflict(served: House) -> None:
-    told = await move(served, await announce(served), "ENDED")
-    assert told["errors"][0]["extensions"]["code"] == "CONFLICT"
+async def test_disallowed_transition_is_a_conflict(served: House) -> None:
+    response = await move(served, await announce(served), "ENDED")
+    assert response["errors"][0]["extensions"]["code"] == "CONFLICT"
 
 
-async def test_joining_is_possible_while_an_event_is_open_and_only_for_who_opted_in(served: House) -> None:
+async def test_only_opted_in_users_join_and_only_while_the_event_is_open(served: House) -> None:
     event_id, headers = await announce(served), served.one.headers["account"]
     path = "/dfs/event/user/participation"
     early = await served.call("POST", path, headers, json={"dfsEventId": event_id})
@@ -61,16 +61,16 @@ async def test_joining_is_possible_while_an_event_is_open_and_only_for_who_opted
     joined = await served.call("POST", path, headers, json={"dfsEventId": event_id})
     assert joined.status_code == 200
     again = await served.call("POST", path, headers, json={"dfsEventId": event_id})
-    assert len(again.json()) == len(joined.json())  # joining twice is joining once
+    assert len(again.json()) == len(joined.json())  # joining again changes nothing
     mine = (await served.call("GET", "/dfs/event/user", headers)).json()
     assert event_id in [event["dfsEventId"] for event in mine]
     participants = await served.call("GET", f"/dfs/event/{event_id}/user", served.one.headers["application"])
-    assert {one["userId"] for one in participants.json()} == {served.one.user_id}
+    assert {participant["userId"] for participant in participants.json()} == {served.one.user_id}
     strangers = await served.call("POST", path, served.other.headers["account"], json={"dfsEventId": event_id})
     assert (strangers.status_code, strangers.json()["error"]) == (400, "incorrect elements -dfsEventId")
 
 
-async def test_a_meter_point_is_named_only_where_there_are_several(served: House) -> None:
+async def test_meter_point_is_required_only_if_the_user_has_several(served: House) -> None:
     headers = served.other.headers["account"]
     alone = await served.call("POST", "/dfs/user", headers, json={})
     assert (alone.status_code, alone.json()["mpxn"]) == (200, served.other.ids["mpxn"])
@@ -83,33 +83,33 @@ async def test_a_meter_point_is_named_only_where_there_are_several(served: House
     stranger = await served.call("POST", "/dfs/user", headers, json={"mpxn": served.one.ids["mpxn"]})
     assert (stranger.status_code, stranger.json()["error"]) == (400, "incorrect elements -mpxn")
     out = await served.call("DELETE", "/dfs/user", headers, json={"mpxn": second})
-    assert [one["active"] for one in out.json()] == [False]
-    assert second not in [one["mpxn"] for one in (await served.call("GET", "/dfs/user", headers)).json()]
+    assert [opt_in["active"] for opt_in in out.json()] == [False]
+    assert second not in [opt_in["mpxn"] for opt_in in (await served.call("GET", "/dfs/user", headers)).json()]
     await served.other.run("revoke_consents", mpxns=[second])
 
 
-async def test_an_event_in_the_past_or_without_a_length_is_refused(served: House) -> None:
+async def test_event_in_the_past_or_without_duration_is_rejected(served: House) -> None:
     document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
     event = {"name": "x", "startsAt": "2020-01-01T00:00:00Z", "endsAt": "2020-01-01T00:00:00Z", "reward": 1}
-    told = await served.graphql(document, served.one.headers["application"], e=event)
-    places = [problem["path"][-1] for problem in told["errors"][0]["extensions"]["problems"]]
-    assert places == ["endsAt", "startsAt"]
+    response = await served.graphql(document, served.one.headers["application"], e=event)
+    arguments = [problem["path"][-1] for problem in response["errors"][0]["extensions"]["problems"]]
+    assert arguments == ["endsAt", "startsAt"]
 
 
 @pytest.mark.parametrize("reward", ["1e273", "NaN", "Infinity", "0.0000001"])
-async def test_a_reward_that_cannot_be_kept_is_refused(served: House, reward: str) -> None:
+async def test_reward_that_cannot_be_stored_is_rejected(served: House, reward: str) -> None:
     document = "mutation ($e: NewDfsEvent!) { addDfsEvent(input: $e) { dfsEventId } }"
     event = {"name": "x", "startsAt": "2900-01-01T00:00:00Z", "endsAt": "2900-01-01T01:00:00Z", "reward": reward}
-    told = await served.graphql(document, served.one.headers["application"], e=event)
-    assert [problem["path"] for problem in told["errors"][0]["extensions"]["problems"]] == [["input", "reward"]]
+    response = await served.graphql(document, served.one.headers["application"], e=event)
+    assert [problem["path"] for problem in response["errors"][0]["extensions"]["problems"]] == [["input", "reward"]]
 
 
-async def test_changes_of_events_are_pushed(served: House) -> None:
+async def test_subscription_publishes_changes_of_events(served: House) -> None:
     event_id = await announce(served)
     async with socket(served.url) as client:
         await client.init(**served.one.headers["account"])
         await client.subscribe("subscription { dfsEventChanges(since: null) { dfsEventId state } }")
-        while (await client.payload())["extensions"]["position"] == "":  # until it stands
+        while (await client.payload())["extensions"]["position"] == "":  # until the subscription is active
             continue
         document = "mutation ($id: ID!) { moveDfsEvent(dfsEventId: $id, state: OPEN) { state } }"
         await served.graphql(document, served.one.headers["application"], id=event_id)

@@ -1,4 +1,4 @@
-"""How fresh resources and devices are: by the age of the newest reading and by how often readings come."""
+"""Freshness of resources and devices, from the age of the newest reading and the learned interval."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.app.test_mqtt_intake import display_of
-from tests.energy.test_storage_fields import defined
+from tests.energy.test_storage_fields import parse_field
 from tests.support.metering import add_device
 from tests.support.timed import Timed
 from wattgate.clock import format_iso, from_ms
@@ -31,9 +31,9 @@ from wattgate.graphql.types import resources as types
 
 LIVE, DELAYED, STALE, OFFLINE = FreshnessState
 NOON = 1_780_000_000_000
-(HALF_HOURS,) = defined()
-(MINUTES,) = defined(interval="PT1M")
-(POWER,) = defined(sampling="irregular")
+(HALF_HOURS,) = parse_field()
+(MINUTES,) = parse_field(interval="PT1M")
+(POWER,) = parse_field(sampling="irregular")
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,17 @@ NOON = 1_780_000_000_000
         (DAY_MS, (2 * DAY_MS, 4 * DAY_MS, 8 * DAY_MS)),
     ],
 )
-def test_a_state_lasts_for_some_intervals_and_never_less_than_its_floor(every: int, limits: Sequence[int]) -> None:
-    pulse = Heartbeat(NOON, every)
+def test_state_limits_are_multiples_of_the_interval_with_a_minimum(every: int, limits: Sequence[int]) -> None:
+    heartbeat = Heartbeat(NOON, every)
     states = [LIVE, DELAYED, STALE, OFFLINE]
     for limit, before, after in zip(limits, states, states[1:], strict=False):
-        assert pulse.state(NOON + limit - 1) is before
-        assert pulse.next_change(NOON + limit - 1) == NOON + limit
-        assert pulse.state(NOON + limit) is after
-    assert pulse.next_change(NOON + limits[-1]) is None
+        assert heartbeat.state(NOON + limit - 1) is before
+        assert heartbeat.next_change(NOON + limit - 1) == NOON + limit
+        assert heartbeat.state(NOON + limit) is after
+    assert heartbeat.next_change(NOON + limits[-1]) is None
 
 
-def test_what_never_came_is_offline_and_what_is_ahead_of_the_clock_is_live() -> None:
+def test_missing_reading_is_offline_and_future_reading_is_live() -> None:
     never = Heartbeat(None, 10 * SECOND_MS)
     assert (never.state(NOON), never.next_change(NOON)) == (OFFLINE, None)
     assert build_freshness(never, NOON, FreshnessCause.UNKNOWN).age_seconds is None
@@ -63,10 +63,10 @@ def test_what_never_came_is_offline_and_what_is_ahead_of_the_clock_is_live() -> 
     assert (ahead.state, ahead.age_seconds, ahead.cause) == (LIVE, 0, None)
 
 
-def test_what_is_told_says_as_of_when_and_how_old_and_why() -> None:
-    found = build_freshness(Heartbeat(NOON - 61_999, 10 * SECOND_MS), NOON, FreshnessCause.METER)
-    assert (found.state, found.as_of, found.age_seconds) == (DELAYED, from_ms(NOON - 61_999), 61)
-    assert (found.expected_every_seconds, found.cause) == (10, FreshnessCause.METER)
+def test_freshness_has_instant_age_interval_and_cause() -> None:
+    freshness = build_freshness(Heartbeat(NOON - 61_999, 10 * SECOND_MS), NOON, FreshnessCause.METER)
+    assert (freshness.state, freshness.as_of, freshness.age_seconds) == (DELAYED, from_ms(NOON - 61_999), 61)
+    assert (freshness.expected_every_seconds, freshness.cause) == (10, FreshnessCause.METER)
 
 
 def receipts(*instants: int, late: int = 0) -> list[Receipt]:
@@ -120,11 +120,11 @@ def nightly(nights: int, parts: int) -> list[int]:
         "half hours that were imported in parts",
     ],
 )
-def test_a_cadence_is_learned_from_when_readings_were_received(field: Any, received: Any, every: int) -> None:
+def test_interval_is_learned_from_receipt_times(field: Any, received: Any, every: int) -> None:
     assert learn_interval(field, receipts(*received)) == every
 
 
-def test_what_is_collected_late_is_expected_late_and_what_is_live_is_not() -> None:
+def test_learned_interval_includes_collection_delay_except_for_live_fields() -> None:
     every_night = nightly(5, 1)
     assert learn_interval(HALF_HOURS, receipts(*every_night, late=6 * HOUR_MS)) == DAY_MS + 6 * HOUR_MS
     assert learn_interval(HALF_HOURS, receipts(*every_night, late=90 * DAY_MS)) == 2 * DAY_MS
@@ -132,7 +132,7 @@ def test_what_is_collected_late_is_expected_late_and_what_is_live_is_not() -> No
     assert learn_interval(POWER, receipts(*range(0, 480_000, 8000), late=HOUR_MS)) == 8 * SECOND_MS
 
 
-def test_a_resource_is_told_by_its_live_field_until_that_is_given_up() -> None:
+def test_live_field_determines_freshness_until_it_is_abandoned() -> None:
     power, half_hours, never = (
         Heartbeat(NOON, 10 * SECOND_MS),
         Heartbeat(NOON + DAY_MS, DAY_MS),
@@ -144,11 +144,11 @@ def test_a_resource_is_told_by_its_live_field_until_that_is_given_up() -> None:
     assert most_informative_heartbeat([power, half_hours], NOON + 99 * DAY_MS) == power
 
 
-def test_a_device_is_as_fresh_as_the_best_sign_of_it() -> None:
-    power, said = Heartbeat(NOON, 10 * SECOND_MS), Heartbeat(NOON - 50 * SECOND_MS, MINUTE_MS)
-    assert freshest_heartbeat([said, power], NOON) == power
-    assert freshest_heartbeat([said, power], NOON + 40 * SECOND_MS) == said
-    assert freshest_heartbeat([said, power], NOON + DAY_MS) == power
+def test_device_is_as_fresh_as_its_freshest_heartbeat() -> None:
+    power, reported = Heartbeat(NOON, 10 * SECOND_MS), Heartbeat(NOON - 50 * SECOND_MS, MINUTE_MS)
+    assert freshest_heartbeat([reported, power], NOON) == power
+    assert freshest_heartbeat([reported, power], NOON + 40 * SECOND_MS) == reported
+    assert freshest_heartbeat([reported, power], NOON + DAY_MS) == power
 
 
 FRESHNESS = "freshness { state asOf ageSeconds expectedEverySeconds cause }"
@@ -166,7 +166,7 @@ async def of_device(timed: Timed, device_id: str) -> Any:
     return (await timed.ask(OF_DEVICE, id=device_id))["device"]["freshness"]
 
 
-async def test_power_goes_through_all_states_as_time_passes(timed: Timed) -> None:
+async def test_power_passes_through_all_states_over_time(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     assert await of_resource(timed, resource_id) == {
         "state": "OFFLINE",
@@ -179,23 +179,27 @@ async def test_power_goes_through_all_states_as_time_passes(timed: Timed) -> Non
     await timed.record(resource_id, (at, 230), field="POWER")
     for age, state in ((0, "LIVE"), (29, "LIVE"), (30, "DELAYED"), (120, "STALE"), (900, "OFFLINE")):
         timed.pass_time(at + timedelta(seconds=age) - timed.clock.now)
-        found = await of_resource(timed, resource_id)
-        assert (found["state"], found["ageSeconds"], found["asOf"]) == (state, age, format_iso(at))
-        assert found["cause"] == (None if state == "LIVE" else "UNKNOWN")
+        freshness = await of_resource(timed, resource_id)
+        assert (freshness["state"], freshness["ageSeconds"], freshness["asOf"]) == (state, age, format_iso(at))
+        assert freshness["cause"] == (None if state == "LIVE" else "UNKNOWN")
 
 
-async def test_half_hours_that_come_once_a_day_are_live_at_noon_and_not_for_ever(timed: Timed) -> None:
+async def test_half_hours_received_daily_are_live_at_noon_and_expire(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     midnight = timed.clock.now.replace(hour=0, minute=0, second=0) + timedelta(days=1)
     timed.pass_time(midnight + timedelta(hours=4) - timed.clock.now)
     await timed.record(resource_id, *[(midnight - n * timedelta(minutes=30), 1) for n in range(1, 49)])
     for after, state in ((12, "LIVE"), (47, "LIVE"), (48, "DELAYED"), (96, "STALE"), (192, "OFFLINE")):
         timed.pass_time(midnight + timedelta(hours=after) - timed.clock.now)
-        found = await of_resource(timed, resource_id)
-        assert (found["state"], found["asOf"], found["expectedEverySeconds"]) == (state, format_iso(midnight), 86_400)
+        freshness = await of_resource(timed, resource_id)
+        assert (freshness["state"], freshness["asOf"], freshness["expectedEverySeconds"]) == (
+            state,
+            format_iso(midnight),
+            86_400,
+        )
 
 
-async def test_half_hours_that_came_each_by_itself_are_missed_after_an_hour(timed: Timed) -> None:
+async def test_half_hours_received_one_by_one_are_delayed_after_an_hour(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     timed.pass_time(timedelta(minutes=30 - timed.clock.now.minute % 30))
     for _ in range(100):
@@ -204,11 +208,11 @@ async def test_half_hours_that_came_each_by_itself_are_missed_after_an_hour(time
     last = timed.clock.now
     for minutes, state in ((59, "LIVE"), (60, "DELAYED"), (120, "STALE"), (240, "OFFLINE")):
         timed.pass_time(last + timedelta(minutes=minutes) - timed.clock.now)
-        found = await of_resource(timed, resource_id)
-        assert (found["state"], found["expectedEverySeconds"]) == (state, 1800)
+        freshness = await of_resource(timed, resource_id)
+        assert (freshness["state"], freshness["expectedEverySeconds"]) == (state, 1800)
 
 
-async def test_a_field_may_be_named_and_must_be_one(timed: Timed) -> None:
+async def test_freshness_of_a_named_field_and_rejection_of_an_unknown_one(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     now = timed.clock.now
     await timed.record(resource_id, (now.replace(minute=0, second=0) - timedelta(hours=3), 1))
@@ -220,38 +224,38 @@ async def test_a_field_may_be_named_and_must_be_one(timed: Timed) -> None:
     assert answer["errors"][0]["extensions"]["code"] == "BAD_INPUT"
 
 
-async def test_each_parent_has_its_own_freshness_and_a_cost_that_of_its_consumption(timed: Timed) -> None:
+async def test_edge_returns_the_freshness_of_each_resource(timed: Timed) -> None:
     tenant = timed.house.one
     ids = [await tenant.add_resource() for _ in "abc"]
     for n, resource_id in enumerate(ids[:2]):
         await timed.record(resource_id, (timed.clock.now - timedelta(minutes=n), 1), field="POWER")
-    resources = [await tenant.run("resource", resource_id=one) for one in [*ids, ids[0]]]
-    found = await tenant.edge(types.Resource, "freshness", resources)
-    assert [one.state for one in found] == [LIVE, DELAYED, OFFLINE, LIVE]
+    resources = [await tenant.run("resource", resource_id=id_) for id_ in [*ids, ids[0]]]
+    states = await tenant.edge(types.Resource, "freshness", resources)
+    assert [freshness.state for freshness in states] == [LIVE, DELAYED, OFFLINE, LIVE]
     assert await tenant.edge(types.Resource, "freshness", []) == []
     assert await tenant.edge(types.Device, "freshness", []) == []
 
 
-async def say(timed: Timed, hardware_id: str, *values: Measurement, state: bool = False) -> None:
-    """Record a message of a display."""
+async def send_message(timed: Timed, hardware_id: str, *values: Measurement, state: bool = False) -> None:
+    """Record a message of a display that is sent now."""
     at = timed.clock.now
     message = MeterMessage(hardware_id, at, values, NetworkState(at=at, status="joined") if state else None)
     tenant = timed.house.one
-    taken = await tenant.gateway.runner.run(record_meter_messages, tenant.system, {"messages": [message]})
-    assert taken.refusals == []
+    result = await tenant.gateway.runner.run(record_meter_messages, tenant.system, {"messages": [message]})
+    assert result.refusals == []
 
 
-async def test_the_cause_is_the_meter_while_the_display_still_talks_and_else_the_display(timed: Timed) -> None:
+async def test_cause_is_the_meter_while_the_display_still_sends_otherwise_the_gateway(timed: Timed) -> None:
     display = await display_of(timed.house.one)
     resource_id = display.resource_ids["electricity.consumption"]
     assert (await of_device(timed, display.device_id))["cause"] == "UNKNOWN"
     power = Measurement("electricity.consumption", "POWER", Decimal(230), "W")
-    await say(timed, display.hardware_id, power, state=True)
+    await send_message(timed, display.hardware_id, power, state=True)
     assert (await of_device(timed, display.device_id))["state"] == "LIVE"
     timed.pass_time(timedelta(minutes=3))
-    await say(timed, display.hardware_id, state=True)
-    found = await of_resource(timed, resource_id)
-    assert (found["state"], found["cause"]) == ("STALE", "METER")
+    await send_message(timed, display.hardware_id, state=True)
+    freshness = await of_resource(timed, resource_id)
+    assert (freshness["state"], freshness["cause"]) == ("STALE", "METER")
     assert (await of_device(timed, display.device_id))["state"] == "LIVE"
     timed.pass_time(timedelta(hours=1))
     assert (await of_resource(timed, resource_id))["cause"] == "GATEWAY"
@@ -259,15 +263,15 @@ async def test_the_cause_is_the_meter_while_the_display_still_talks_and_else_the
     assert (device["state"], device["cause"], device["ageSeconds"]) == ("OFFLINE", "GATEWAY", 3600)
 
 
-async def test_who_is_silent_cannot_be_told_of_a_device_that_speaks_through_one_meter(timed: Timed) -> None:
+async def test_cause_is_unknown_for_a_device_with_one_meter(timed: Timed) -> None:
     tenant = timed.house.one
-    one, two = await tenant.add_resource(), await tenant.add_resource()
-    device_id = await add_device(tenant, one)
-    await timed.record(one, (timed.clock.now, 1), field="POWER")
+    first, second = await tenant.add_resource(), await tenant.add_resource()
+    device_id = await add_device(tenant, first)
+    await timed.record(first, (timed.clock.now, 1), field="POWER")
     timed.pass_time(timedelta(minutes=5))
-    assert (await of_resource(timed, one))["cause"] == "UNKNOWN"
+    assert (await of_resource(timed, first))["cause"] == "UNKNOWN"
     assert (await of_device(timed, device_id))["cause"] == "GATEWAY"
-    both = await add_device(tenant, two, await tenant.add_resource())
+    both = await add_device(tenant, second, await tenant.add_resource())
     device = await tenant.run("device", device_id=both)
     fed = (await tenant.edge(types.Device, "resources", [device]))[0]
     for resource in fed:
@@ -279,7 +283,7 @@ async def test_who_is_silent_cannot_be_told_of_a_device_that_speaks_through_one_
     assert (await of_resource(timed, fed[1].resource_id))["cause"] == "GATEWAY"
 
 
-async def test_half_hours_that_come_by_another_way_are_no_sign_of_a_display(timed: Timed) -> None:
+async def test_half_hours_from_another_source_are_not_a_heartbeat_of_a_display(timed: Timed) -> None:
     tenant = timed.house.one
     resource_id = await tenant.add_resource()
     device_id = await add_device(tenant, resource_id)
@@ -291,7 +295,7 @@ async def test_half_hours_that_come_by_another_way_are_no_sign_of_a_display(time
     assert (await of_device(timed, device_id))["state"] == "OFFLINE"
 
 
-async def test_another_users_freshness_is_not_told(timed: Timed) -> None:
+async def test_freshness_of_another_users_resource_is_not_found(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     answer = await timed.house.graphql(OF_RESOURCE, timed.house.other.headers["acting"], id=resource_id)
     assert answer["errors"][0]["extensions"]["code"] == "NOT_FOUND"

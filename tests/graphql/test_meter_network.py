@@ -1,4 +1,4 @@
-"""The meter network: eligibility, inventories, registers, who may ask, and the file that fills the registry."""
+"""The meter network: eligibility, inventories, registers, permissions, and the import of its registry."""
 
 import asyncio
 import os
@@ -37,64 +37,64 @@ async def point(served: House) -> Metered:
     return await metered(served.one)
 
 
-async def check(served: House, path: str, who: str = "application", tenant: Tenant | None = None, **body: Any) -> Any:
-    headers = (tenant or served.one).headers[who]
+async def request_check(
+    served: House, path: str, caller: str = "application", tenant: Tenant | None = None, **body: Any
+) -> Any:
+    headers = (tenant or served.one).headers[caller]
     return await served.call("POST", f"/eligibility/{path}", headers, json=body)
 
 
-async def valid(served: House, path: str, **body: Any) -> bool:
-    answer = await check(served, path, **body)
+async def is_valid(served: House, path: str, **body: Any) -> bool:
+    answer = await request_check(served, path, **body)
     assert answer.status_code == 200, answer.text
     assert set(answer.json()) == {"valid"}
     return bool(answer.json()["valid"])
 
 
-async def test_a_display_matches_its_postcode_and_its_meter_point_however_they_are_written(
-    served: House, point: Metered
-) -> None:
+async def test_display_matches_any_spelling_of_postcode_and_eui(served: House, point: Metered) -> None:
     pairs = [point.eui[n : n + 2] for n in range(0, 16, 2)]
     for eui in (point.eui, point.eui.lower(), ":".join(pairs), "-".join(pairs).lower()):
         for postcode in ("LS6 3QT", "ls63qt", " Ls6  3qt "):
-            assert await valid(served, "checksmetsihd/postcode", postcode=postcode, eui=eui)
-        assert await valid(served, "checksmetsihd", mpxn=point.mpxn, eui=eui)
-    assert not await valid(served, "checksmetsihd/postcode", postcode="LS6 3QU", eui=point.eui)
+            assert await is_valid(served, "checksmetsihd/postcode", postcode=postcode, eui=eui)
+        assert await is_valid(served, "checksmetsihd", mpxn=point.mpxn, eui=eui)
+    assert not await is_valid(served, "checksmetsihd/postcode", postcode="LS6 3QU", eui=point.eui)
     other = await metered(served.one)
-    assert not await valid(served, "checksmetsihd", mpxn=other.mpxn, eui=point.eui)
+    assert not await is_valid(served, "checksmetsihd", mpxn=other.mpxn, eui=point.eui)
 
 
-async def test_a_meter_is_not_a_display(served: House, point: Metered) -> None:
+async def test_meter_is_not_a_display(served: House, point: Metered) -> None:
     meter = uuid4().hex[:16]
     await record(served.one, NetworkDevice(eui=meter.upper(), mpxn=point.mpxn, device_type="ESME"))
-    assert not await valid(served, "checksmetsihd", mpxn=point.mpxn, eui=meter)
-    assert not await valid(served, "checksmetsihd/postcode", postcode="LS6 3QT", eui=meter)
+    assert not await is_valid(served, "checksmetsihd", mpxn=point.mpxn, eui=meter)
+    assert not await is_valid(served, "checksmetsihd/postcode", postcode="LS6 3QT", eui=meter)
 
 
 async def test_only_a_commissioned_cad_or_ppmid_makes_a_meter_point_readable(served: House) -> None:
     number = str(uuid4().int)[:13]
     await record(served.one, NetworkMeterPoint(mpxn=number, eligible=False))
-    for kind, status, expected in (
+    for device_type, status, expected in (
         ("ESME", "Commissioned", False),
         ("IHD", "Commissioned", False),
         ("PPMID", "Suspended", False),
         ("CAD", "Commissioned", True),
     ):
-        device = NetworkDevice(eui=uuid4().hex[:16].upper(), mpxn=number, device_type=kind, status=status)
+        device = NetworkDevice(eui=uuid4().hex[:16].upper(), mpxn=number, device_type=device_type, status=status)
         await record(served.one, device)
-        assert await valid(served, "smets-ihd-cad", mpxn=number) is expected
-    assert not await valid(served, "checksmetsmpxn", mpxn=number)
+        assert await is_valid(served, "smets-ihd-cad", mpxn=number) is expected
+    assert not await is_valid(served, "checksmetsmpxn", mpxn=number)
     await record(served.one, NetworkMeterPoint(mpxn=number, eligible=True))
-    assert await valid(served, "checksmetsmpxn", mpxn=int(number))
+    assert await is_valid(served, "checksmetsmpxn", mpxn=int(number))
 
 
-async def test_the_check_digit_of_an_mpan_may_be_left_out(served: House) -> None:
+async def test_mpan_is_accepted_without_its_check_digit(served: House) -> None:
     core = str(uuid4().int)[:12]
     await record(served.one, NetworkMeterPoint(mpxn=core + meter_points.check_digit(core)))
-    assert await valid(served, "checksmetsmpxn", mpxn=core)
-    assert await valid(served, "checksmetsmpxn", mpxn=core + meter_points.check_digit(core))
-    assert not await valid(served, "checksmetsmpxn", mpxn=core[:11])
+    assert await is_valid(served, "checksmetsmpxn", mpxn=core)
+    assert await is_valid(served, "checksmetsmpxn", mpxn=core + meter_points.check_digit(core))
+    assert not await is_valid(served, "checksmetsmpxn", mpxn=core[:11])
 
 
-def test_an_mpans_check_digit_is_its_weighted_sum_modulo_11_modulo_10() -> None:
+def test_check_digit_is_the_weighted_sum_modulo_11_modulo_10() -> None:
     assert meter_points.check_digit("200000000000") == "6"
     assert meter_points.check_digit("101234567890") == "3"  # 1334 modulo 11
     assert meter_points.check_digit("131234567834") == "0"  # 1275 modulo 11 is 10
@@ -103,52 +103,50 @@ def test_an_mpans_check_digit_is_its_weighted_sum_modulo_11_modulo_10() -> None:
 
 
 @pytest.mark.parametrize("number", ["", "12345678901234", "12a", "-1", "\uff11\uff12"])
-async def test_what_is_no_meter_point_is_refused(served: House, number: str) -> None:
-    answer = await check(served, "checksmetsmpxn", mpxn=number)
+async def test_malformed_meter_point_or_eui_is_rejected(served: House, number: str) -> None:
+    answer = await request_check(served, "checksmetsmpxn", mpxn=number)
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -mpxn")
-    eui = await check(served, "checksmetsihd/postcode", postcode="LS6 3QT", eui=number)
+    eui = await request_check(served, "checksmetsihd/postcode", postcode="LS6 3QT", eui=number)
     assert (eui.status_code, eui.json()["error"]) == (400, "incorrect elements -eui")
 
 
-async def test_a_user_may_ask_about_their_own_meter_points_alone(served: House, point: Metered) -> None:
+async def test_user_may_check_only_own_meter_points(served: House, point: Metered) -> None:
     theirs = await metered(served.other)
-    for who in ("account", "acting"):
-        own = await check(served, "checksmetsmpxn", who, mpxn=point.mpxn)
+    for caller in ("account", "acting"):
+        own = await request_check(served, "checksmetsmpxn", caller, mpxn=point.mpxn)
         assert own.json() == {"valid": True}
-        stranger = await check(served, "checksmetsmpxn", who, mpxn=theirs.mpxn)
-        unknown = await check(served, "checksmetsmpxn", who, mpxn="4711")
+        stranger = await request_check(served, "checksmetsmpxn", caller, mpxn=theirs.mpxn)
+        unknown = await request_check(served, "checksmetsmpxn", caller, mpxn="4711")
         assert (stranger.status_code, unknown.status_code) == (404, 404)
-        display = await check(served, "checksmetsihd/postcode", who, postcode="LS6 3QT", eui=theirs.eui)
-        nothing = await check(served, "checksmetsihd/postcode", who, postcode="LS6 3QT", eui="00" * 8)
+        display = await request_check(served, "checksmetsihd/postcode", caller, postcode="LS6 3QT", eui=theirs.eui)
+        nothing = await request_check(served, "checksmetsihd/postcode", caller, postcode="LS6 3QT", eui="00" * 8)
         assert display.status_code == nothing.status_code == 404
-        assert (await check(served, "checksmetsihd/postcode", who, postcode="LS6 3QT", eui=point.eui)).json() == {
-            "valid": True
-        }
-    for who in ("application", "administrator"):
-        assert (await check(served, "checksmetsmpxn", who, mpxn=theirs.mpxn)).json() == {"valid": True}
+        assert (
+            await request_check(served, "checksmetsihd/postcode", caller, postcode="LS6 3QT", eui=point.eui)
+        ).json() == {"valid": True}
+    for caller in ("application", "administrator"):
+        assert (await request_check(served, "checksmetsmpxn", caller, mpxn=theirs.mpxn)).json() == {"valid": True}
 
 
-async def test_a_user_cannot_claim_a_meter_point_by_adding_a_resource_but_the_application_can(
-    served: House, point: Metered
-) -> None:
+async def test_only_the_application_adds_resources_at_new_meter_points(served: House, point: Metered) -> None:
     theirs = await metered(served.other)
     body = {"resourceTypeId": served.one.ids["resource_type"], "name": "claimed"}
-    for who, mpxn, status in (
+    for caller, mpxn, status in (
         ("account", theirs.mpxn, 403),
         ("acting", theirs.mpxn, 200),
         ("account", point.mpxn, 200),
         ("account", "no number", 400),
     ):
-        headers = served.one.headers[who]
+        headers = served.one.headers[caller]
         answer = await served.call("POST", "/resource", headers, json={**body, "mpxn": mpxn})
-        assert answer.status_code == status, who
+        assert answer.status_code == status, caller
 
 
-async def test_an_inventory_is_told_in_the_networks_own_words(served: House, point: Metered) -> None:
+async def test_inventory_has_the_fields_of_the_network(served: House, point: Metered) -> None:
     headers = served.one.headers["application"]
     answer = (await served.call("GET", f"/device/meter-point/{point.mpxn}/inventory", headers)).json()
     assert answer["valid"] is True
-    (display,) = [one for one in answer["inventory"] if one["DeviceType"] == "PPMID"]
+    (display,) = [device for device in answer["inventory"] if device["DeviceType"] == "PPMID"]
     assert display == {
         "DateCommissioned": "2024-05-01T09:00:00.000Z",
         "DeviceFirmwareVersion": "01.02",
@@ -167,16 +165,16 @@ async def test_an_inventory_is_told_in_the_networks_own_words(served: House, poi
         assert (await served.call("GET", f"/device/{path}/inventory", headers)).status_code == 404
 
 
-async def test_a_meter_points_resources_are_found_by_either_spelling(served: House) -> None:
+async def test_resources_of_a_meter_point_are_found_with_and_without_check_digit(served: House) -> None:
     core = str(uuid4().int)[:12]
-    given = {"resourceTypeId": served.one.ids["resource_type"], "name": "imported", "mpxn": core}
+    new_resource = {"resourceTypeId": served.one.ids["resource_type"], "name": "imported", "mpxn": core}
     headers = {**served.one.headers["administrator"]}
-    added = (await served.call("POST", "/resource", headers, json=given)).json()
+    added = (await served.call("POST", "/resource", headers, json=new_resource)).json()
     whole = core + meter_points.check_digit(core)
     for number in (core, whole):
-        told = (await served.call("GET", f"/device/meter-point/{number}/resources", headers)).json()
-        assert (told["valid"], told["mpxn"]) == (True, number)
-        assert told["resources"] == [
+        body = (await served.call("GET", f"/device/meter-point/{number}/resources", headers)).json()
+        assert (body["valid"], body["mpxn"]) == (True, number)
+        assert body["resources"] == [
             {
                 "resourceId": added["resourceId"],
                 "resourceTypeId": served.one.ids["resource_type"],
@@ -185,16 +183,16 @@ async def test_a_meter_points_resources_are_found_by_either_spelling(served: Hou
         ]
 
 
-async def test_the_register_is_read_where_the_network_has_one(served: House, point: Metered) -> None:
+async def test_meter_read_returns_the_register_if_the_network_has_one(served: House, point: Metered) -> None:
     headers = served.one.headers["account"]
-    told = (await served.call("GET", f"/resource/{point.resource_id}/meterread", headers)).json()
-    assert (told["data"], told["units"]) == ([[int(START.timestamp()), 4711.25]], "kWh")
+    body = (await served.call("GET", f"/resource/{point.resource_id}/meterread", headers)).json()
+    assert (body["data"], body["units"]) == ([[int(START.timestamp()), 4711.25]], "kWh")
     answer = await served.call("GET", f"/resource/{served.one.ids['resource']}/meterread", headers)
     assert (answer.status_code, answer.json()["code"]) == (404, "NOT_SUPPORTED")
 
 
 class FarNetwork:
-    """Another implementation of the port: it knows one meter point and keeps nothing here."""
+    """Another implementation of the `MeterNetwork` protocol. It knows one meter point and stores nothing."""
 
     async def meter_point(self, mpxn: str) -> MeterPoint | None:
         return MeterPoint(mpxn, "", "", eligible=mpxn == "17")
@@ -212,7 +210,7 @@ class FarNetwork:
         return RegisterReading(START, Decimal(1), "kWh")
 
 
-async def test_another_network_is_one_class_away(served: House) -> None:
+async def test_another_meter_network_can_be_plugged_in(served: House) -> None:
     far = FarNetwork()
 
     runner = Runner(served.gateway.database, MemoryBus(), network=lambda session: far)
@@ -221,12 +219,10 @@ async def test_another_network_is_one_class_away(served: House) -> None:
         assert answer.valid is expected
 
 
-async def test_a_file_fills_the_registry_and_names_every_line_that_it_cannot_take(
-    database_url: str, tmp_path: Path
-) -> None:
+async def test_import_fills_the_registry_and_reports_every_invalid_line(database_url: str, tmp_path: Path) -> None:
     gateway = build_gateway(Settings(_env_file=None, database_url=database_url))
     await bring_up(gateway.database)
-    good = [
+    valid_records = [
         {"kind": "meterPoint", "mpxn": "2000000000006", "postcode": "ls1 4ap", "smetsVersion": "2"},
         {"kind": "device", "mpxn": "200000000000", "eui": "00-15-5e-00-00-00-00-01", "deviceType": "CAD"},
         {"kind": "reading", "mpxn": "2000000000006", "classifier": "gas", "at": "2026-01-01T00:00:00Z", "value": 1.5},
@@ -246,7 +242,7 @@ async def test_a_file_fills_the_registry_and_names_every_line_that_it_cannot_tak
             "unit": "m3",
         },
     ]
-    bad = [
+    invalid_lines = [
         b'{"kind": "meterPoint"}',
         b'{"kind": "meter", "mpxn": "1"}',
         b'{"kind": "meterPoint", "mpxn": "1", "colour": "red"}',
@@ -258,12 +254,15 @@ async def test_a_file_fills_the_registry_and_names_every_line_that_it_cannot_tak
         b'{"kind": "meterPoint", "mpxn": "twelve"}',
     ]
     file = tmp_path / "network.jsonl"
-    file.write_bytes(b"\n".join([*map(orjson.dumps, good), b"", *bad]))
-    done = await _import(database_url, file, "--refused", str(tmp_path / "refused.txt"))
-    assert done.returncode == 1, done.stderr
-    assert f"{len(good)} records stored from {len(good) + len(bad)} lines, {len(bad)} refused" in done.stdout
+    file.write_bytes(b"\n".join([*map(orjson.dumps, valid_records), b"", *invalid_lines]))
+    result = await _import(database_url, file, "--refused", str(tmp_path / "refused.txt"))
+    assert result.returncode == 1, result.stderr
+    lines = len(valid_records) + len(invalid_lines)
+    assert f"{len(valid_records)} records stored from {lines} lines, {len(invalid_lines)} refused" in result.stdout
     refused = (tmp_path / "refused.txt").read_text().splitlines()
-    assert [int(line.partition(":")[0]) for line in refused] == [n + len(good) + 2 for n in range(len(bad))]
+    assert [int(line.partition(":")[0]) for line in refused] == [
+        n + len(valid_records) + 2 for n in range(len(invalid_lines))
+    ]
     assert refused[3].endswith("'1' is not an EUI-64 of 16 hexadecimal digits")
     async with AsyncSession(gateway.database.engine) as session:
         network = RegistryMeterNetwork(session)
@@ -273,7 +272,7 @@ async def test_a_file_fills_the_registry_and_names_every_line_that_it_cannot_tak
         (device,) = await network.devices_at("2000000000006")
         assert (device.eui, device.device_type) == ("00155E0000000001", "CAD")
         (value,) = await network.readings("2000000000006", "gas", None, limit=9)
-        assert value.value == 2  # the later line of the same instant
+        assert value.value == 2  # the later line for the same instant wins
         register = await network.register("2000000000006", "gas")
         assert register is not None
         assert register.value == Decimal("4711.123456")

@@ -1,4 +1,4 @@
-"""OAuth 2.0: authorization codes with PKCE, scopes, and refresh tokens that rotate."""
+"""OAuth 2.0: authorization codes with PKCE, scopes and rotating refresh tokens."""
 
 import asyncio
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ BY_TOKEN = "{ virtualEntities { name } }"
 
 @dataclass
 class Client:
-    """An OAuth client that is about to ask a user of their own."""
+    """An OAuth client, and a new user who can authorise it."""
 
     house: House
     client_id: str
@@ -50,10 +50,10 @@ class Client:
         return str((await self.authorise(**more)).json()["code"])
 
     async def ask(self, **form: Any) -> httpx.Response:
-        """A request to the token endpoint, as a form."""
+        """Send a form to the token endpoint."""
         credentials = {"client_id": self.client_id, "client_secret": self.secret}
-        given = {name: value for name, value in {**credentials, **form}.items() if value is not None}
-        return await self.house.call("POST", "/auth/oauth/access", {}, data=given)
+        members = {name: value for name, value in {**credentials, **form}.items() if value is not None}
+        return await self.house.call("POST", "/auth/oauth/access", {}, data=members)
 
     async def redeem(self, code: str, **more: Any) -> httpx.Response:
         form = {"grant_type": "authorization_code", "code": code, "code_verifier": people.VERIFIER}
@@ -67,8 +67,8 @@ class Client:
 
 
 async def client_of(house: House, **more: Any) -> Client:
-    who, made = await people.active(house.one), await people.oauth_client(house.one, **more)
-    return Client(house, made["clientId"], made["clientSecret"], who["username"], who["accountId"])
+    user, registered = await people.active(house.one), await people.oauth_client(house.one, **more)
+    return Client(house, registered["clientId"], registered["clientSecret"], user["username"], user["accountId"])
 
 
 @pytest.fixture
@@ -77,26 +77,26 @@ async def client(served: House) -> Client:
 
 
 async def change(house: House, model: Any, condition: Any, **values: Any) -> None:
-    """Change what only time or an operator changes."""
+    """Change columns in the database that no operation changes, such as expiry."""
     async with house.gateway.database.session() as session:
         await session.execute(update(model).where(condition).values(**values), execution_options=SCOPED_OPTION)
         await session.commit()
 
 
-def assert_refused(answer: httpx.Response, error: str, status: int = 400) -> None:
-    told = answer.json()
-    assert (answer.status_code, told["error"]) == (status, error), told
-    assert told["error_description"]
-    assert told["code"] in ("BAD_INPUT", "UNAUTHENTICATED")
-    assert told["traceId"] == answer.headers["X-Trace-Id"]
+def assert_rejected(answer: httpx.Response, error: str, status: int = 400) -> None:
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (status, error), body
+    assert body["error_description"]
+    assert body["code"] in ("BAD_INPUT", "UNAUTHENTICATED")
+    assert body["traceId"] == answer.headers["X-Trace-Id"]
 
 
-async def test_a_code_becomes_tokens_as_rfc_6749_writes_them(served: House, client: Client) -> None:
-    asked = (await client.authorise(state="as it was")).json()
-    assert set(asked) == {"valid", "code", "exp", "accountId", "name", "state"}
-    assert (asked["valid"], asked["accountId"], asked["state"]) == (True, client.account_id, "as it was")
-    assert 50 < asked["exp"] - datetime.now(UTC).timestamp() <= 60
-    answer = await client.redeem(asked["code"])
+async def test_code_is_exchanged_for_tokens_as_in_rfc_6749(served: House, client: Client) -> None:
+    authorised = (await client.authorise(state="as it was")).json()
+    assert set(authorised) == {"valid", "code", "exp", "accountId", "name", "state"}
+    assert (authorised["valid"], authorised["accountId"], authorised["state"]) == (True, client.account_id, "as it was")
+    assert 50 < authorised["exp"] - datetime.now(UTC).timestamp() <= 60
+    answer = await client.redeem(authorised["code"])
     granted = answer.json()
     assert (granted["token_type"], granted["expires_in"], granted["scope"]) == ("bearer", 604800, "read write")
     assert granted["refresh_type"] == granted["refresh_token"]
@@ -110,11 +110,11 @@ async def test_a_code_becomes_tokens_as_rfc_6749_writes_them(served: House, clie
         assert (await served.call("GET", "/auth", headers)).json()["accountId"] == client.account_id
 
 
-def test_the_challenge_is_the_one_of_rfc_7636() -> None:
+def test_challenge_matches_the_example_of_rfc_7636() -> None:
     assert s256(people.VERIFIER) == people.CHALLENGE
 
 
-async def test_the_token_endpoint_takes_json_too(served: House, client: Client) -> None:
+async def test_token_endpoint_accepts_json(served: House, client: Client) -> None:
     body = {
         "client_id": client.client_id,
         "client_secret": client.secret,
@@ -126,14 +126,14 @@ async def test_the_token_endpoint_takes_json_too(served: House, client: Client) 
     assert (await served.call("POST", "/auth/oauth/access", {}, json=body)).status_code == 200
 
 
-async def test_a_form_is_taken_by_the_token_endpoint_alone(served: House, client: Client) -> None:
+async def test_only_the_token_endpoint_accepts_a_form(served: House, client: Client) -> None:
     form = {"username": client.username, "password": PASSWORD, "applicationId": served.one.application_id}
     assert (await served.call("POST", "/auth", {}, data=form)).json()["error"].startswith("the body is not JSON")
     twice = "client_id=a&client_id=b&grant_type=authorization_code"
     headers = {"Content-Type": "application/x-www-form-urlencoded; charset=UTF-8"}
-    assert_refused(await served.call("POST", "/auth/oauth/access", headers, content=twice), "invalid_request")
+    assert_rejected(await served.call("POST", "/auth/oauth/access", headers, content=twice), "invalid_request")
     broken = await served.call("POST", "/auth/oauth/access", headers, content=b"client_id=%ff&\xff")
-    assert_refused(broken, "invalid_request")
+    assert_rejected(broken, "invalid_request")
 
 
 @pytest.mark.parametrize(
@@ -148,121 +148,119 @@ async def test_a_form_is_taken_by_the_token_endpoint_alone(served: House, client
         ({"scope": ""}, "scope"),
     ],
 )
-async def test_a_request_that_a_client_may_not_make_gets_no_code(
-    client: Client, wrong: dict[str, str], element: str
-) -> None:
+async def test_invalid_authorisation_request_gets_no_code(client: Client, wrong: dict[str, str], element: str) -> None:
     answer = await client.authorise(**wrong)
     assert (answer.status_code, answer.json()["error"]) == (400, f"incorrect elements -{element}")
 
 
-async def test_a_wrong_password_gets_no_code_and_counts_as_any_other(client: Client) -> None:
+async def test_wrong_password_gets_no_code_and_counts_for_the_backoff(client: Client) -> None:
     for _ in range(5):
         refused = await client.authorise(password="wrong")
         assert (refused.status_code, refused.json()["valid"]) == (401, False)
     assert (await client.authorise()).status_code == 429
 
 
-async def test_a_client_asks_for_no_more_than_it_is_registered_for(served: House) -> None:
+async def test_client_cannot_request_more_than_its_registered_scope(served: House) -> None:
     reader = await client_of(served, scope="read")
     assert (await reader.authorise(scope="read")).status_code == 200
     assert (await reader.authorise(scope="write")).status_code == 400
 
 
-async def test_a_client_of_another_application_is_not_known(served: House, client: Client) -> None:
+async def test_client_of_another_application_is_unknown(served: House, client: Client) -> None:
     theirs = await people.oauth_client(served.other)
     answer = await client.authorise(client_id=theirs["clientId"])
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -client_id")
     other = Client(served, theirs["clientId"], theirs["clientSecret"], client.username, client.account_id)
-    assert_refused(await other.redeem(await client.code()), "invalid_grant")
+    assert_rejected(await other.redeem(await client.code()), "invalid_grant")
     granted = await client.tokens()
-    assert_refused(await other.refresh(granted["refresh_token"]), "invalid_grant")
+    assert_rejected(await other.refresh(granted["refresh_token"]), "invalid_grant")
 
 
-async def test_the_secret_of_a_confidential_client_is_asked_and_a_public_one_has_none(served: House) -> None:
+async def test_confidential_client_needs_its_secret_and_a_public_one_has_none(served: House) -> None:
     confidential, public = await client_of(served), await client_of(served, public=True)
     for secret in (None, "", "forged"):
         answer = await confidential.redeem(await confidential.code(), client_secret=secret)
-        assert_refused(answer, "invalid_client", 401)
-    assert_refused(await confidential.ask(client_id="unknown", grant_type="refresh_token"), "invalid_client", 401)
+        assert_rejected(answer, "invalid_client", 401)
+    assert_rejected(await confidential.ask(client_id="unknown", grant_type="refresh_token"), "invalid_client", 401)
     assert public.secret is None
     assert (await public.redeem(await public.code())).status_code == 200
     await change(served, OAuthClient, OAuthClient.client_id == public.client_id, active=False)
-    assert_refused(await public.ask(grant_type="refresh_token"), "invalid_client", 401)
+    assert_rejected(await public.ask(grant_type="refresh_token"), "invalid_client", 401)
 
 
-async def test_a_code_is_good_for_its_own_verifier_and_redirect_uri_alone(client: Client) -> None:
+async def test_code_is_valid_only_with_its_verifier_and_redirect_uri(client: Client) -> None:
     code = await client.code()
-    assert_refused(await client.redeem(code, code_verifier="another" * 7), "invalid_grant")
-    assert_refused(await client.redeem(code, redirect_uri="https://client.example/other"), "invalid_grant")
-    assert_refused(await client.redeem("forged"), "invalid_grant")
-    assert_refused(await client.redeem(code, code_verifier=None), "invalid_request")
-    assert_refused(await client.ask(grant_type="password"), "unsupported_grant_type")
-    assert_refused(await client.ask(grant_type="refresh_token"), "invalid_request")
+    assert_rejected(await client.redeem(code, code_verifier="another" * 7), "invalid_grant")
+    assert_rejected(await client.redeem(code, redirect_uri="https://client.example/other"), "invalid_grant")
+    assert_rejected(await client.redeem("forged"), "invalid_grant")
+    assert_rejected(await client.redeem(code, code_verifier=None), "invalid_request")
+    assert_rejected(await client.ask(grant_type="password"), "unsupported_grant_type")
+    assert_rejected(await client.ask(grant_type="refresh_token"), "invalid_request")
     assert (await client.redeem(code)).status_code == 200
 
 
-async def test_a_code_is_good_for_a_minute(served: House, client: Client) -> None:
+async def test_code_expires_after_a_minute(served: House, client: Client) -> None:
     code = await client.code()
     of_code = AuthorizationCode.digest == hash_secret(code)
     await change(served, AuthorizationCode, of_code, expires_at=datetime.now(UTC) - timedelta(seconds=1))
-    assert_refused(await client.redeem(code), "invalid_grant")
+    assert_rejected(await client.redeem(code), "invalid_grant")
 
 
-async def test_a_second_use_of_a_code_ends_the_tokens_of_the_first(served: House, client: Client) -> None:
+async def test_second_use_of_a_code_invalidates_the_tokens_of_the_first(served: House, client: Client) -> None:
     code = await client.code()
     granted = (await client.redeem(code)).json()
     refreshed = (await client.refresh(granted["refresh_token"])).json()
-    assert_refused(await client.redeem(code), "invalid_grant")
-    for one in (granted, refreshed):
-        assert (await served.call("GET", "/auth", {"token": one["access_token"]})).status_code == 401
-        assert_refused(await client.refresh(one["refresh_token"]), "invalid_grant")
+    assert_rejected(await client.redeem(code), "invalid_grant")
+    for tokens in (granted, refreshed):
+        assert (await served.call("GET", "/auth", {"token": tokens["access_token"]})).status_code == 401
+        assert_rejected(await client.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
-async def test_of_many_uses_of_a_code_at_once_one_gets_tokens(client: Client) -> None:
+async def test_only_one_of_simultaneous_uses_of_a_code_gets_tokens(client: Client) -> None:
     code = await client.code()
     answers = await asyncio.gather(*(client.redeem(code) for _ in range(5)))
     assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400, 400]
 
 
-async def test_a_refresh_token_rotates_and_its_second_use_ends_the_family(served: House, client: Client) -> None:
+async def test_refresh_token_rotates_and_its_second_use_invalidates_the_family(served: House, client: Client) -> None:
     first = await client.tokens()
     second = (await client.refresh(first["refresh_token"])).json()
     assert second["scope"] == first["scope"]
     assert second["refresh_token"] != first["refresh_token"]
     assert (await served.call("GET", "/auth", {"token": second["access_token"]})).status_code == 200
     another = await client.tokens()
-    assert_refused(await client.refresh(first["refresh_token"]), "invalid_grant")
-    assert_refused(await client.refresh(second["refresh_token"]), "invalid_grant")
+    assert_rejected(await client.refresh(first["refresh_token"]), "invalid_grant")
+    assert_rejected(await client.refresh(second["refresh_token"]), "invalid_grant")
     assert (await served.call("GET", "/auth", {"token": second["access_token"]})).status_code == 401
     assert (await served.call("GET", "/auth", {"token": another["access_token"]})).status_code == 200
 
 
-async def test_an_expired_refresh_token_is_refused(served: House, client: Client) -> None:
+async def test_expired_refresh_token_is_rejected(served: House, client: Client) -> None:
     granted = await client.tokens()
     of_token = RefreshToken.digest == hash_secret(granted["refresh_token"])
     await change(served, RefreshToken, of_token, expires_at=datetime.now(UTC) - timedelta(seconds=1))
-    assert_refused(await client.refresh(granted["refresh_token"]), "invalid_grant")
+    assert_rejected(await client.refresh(granted["refresh_token"]), "invalid_grant")
 
 
-async def test_a_closed_account_gets_no_further_tokens(served: House, client: Client) -> None:
+async def test_closed_account_gets_no_further_tokens(served: House, client: Client) -> None:
     granted, code = await client.tokens(), await client.code()
     await served.call("DELETE", f"/account/{client.account_id}", served.one.headers["application"])
-    assert_refused(await client.refresh(granted["refresh_token"]), "invalid_grant")
-    assert_refused(await client.redeem(code), "invalid_grant")
+    assert_rejected(await client.refresh(granted["refresh_token"]), "invalid_grant")
+    assert_rejected(await client.redeem(code), "invalid_grant")
 
 
-async def test_a_token_that_may_read_writes_nothing(served: House, client: Client) -> None:
+async def test_token_with_scope_read_cannot_write(served: House, client: Client) -> None:
     reading = {"token": (await client.tokens(scope="read"))["access_token"]}
     writing = {"token": (await client.tokens(scope="write"))["access_token"]}
     for headers, status in ((reading, 403), (writing, 200)):
         assert (await served.call("GET", "/virtualentity", headers)).status_code == 200
         answer = await served.call("POST", "/account/name", headers, json={"name": "Grace"})
         assert answer.status_code == status
-        told = await served.graphql('mutation { changeName(name: "Grace") { valid } }', headers)
-        assert ("errors" in told) is (status == 403)
+        response = await served.graphql('mutation { changeName(name: "Grace") { valid } }', headers)
+        assert ("errors" in response) is (status == 403)
 
 
-async def test_no_scope_lets_a_client_change_how_its_user_logs_in(served: House, client: Client) -> None:
+async def test_no_scope_allows_changing_credentials(served: House, client: Client) -> None:
     headers = {"token": (await client.tokens())["access_token"]}
     for method, path, body in (
         ("GET", "/auth/newToken", None),
@@ -273,27 +271,27 @@ async def test_no_scope_lets_a_client_change_how_its_user_logs_in(served: House,
     assert all(Permission.SYSTEM not in granted for granted in OAUTH_SCOPES.values())
 
 
-async def test_an_ordinary_token_is_no_oauth_token(served: House) -> None:
+async def test_login_token_is_not_an_oauth_token(served: House) -> None:
     answer = await served.call("GET", "/auth/oauth", served.one.headers["account"])
     assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
 
 
-async def test_a_listed_oauth_token_says_so_and_deleting_it_ends_the_client(served: House, client: Client) -> None:
+async def test_listed_oauth_token_is_marked_and_deleting_it_logs_the_client_out(served: House, client: Client) -> None:
     granted = await client.tokens()
     log_in = {"username": client.username, "password": PASSWORD, "applicationId": served.one.application_id}
     mine = {"token": (await served.call("POST", "/auth", {}, json=log_in)).json()["token"]}
     refreshed = (await client.refresh(granted["refresh_token"])).json()
     listed = (await served.call("GET", "/auth/token", mine)).json()
-    by_kind = {one.get("grant_type"): one for one in listed}
+    by_kind = {token.get("grant_type"): token for token in listed}
     assert set(by_kind) == {"authorization_code", None, "refresh_token"}
     assert by_kind["refresh_token"]["authenticationFramework"] == "oauth"
     assert "authenticationFramework" not in by_kind[None]
     await served.call("DELETE", f"/auth/token/{by_kind['refresh_token']['tokenId']}", mine)
     assert (await served.call("GET", "/auth", {"token": refreshed["access_token"]})).status_code == 401
-    assert_refused(await client.refresh(refreshed["refresh_token"]), "invalid_grant")
+    assert_rejected(await client.refresh(refreshed["refresh_token"]), "invalid_grant")
 
 
-async def test_neither_codes_nor_tokens_nor_secrets_are_stored(served: House, client: Client) -> None:
+async def test_codes_tokens_and_secrets_are_stored_as_digests(served: House, client: Client) -> None:
     code = await client.code()
     granted = (await client.redeem(code)).json()
     for model, secret in (
@@ -312,7 +310,7 @@ async def test_a_client_logs_out_with_its_whole_family(served: House, client: Cl
     granted = await client.tokens()
     out = await served.call("DELETE", "/auth/deleteToken", {"token": granted["access_token"]})
     assert out.json() == {"valid": True}
-    assert_refused(await client.refresh(granted["refresh_token"]), "invalid_grant")
+    assert_rejected(await client.refresh(granted["refresh_token"]), "invalid_grant")
 
 
 @pytest.mark.parametrize(
@@ -324,5 +322,5 @@ async def test_a_redirect_uri_is_https_or_local_or_an_apps_own(served: House, ur
 
 
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:8000/back", "org.example.app:/back", "https://client.example/a?b=c"])
-async def test_local_and_app_redirect_uris_are_taken(served: House, uri: str) -> None:
+async def test_local_and_app_redirect_uris_are_accepted(served: House, uri: str) -> None:
     assert (await people.oauth_client(served.one, redirect_uris=[uri]))["clientId"]

@@ -1,4 +1,4 @@
-"""Alerts are pushed to the apps of a user, and whoever sent them is told where there is none."""
+"""Push notifications to the apps of a user, and the error events if there are none."""
 
 import asyncio
 import json
@@ -41,8 +41,8 @@ CALLBACK = "https://hooks.example.org/alerts"
 @pytest.fixture
 async def service() -> AsyncIterator[Sink]:
     """A push service."""
-    async with sink(answering(201, headers="Location: https://push.example.net/m/1\r\n")) as made:
-        yield made
+    async with sink(answering(201, headers="Location: https://push.example.net/m/1\r\n")) as push_service:
+        yield push_service
 
 
 def worker(
@@ -58,16 +58,16 @@ def worker(
     return post.worker_with({DeliveryKind.PUSH: DeliveryHandler(pushes.prepare_push, push, pushes.record_push_outcome)})
 
 
-async def test_an_alert_to_a_user_without_tokens_is_told_as_the_specification_shows_it(post: Post) -> None:
+async def test_alert_to_a_user_without_tokens_sends_the_specified_error_event(post: Post) -> None:
     await post.tokens()
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
     sent = await post.notification(alert_id)
-    (told,) = await post.events(alert_id)
-    assert told.keys() == {
+    (event,) = await post.events(alert_id)
+    assert event.keys() == {
         "errorCode", "eventCode", "errorId", "notificationid", "ns_alert_id", "alertTypeId", "channel",
     }  # fmt: skip
-    assert len(told.pop("errorId")) == 36
-    assert told == {
+    assert len(event.pop("errorId")) == 36
+    assert event == {
         "errorCode": "error.alert.notification.push.user.tokens.not_found",
         "eventCode": "alert.notification.push.sent.error",
         "notificationid": sent.notification_id,
@@ -83,7 +83,7 @@ async def test_an_alert_to_a_user_without_tokens_is_told_as_the_specification_sh
     assert delivery.user_id == post.tenant.user_id
 
 
-async def test_an_alert_is_pushed_to_a_phone_through_the_provider(post: Post, service: Sink) -> None:
+async def test_alert_is_pushed_to_a_phone_through_the_provider(post: Post, service: Sink) -> None:
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
     assert await worker(post, service).deliver_due() == 1
@@ -104,47 +104,47 @@ async def test_an_alert_is_pushed_to_a_phone_through_the_provider(post: Post, se
         },
     }
     assert delivery.reference == "https://push.example.net/m/1"
-    (told,) = await post.events(alert_id)
-    assert told["eventCode"] == "alert.notification.push.sent"
+    (event,) = await post.events(alert_id)
+    assert event["eventCode"] == "alert.notification.push.sent"
 
 
-async def test_an_alert_is_pushed_to_a_browser_which_alone_can_read_it(post: Post, service: Sink) -> None:
+async def test_alert_is_pushed_to_a_browser_encrypted(post: Post, service: Sink) -> None:
     browser = Browser(service.url)
     await post.tokens(browser.token)
     alert_id = await post.send(Channel.PUSH, priority=Priority.HIGH)
     assert await worker(post, service).deliver_due() == 1
     (received,) = service.received
-    told = {name: received.headers[name] for name in ("ttl", "urgency", "content-encoding")}
-    assert told == {"ttl": "86400", "urgency": "high", "content-encoding": "aes128gcm"}
+    headers = {name: received.headers[name] for name in ("ttl", "urgency", "content-encoding")}
+    assert headers == {"ttl": "86400", "urgency": "high", "content-encoding": "aes128gcm"}
     assert received.headers["authorization"].startswith("vapid t=")
     assert json.loads(browser.decrypt(received.body))["data"]["alertId"] == alert_id
 
 
-async def test_every_app_of_the_user_gets_it_and_one_is_enough(post: Post, service: Sink) -> None:
+async def test_alert_goes_to_every_app_and_counts_as_sent_after_the_first(post: Post, service: Sink) -> None:
     browser = Browser("http://127.0.0.1:1/nobody")
     await post.tokens("fcm:abc", "fcm:def", browser.token)
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
     assert await worker(post, service).deliver_due() == 3
-    assert sorted(json.loads(one.body)["token"] for one in service.received) == ["fcm:abc", "fcm:def"]
+    assert sorted(json.loads(request.body)["token"] for request in service.received) == ["fcm:abc", "fcm:def"]
     assert (await post.notification(alert_id)).state is NotificationState.SENT
-    assert [told["eventCode"] for told in await post.events(alert_id)] == ["alert.notification.push.sent"]
-    states = sorted(one.state.value for one in await post.deliveries(alert_id))
+    assert [event["eventCode"] for event in await post.events(alert_id)] == ["alert.notification.push.sent"]
+    states = sorted(delivery.state.value for delivery in await post.deliveries(alert_id))
     assert states == ["SENT", "SENT", "WAITING"]
 
 
 @pytest.mark.parametrize("status", [404, 410])
-async def test_the_subscription_of_a_browser_that_has_gone_is_removed(post: Post, service: Sink, status: int) -> None:
+async def test_expired_browser_subscription_is_removed(post: Post, service: Sink, status: int) -> None:
     service.behave = answering(status)
     await post.tokens(Browser(service.url).token)
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
     await worker(post, service).deliver_due()
     assert await post.known_tokens() == []
-    (told,) = await post.events(alert_id)
-    assert told["errorCode"] == "error.alert.notification.push.user.tokens.not_found"
-    assert (await post.log(alert_id))[-1][1:] == ("Given Up", "ERROR", "the push token is good no more and was removed")
+    (event,) = await post.events(alert_id)
+    assert event["errorCode"] == "error.alert.notification.push.user.tokens.not_found"
+    assert (await post.log(alert_id))[-1][1:] == ("Given Up", "ERROR", "the push token has expired and was removed")
 
 
-async def test_a_token_that_the_provider_calls_gone_is_removed_and_the_others_stay(post: Post, service: Sink) -> None:
+async def test_token_that_the_provider_reports_gone_is_removed(post: Post, service: Sink) -> None:
     await post.tokens("fcm:gone", "fcm:here")
 
     async def behave(received: Any, writer: Any) -> None:
@@ -158,18 +158,18 @@ async def test_a_token_that_the_provider_calls_gone_is_removed_and_the_others_st
     assert (await post.notification(alert_id)).state is NotificationState.SENT
 
 
-async def test_a_provider_at_a_wrong_address_costs_nobody_a_token(post: Post, service: Sink) -> None:
+async def test_404_of_the_provider_removes_no_token(post: Post, service: Sink) -> None:
     service.behave = answering(404)
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
     await worker(post, service).deliver_due()
     assert await post.known_tokens() == ["fcm:abc"]
-    (told,) = await post.events(alert_id)
-    assert told["errorCode"] == "error.alert.notification.push.provider.refused"
+    (event,) = await post.events(alert_id)
+    assert event["errorCode"] == "error.alert.notification.push.provider.refused"
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-async def test_a_push_service_that_is_not_well_is_asked_again(post: Post, service: Sink, status: int) -> None:
+async def test_push_is_retried_after_an_error_of_the_service(post: Post, service: Sink, status: int) -> None:
     service.behave = answering(status, headers="Retry-After: 90\r\n")
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH)
@@ -181,11 +181,11 @@ async def test_a_push_service_that_is_not_well_is_asked_again(post: Post, servic
     service.behave = answering(204)
     post.pass_time(timedelta(seconds=90))
     assert await sender.deliver_due() == 1
-    assert len({json.loads(one.body)["id"] for one in service.received}) == 1
+    assert len({json.loads(request.body)["id"] for request in service.received}) == 1
     assert (await post.notification(alert_id)).state is NotificationState.SENT
 
 
-async def test_a_push_service_that_hangs_up_is_asked_again(post: Post, service: Sink) -> None:
+async def test_push_is_retried_after_a_closed_connection(post: Post, service: Sink) -> None:
     service.behave = closing
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH)
@@ -193,25 +193,25 @@ async def test_a_push_service_that_hangs_up_is_asked_again(post: Post, service: 
     assert (await post.notification(alert_id)).state is NotificationState.WAITING
 
 
-async def test_a_subscription_that_leads_into_the_house_is_refused(post: Post, service: Sink) -> None:
+async def test_subscription_at_a_private_address_is_blocked(post: Post, service: Sink) -> None:
     await post.tokens(Browser(service.url).token)
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
     await worker(post, service, reach=PUBLIC_HTTPS_ONLY).deliver_due()
     assert service.connections == 0
-    (told,) = await post.events(alert_id)
-    assert told["errorCode"] == "error.alert.notification.push.user.tokens.refused"
+    (event,) = await post.events(alert_id)
+    assert event["errorCode"] == "error.alert.notification.push.user.tokens.refused"
 
 
 @pytest.mark.parametrize("token", ["fcm:abc", Browser("https://push.example.net/1").token])
-async def test_without_a_provider_it_is_said_that_there_is_none(post: Post, service: Sink, token: str) -> None:
+async def test_push_without_a_provider_fails_as_not_configured(post: Post, service: Sink, token: str) -> None:
     await post.tokens(token)
     alert_id = await post.send(Channel.PUSH, callback_url=CALLBACK)
     await worker(post, service, provider=False, vapid=False).deliver_due()
-    (told,) = await post.events(alert_id)
-    assert told["errorCode"] == "error.alert.notification.push.provider.not_configured"
+    (event,) = await post.events(alert_id)
+    assert event["errorCode"] == "error.alert.notification.push.provider.not_configured"
 
 
-async def test_a_token_that_is_removed_before_its_push_leaves_gets_none(post: Post, service: Sink) -> None:
+async def test_token_removed_before_delivery_receives_no_push(post: Post, service: Sink) -> None:
     await post.tokens("fcm:abc")
     alert_id = await post.send(Channel.PUSH)
     await post.tokens()
@@ -220,7 +220,7 @@ async def test_a_token_that_is_removed_before_its_push_leaves_gets_none(post: Po
     assert (await post.notification(alert_id)).state is NotificationState.FAILED
 
 
-async def test_apps_of_an_account_that_is_closed_get_nothing(post: Post) -> None:
+async def test_apps_of_a_closed_account_receive_no_push(post: Post) -> None:
     await post.tokens("fcm:abc")
     await set_active(post, False)
     try:
@@ -234,16 +234,16 @@ async def test_apps_of_an_account_that_is_closed_get_nothing(post: Post) -> None
 async def set_active(post: Post, active: bool) -> None:
     @declare(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
     async def change(call: Call) -> None:
-        """Open or close the account."""
+        """Activate or close the account."""
         await call.rows.update(Account, col(Account.account_id) == post.tenant.account_id, active=active)
 
     await post.run(change)
 
 
-async def test_what_is_no_token_is_refused_and_of_very_many_the_oldest_gives_way(post: Post) -> None:
-    for wrong in ("", "{}", "x" * 5000):
+async def test_invalid_tokens_are_rejected_and_the_oldest_are_deleted_above_the_maximum(post: Post) -> None:
+    for invalid in ("", "{}", "x" * 5000):
         with pytest.raises(BadInput):
-            await post.tokens(wrong)
+            await post.tokens(invalid)
     await post.tokens()
     for n in range(MAX_PUSH_TOKENS + 3):
         post.pass_time(timedelta(seconds=1))
@@ -253,7 +253,7 @@ async def test_what_is_no_token_is_refused_and_of_very_many_the_oldest_gives_way
     await post.tokens()
 
 
-async def test_a_message_for_a_browser_is_never_too_long(service: Sink) -> None:
+async def test_message_to_a_browser_is_shortened_to_the_maximum(service: Sink) -> None:
     browser = Browser(service.url)
     content = MessageContent(subject="ä" * 900, text="☀" * 20_000, data={"alertId": "a"})
     outgoing = OutboundMessage("id", "app", 1, NOW, (browser.token,), content)
@@ -269,18 +269,18 @@ async def test_a_message_for_a_browser_is_never_too_long(service: Sink) -> None:
 TOKENS = "query ($id: ID!) { mobileAppTokens(accountId: $id) { token createdAt } webPush { publicKey } }"
 
 
-async def test_an_account_lists_its_own_tokens_and_nobody_elses(served: House) -> None:
+async def test_account_lists_only_its_own_tokens(served: House) -> None:
     account = served.one.headers["account"]
     add = 'mutation ($id: ID!) { addMobileAppToken(accountId: $id, newToken: "fcm:list") { valid } }'
     assert (await served.graphql(add, account, id=served.one.account_id))["data"]
-    told = await served.graphql(TOKENS, account, id=served.one.account_id)
-    assert "fcm:list" in [one["token"] for one in told["data"]["mobileAppTokens"]]
-    assert told["data"]["webPush"] == {"publicKey": None}
+    response = await served.graphql(TOKENS, account, id=served.one.account_id)
+    assert "fcm:list" in [token["token"] for token in response["data"]["mobileAppTokens"]]
+    assert response["data"]["webPush"] == {"publicKey": None}
     refused = await served.graphql(TOKENS, served.other.headers["account"], id=served.one.account_id)
     assert refused["errors"][0]["extensions"]["code"] == "NOT_FOUND"
 
 
-async def test_a_subscriber_is_told_every_step_if_that_is_asked_for(served: House) -> None:
+async def test_subscriber_with_steps_receives_every_delivery_step(served: House) -> None:
     account, url = served.one.headers["account"], served.url.replace("http", "ws") + "/graphql"
     add = 'mutation ($id: ID!) { addMobileAppToken(accountId: $id, newToken: "fcm:steps") { valid } }'
     await served.graphql(add, account, id=served.one.account_id)
@@ -288,22 +288,22 @@ async def test_a_subscriber_is_told_every_step_if_that_is_asked_for(served: Hous
     document = gql("subscription { alerts(steps: true) { alertId notifications { state log { stage detail } } } }")
     stages: list[list[str]] = []
     async with Client(transport=transport) as session, asyncio.timeout(30):
-        asked = asyncio.create_task(_send_later(served))
-        async for told in session.subscribe(document):
-            (one,) = told["alerts"]["notifications"]
-            stages.append([step["stage"] for step in one["log"]])
-            if one["state"] == "FAILED":
+        send_later = asyncio.create_task(_send_later(served))
+        async for payload in session.subscribe(document):
+            (notification,) = payload["alerts"]["notifications"]
+            stages.append([step["stage"] for step in notification["log"]])
+            if notification["state"] == "FAILED":
                 break
-        assert told["alerts"]["alertId"] == await asked
+        assert payload["alerts"]["alertId"] == await send_later
     assert {tuple(seen[:1]) for seen in stages} == {("Added Notification Record",)}
-    assert one["log"][-1] == {
+    assert notification["log"][-1] == {
         "stage": "Given Up",
         "detail": "the gateway has no push provider (WATTGATE_PUSH_URL)",
     }
 
 
 async def _send_later(served: House) -> str:
-    await asyncio.sleep(0.5)  # the subscription has to stand first
+    await asyncio.sleep(0.5)  # the subscription must be active first
     body = {"userId": served.one.user_id, "alertTypeId": "CM01", "send2Push": "yes"}
     answer = await served.call("POST", "/alert", served.one.headers["application"], json=body)
     return str(answer.json()["ns_alert_id"])

@@ -1,4 +1,4 @@
-"""Readings in columns, in GraphQL and as the JSON form of `POST /readings`: refused whole, or one by one."""
+"""Readings in columns, over GraphQL and as JSON for `POST /readings`: rejected as a whole or one by one."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,21 +14,21 @@ mutation ($series: [NewReadingColumns!]!) {
   recordReadingColumns(series: $series) { recorded refused { series index reason } }
 }
 """
-NOBODYS = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture(params=["GraphQL", "REST"])
-def way(request: pytest.FixtureRequest) -> str:
+def interface(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-async def send(house: House, way: str, *series: dict[str, Any]) -> dict[str, Any]:
-    """What became of the readings, or `code`, `error` and `problems` of the refusal."""
+async def send(house: House, interface: str, *series: dict[str, Any]) -> dict[str, Any]:
+    """Send readings. Return the result, or `code`, `error` and `problems` of the error."""
     headers = house.one.headers["account"]
-    if way == "REST":
-        told = (await house.call("POST", "/readings", headers, json={"series": list(series)})).json()
-        problems = [(problem["path"], problem["message"]) for problem in told.get("problems", [])]
-        return {**told, "problems": problems}
+    if interface == "REST":
+        body = (await house.call("POST", "/readings", headers, json={"series": list(series)})).json()
+        problems = [(problem["path"], problem["message"]) for problem in body.get("problems", [])]
+        return {**body, "problems": problems}
     answer = await house.graphql(DOCUMENT, headers, series=list(series))
     if "errors" not in answer:
         return dict(answer["data"]["recordReadingColumns"])
@@ -43,62 +43,62 @@ def columns(resource_id: str, count: int, **changes: Any) -> dict[str, Any]:
 
 
 async def count(house: House, resource_id: str) -> int:
-    found = await house.one.run("raw_readings", resource_id=resource_id)
-    return len(found.at)
+    page = await house.one.run("raw_readings", resource_id=resource_id)
+    return len(page.at)
 
 
-async def test_columns_are_recorded_in_any_order_with_their_qualities(served: House, way: str) -> None:
+async def test_columns_are_recorded_in_any_order_with_their_qualities(served: House, interface: str) -> None:
     resource_id = await served.one.add_resource()
-    done = await send(served, way, columns(resource_id, 3, quality=["ACTUAL", "ESTIMATED", "QUESTIONABLE"]))
-    assert (done["recorded"], done["refused"]) == (3, [])
-    found = await served.one.run("raw_readings", resource_id=resource_id)
-    assert list(found.value) == [0.002, 0.001, 0.0]
-    assert [getattr(one, "name", one) for one in found.quality] == ["QUESTIONABLE", "ESTIMATED", "ACTUAL"]
+    result = await send(served, interface, columns(resource_id, 3, quality=["ACTUAL", "ESTIMATED", "QUESTIONABLE"]))
+    assert (result["recorded"], result["refused"]) == (3, [])
+    page = await served.one.run("raw_readings", resource_id=resource_id)
+    assert list(page.value) == [0.002, 0.001, 0.0]
+    assert [getattr(quality, "name", quality) for quality in page.quality] == ["QUESTIONABLE", "ESTIMATED", "ACTUAL"]
 
 
 @pytest.mark.parametrize(
     ("changes", "name", "items"),
     [({"value": [1, 2]}, "value", 2), ({"quality": ["ACTUAL"] * 4}, "quality", 4), ({"quality": []}, "quality", 0)],
 )
-async def test_columns_of_unequal_length_are_refused_and_nothing_is_stored(
-    served: House, way: str, changes: dict[str, Any], name: str, items: int
+async def test_columns_of_unequal_length_are_rejected_and_nothing_is_stored(
+    served: House, interface: str, changes: dict[str, Any], name: str, items: int
 ) -> None:
     resource_id, other = await served.one.add_resource(), await served.one.add_resource()
-    told = await send(served, way, columns(other, 3), columns(resource_id, 3, **changes))
-    assert told["code"] == "BAD_INPUT"
-    assert told["problems"] == [(["series", 1, name], f"has {items} items, and `at` has 3")]
+    result = await send(served, interface, columns(other, 3), columns(resource_id, 3, **changes))
+    assert result["code"] == "BAD_INPUT"
+    assert result["problems"] == [(["series", 1, name], f"has {items} items, and `at` has 3")]
     assert await count(served, resource_id) == await count(served, other) == 0
 
 
-async def test_more_than_ten_thousand_over_all_series_are_refused(served: House, way: str) -> None:
+async def test_more_than_10_000_readings_in_a_call_are_rejected(served: House, interface: str) -> None:
     resource_id, other = await served.one.add_resource(), await served.one.add_resource()
-    told = await send(served, way, columns(resource_id, 5_000), columns(other, 5_001))
-    assert told["code"] == "BAD_INPUT"
-    assert told["problems"] == [(["series"], "holds 10001 readings")]
+    result = await send(served, interface, columns(resource_id, 5_000), columns(other, 5_001))
+    assert result["code"] == "BAD_INPUT"
+    assert result["problems"] == [(["series"], "contain 10,001 readings")]
     assert await count(served, resource_id) == 0
-    assert (await send(served, way, columns(resource_id, 5_000), columns(other, 5_000)))["recorded"] == 10_000
+    assert (await send(served, interface, columns(resource_id, 5_000), columns(other, 5_000)))["recorded"] == 10_000
 
 
-async def test_what_cannot_be_stored_is_listed_and_the_rest_is_recorded(served: House, way: str) -> None:
+async def test_invalid_readings_are_listed_and_the_others_are_recorded(served: House, interface: str) -> None:
     resource_id = await served.one.add_resource()
     mixed = {
         "resourceId": resource_id,
         "at": [START.isoformat(), START.isoformat(), (START + timedelta(minutes=1)).isoformat(), START.isoformat()],
         "value": [1, 2, 3, 1],
     }
-    told = await send(
+    result = await send(
         served,
-        way,
-        columns(NOBODYS, 2),
+        interface,
+        columns(UNKNOWN_ID, 2),
         mixed,
         columns(served.other.ids["resource"], 1),
         columns(resource_id, 1, field="VOLTAGE"),
         columns(resource_id, 1, field="POWER", value=["-1.5"]),
     )
-    assert told["recorded"] == 1
-    assert told["refused"] == [
-        {"series": 0, "index": 0, "reason": f"{NOBODYS} does not exist"},
-        {"series": 0, "index": 1, "reason": f"{NOBODYS} does not exist"},
+    assert result["recorded"] == 1
+    assert result["refused"] == [
+        {"series": 0, "index": 0, "reason": f"{UNKNOWN_ID} does not exist"},
+        {"series": 0, "index": 1, "reason": f"{UNKNOWN_ID} does not exist"},
         {"series": 1, "index": 1, "reason": "the same instant is given twice with different values"},
         {"series": 1, "index": 2, "reason": "2026-04-01T00:01:00.000Z is not on the sampling grid of 0:30:00"},
         {"series": 2, "index": 0, "reason": f"{served.other.ids['resource']} does not exist"},
@@ -108,7 +108,7 @@ async def test_what_cannot_be_stored_is_listed_and_the_rest_is_recorded(served: 
     assert (await served.one.run("raw_readings", resource_id=resource_id)).value == [1.0]
 
 
-async def test_no_series_and_empty_columns_are_no_readings(served: House, way: str) -> None:
+async def test_empty_series_record_nothing(served: House, interface: str) -> None:
     for series in ([], [columns(await served.one.add_resource(), 0)]):
-        done = await send(served, way, *series)
-        assert (done["recorded"], done["refused"]) == (0, [])
+        result = await send(served, interface, *series)
+        assert (result["recorded"], result["refused"]) == (0, [])

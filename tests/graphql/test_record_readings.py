@@ -1,4 +1,4 @@
-"""Getting readings in: what is checked, what is stored, what is told."""
+"""Recording readings: validation, storage and error messages."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -45,13 +45,13 @@ async def stored(house: House, resource_id: str, day: str, zone: str = "UTC", pe
     return list(answer["data"]["resource"]["readings"]["buckets"])
 
 
-def refusals(answer: dict[str, Any]) -> list[tuple[Any, str]]:
+def problems_of(answer: dict[str, Any]) -> list[tuple[Any, str]]:
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "BAD_INPUT"
     return [(problem["path"][-1], problem["message"]) for problem in error["extensions"]["problems"]]
 
 
-async def test_a_reading_sent_again_replaces_the_first(served: House, resource_id: str) -> None:
+async def test_repeated_reading_replaces_the_first(served: House, resource_id: str) -> None:
     for value in ("0.100", "0.250"):
         answer = await record(served, resource_id, {"at": "2026-03-01T00:00:00Z", "value": value})
         assert answer["data"]["recordReadings"] == {"recorded": 1}
@@ -60,7 +60,7 @@ async def test_a_reading_sent_again_replaces_the_first(served: House, resource_i
     assert all(bucket["value"] is None and bucket["count"] == 0 for bucket in others)
 
 
-async def test_the_same_reading_twice_in_a_batch_is_one(served: House, resource_id: str) -> None:
+async def test_duplicate_reading_in_a_batch_is_stored_once(served: House, resource_id: str) -> None:
     reading = {"at": "2026-03-01T00:00:00Z", "value": 1}
     answer = await record(served, resource_id, reading, {**reading, "at": "2026-03-01T01:00:00+01:00"})
     assert answer["data"]["recordReadings"] == {"recorded": 1}
@@ -80,48 +80,48 @@ async def test_the_same_reading_twice_in_a_batch_is_one(served: House, resource_
         ({"at": "2999-01-01T00:00:00Z", "value": 1}, "2999-01-01T00:00:00.000Z is in the future"),
     ],
 )
-async def test_a_reading_that_cannot_be_stored_is_refused_and_none_is_stored(
+async def test_invalid_reading_rejects_the_whole_batch(
     served: House, resource_id: str, reading: dict[str, Any], reason: str
 ) -> None:
     answer = await record(served, resource_id, {"at": "2026-03-01T12:00:00Z", "value": 1}, reading)
-    assert refusals(answer) == [(1, reason)]
+    assert problems_of(answer) == [(1, reason)]
     assert all(bucket["count"] == 0 for bucket in await stored(served, resource_id, "2026-03-01"))
 
 
-async def test_two_values_for_one_instant_in_a_batch_are_refused(served: House, resource_id: str) -> None:
+async def test_conflicting_values_in_a_batch_are_rejected(served: House, resource_id: str) -> None:
     at = "2026-03-01T00:00:00Z"
     answer = await record(served, resource_id, {"at": at, "value": 1}, {"at": at, "value": 2})
-    assert refusals(answer) == [(1, "the same instant is given twice with different values")]
+    assert problems_of(answer) == [(1, "the same instant is given twice with different values")]
 
 
-async def test_ten_thousand_readings_are_one_call_and_one_more_is_refused(served: House, resource_id: str) -> None:
+async def test_call_takes_at_most_10_000_readings(served: House, resource_id: str) -> None:
     start = datetime(2025, 1, 1, tzinfo=UTC)
     readings = [{"at": (start + n * timedelta(minutes=30)).isoformat(), "value": n / 1000} for n in range(10_001)]
     refused = await record(served, resource_id, *readings)
     (error,) = refused["errors"]
-    assert error["message"] == "a call takes at most 10,000 readings"
+    assert error["message"] == "A call takes at most 10,000 readings."
     assert (await record(served, resource_id, *readings[:-1]))["data"]["recordReadings"] == {"recorded": 10_000}
     day = await stored(served, resource_id, "2025-01-01", period="P1D")
     assert day[0]["value"] == sum(range(48)) / 1000
 
 
-async def test_a_batch_goes_to_several_resources_and_another_users_is_refused(served: House, resource_id: str) -> None:
+async def test_batch_for_several_resources_and_rejection_of_another_users(served: House, resource_id: str) -> None:
     second = await served.one.add_resource()
     reading = {"at": "2026-03-01T00:00:00Z", "value": 1}
-    series = [{"resourceId": one, "readings": [reading]} for one in (resource_id, second)]
+    series = [{"resourceId": id_, "readings": [reading]} for id_ in (resource_id, second)]
     answer = await served.graphql(RECORD, served.one.headers["account"], series=series)
     assert answer["data"]["recordReadings"] == {"recorded": 2}
     theirs = {"resourceId": served.other.ids["resource"], "readings": [reading]}
     answer = await served.graphql(RECORD, served.one.headers["account"], series=[*series, theirs])
-    assert refusals(answer) == [("resourceId", f"{served.other.ids['resource']} does not exist")]
+    assert problems_of(answer) == [("resourceId", f"{served.other.ids['resource']} does not exist")]
 
 
-async def test_a_field_that_the_resource_has_not_is_refused(served: House, resource_id: str) -> None:
+async def test_unknown_field_is_rejected(served: House, resource_id: str) -> None:
     answer = await record(served, resource_id, {"at": "2026-03-01T00:00:00Z", "value": 1}, field="VOLTAGE")
-    assert refusals(answer) == [("field", "the resource has no field VOLTAGE")]
+    assert problems_of(answer) == [("field", "the resource has no field VOLTAGE")]
 
 
-async def test_rest_takes_objects_and_the_pairs_that_it_answers(served: House, resource_id: str) -> None:
+async def test_rest_accepts_objects_and_pairs(served: House, resource_id: str) -> None:
     path, headers = f"/resource/{resource_id}/readings", served.one.headers["account"]
     objects = {"readings": [{"at": "2026-03-02T00:00:00Z", "value": 0.5}], "unknown": 1}
     pairs = {"data": [[int(datetime(2026, 3, 2, 0, 30, tzinfo=UTC).timestamp()), 0.75]]}
@@ -147,7 +147,7 @@ async def test_rest_takes_objects_and_the_pairs_that_it_answers(served: House, r
         ({}, "missing elements -readings"),
     ],
 )
-async def test_a_broken_body_is_refused_with_every_problem(
+async def test_malformed_body_is_rejected_with_every_problem(
     served: House, resource_id: str, body: dict[str, Any], error: str
 ) -> None:
     answer = await served.call("POST", f"/resource/{resource_id}/readings", served.one.headers["account"], json=body)
@@ -156,13 +156,13 @@ async def test_a_broken_body_is_refused_with_every_problem(
     assert answer.json()["problems"]
 
 
-async def test_a_body_that_is_too_large_is_refused(served: House, resource_id: str) -> None:
+async def test_body_that_is_too_large_is_rejected(served: House, resource_id: str) -> None:
     path = f"/resource/{resource_id}/readings"
     answer = await served.call("POST", path, served.one.headers["account"], content=b"[" + b" " * 5_000_000)
     assert (answer.status_code, answer.json()["code"]) == (413, "TOO_LARGE")
 
 
-async def test_days_in_a_zone_have_23_or_25_hours_where_clocks_change(served: House, resource_id: str) -> None:
+async def test_days_have_23_or_25_hours_at_clock_changes(served: House, resource_id: str) -> None:
     start = datetime(2026, 3, 28, tzinfo=UTC)
     await served.one.record(resource_id, *((start + n * timedelta(minutes=30), "1") for n in range(144)))
     days = await stored(served, resource_id, "2026-03-29", zone="Europe/London", period="P1D")
@@ -172,7 +172,7 @@ async def test_days_in_a_zone_have_23_or_25_hours_where_clocks_change(served: Ho
     ]
 
 
-async def test_a_range_of_too_many_buckets_says_what_to_ask_instead(served: House, resource_id: str) -> None:
+async def test_range_with_too_many_buckets_is_rejected_with_alternatives(served: House, resource_id: str) -> None:
     answer = await served.graphql(
         SERIES,
         served.one.headers["account"],
@@ -185,5 +185,6 @@ async def test_a_range_of_too_many_buckets_says_what_to_ask_instead(served: Hous
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "BAD_INPUT"
     assert error["message"] == (
-        "a series has at most 20,000 buckets, and this range has about 3,156,482 of PT1M: ask P1D, or at most 13 days"
+        "A series has at most 20,000 buckets, but this range has about 3,156,482 of PT1M. "
+        "Request P1D, or at most 13 days."
     )

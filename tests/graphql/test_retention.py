@@ -1,4 +1,4 @@
-"""How long readings are kept, on both databases: what is refused, what is deleted, and the partitions of months."""
+"""Retention of readings on both databases: rejected readings, deletion, and monthly partitions."""
 
 import asyncio
 import io
@@ -32,43 +32,43 @@ DAY = timedelta(days=1)
 SET = """
 mutation ($id: ID!, $days: Int) { setRetention(resourceTypeId: $id, retentionDays: $days) { retentionDays } }
 """
-KEPT = """
+COUNT_BY_DAY = """
 query ($id: ID!, $range: TimeRange!) {
   readings(resourceId: $id, range: $range, period: P1D, function: COUNT) { buckets { start value } } }
 """
 
 
-async def keep(timed: Timed, type_id: str, days: int | None) -> None:
+async def set_retention(timed: Timed, type_id: str, days: int | None) -> None:
     assert (await timed.ask_as("application", SET, id=type_id, days=days))["setRetention"] == {"retentionDays": days}
 
 
 @pytest.mark.parametrize("days", [1, 30, 36_500, None])
-async def test_retention_is_set_and_lifted(timed: Timed, days: int | None) -> None:
-    await keep(timed, await timed.add_type(STORAGE, retention_days=7), days)
+async def test_retention_is_set_and_removed(timed: Timed, days: int | None) -> None:
+    await set_retention(timed, await timed.add_type(STORAGE, retention_days=7), days)
 
 
 @pytest.mark.parametrize("days", [0, -1, 36_501])
-async def test_retention_of_no_day_or_of_a_hundred_years_is_refused(timed: Timed, days: int) -> None:
+async def test_retention_outside_1_to_36_500_days_is_rejected(timed: Timed, days: int) -> None:
     type_id = await timed.add_type(STORAGE, retention_days=7)
     answer = await timed.house.graphql(SET, timed.house.one.headers["application"], id=type_id, days=days)
     (error,) = answer["errors"]
     assert (error["extensions"]["code"], error["message"]) == (
         "BAD_INPUT",
-        "readings are kept for 1 to 36,500 days, or for good",
+        "Invalid retention. Give 1 to 36,500 days, or null to keep readings forever.",
     )
     assert error["extensions"]["problems"] == [{"path": ["retentionDays"], "message": "is not between 1 and 36,500"}]
-    found = await timed.ask("{ resourceTypes { resourceTypeId retentionDays } }")
-    assert {"resourceTypeId": type_id, "retentionDays": 7} in found["resourceTypes"]
+    data = await timed.ask("{ resourceTypes { resourceTypeId retentionDays } }")
+    assert {"resourceTypeId": type_id, "retentionDays": 7} in data["resourceTypes"]
 
 
-async def test_retention_is_not_lifted_by_leaving_it_out(timed: Timed) -> None:
+async def test_omitted_retention_is_rejected_and_not_removed(timed: Timed) -> None:
     type_id = await timed.add_type(STORAGE, retention_days=7)
     left_out = "mutation ($id: ID!) { setRetention(resourceTypeId: $id) { retentionDays } }"
     answer = await timed.house.graphql(left_out, timed.house.one.headers["application"], id=type_id)
     assert answer["errors"][0]["extensions"]["problems"] == [{"path": ["retentionDays"], "message": "is missing"}]
 
 
-async def test_who_may_not_change_types_or_is_of_another_application_does_not_set_retention(timed: Timed) -> None:
+async def test_retention_needs_the_permission_and_the_own_application(timed: Timed) -> None:
     type_id = await timed.add_type(STORAGE)
     for headers, code in (
         ({"token": await timed.house.one.add_token()}, "FORBIDDEN"),
@@ -77,38 +77,38 @@ async def test_who_may_not_change_types_or_is_of_another_application_does_not_se
     ):
         answer = await timed.house.graphql(SET, headers, id=type_id, days=1)
         assert answer["errors"][0]["extensions"]["code"] == code
-    found = await timed.ask("{ resourceTypes { resourceTypeId retentionDays } }")
-    assert {"resourceTypeId": type_id, "retentionDays": None} in found["resourceTypes"]
+    data = await timed.ask("{ resourceTypes { resourceTypeId retentionDays } }")
+    assert {"resourceTypeId": type_id, "retentionDays": None} in data["resourceTypes"]
 
 
-async def test_readings_that_are_too_old_on_arrival_are_refused_on_every_way_in(timed: Timed) -> None:
+async def test_readings_older_than_retention_are_rejected_by_every_interface(timed: Timed) -> None:
     type_id = await timed.add_type(STORAGE, retention_days=30)
     (resource_id,) = await timed.add_resources(type_id, 1)
     now = timed.clock.now
-    fresh = now.replace(minute=0, second=0, microsecond=0) - 29 * DAY
-    old = fresh - 2 * DAY
+    recent = now.replace(minute=0, second=0, microsecond=0) - 29 * DAY
+    old = recent - 2 * DAY
     stamp = old.strftime("%Y-%m-%dT%H:%M:%S.000Z")
     reason = f"{stamp} is longer ago than the 30 days for which readings are kept"
 
-    answer = await timed.record(resource_id, (fresh, 1), (old, 2))  # all or none
+    answer = await timed.record(resource_id, (recent, 1), (old, 2))  # all or none
     (error,) = answer["errors"]
     assert error["extensions"]["problems"] == [{"path": ["series", 0, "readings", 1], "message": reason}]
-    assert await counted(timed, resource_id) == {}
+    assert await count_by_day(timed, resource_id) == {}
 
-    lines = [{"resourceId": resource_id, "at": at.isoformat(), "value": 1} for at in (old, fresh)]
-    told = await timed.house.http.post(
+    lines = [{"resourceId": resource_id, "at": at.isoformat(), "value": 1} for at in (old, recent)]
+    response = await timed.house.http.post(
         "/api/v0-1/readings",
         content="\n".join(map(json.dumps, lines)).encode(),
         headers=timed.headers | {"Content-Type": NDJSON},
     )
-    assert told.json() == {
+    assert response.json() == {
         "status": "OK",
         "recorded": 1,
         "refused": 1,
         "problems": [{"line": 1, "message": reason}],
     }
 
-    file = io.BytesIO(f"at,value\n{old.isoformat()},1\n{(fresh + DAY).isoformat()},1\n".encode())
+    file = io.BytesIO(f"at,value\n{old.isoformat()},1\n{(recent + DAY).isoformat()},1\n".encode())
     refused = list[tuple[int, str]]()
     report = await import_csv(
         file,
@@ -131,94 +131,98 @@ async def test_readings_that_are_too_old_on_arrival_are_refused_on_every_way_in(
     pairs = {"data": [[int(old.timestamp()), 1]]}
     rest = await timed.house.call("POST", f"/resource/{resource_id}/readings", timed.headers, json=pairs)
     assert (rest.status_code, rest.json()["problems"][0]["message"]) == (400, reason)
-    assert await counted(timed, resource_id) == {f"{at:%Y-%m-%d}": 1 for at in (fresh, fresh + DAY)}
+    assert await count_by_day(timed, resource_id) == {f"{at:%Y-%m-%d}": 1 for at in (recent, recent + DAY)}
 
 
-async def counted(timed: Timed, resource_id: str) -> dict[str, int]:
-    """How many readings there are on each day that has some."""
+async def count_by_day(timed: Timed, resource_id: str) -> dict[str, int]:
+    """Return the number of readings of each day that has any."""
     now = timed.clock.now
-    given = {"start": (now - 100 * DAY).isoformat(), "end": (now + DAY).isoformat()}
-    buckets = (await timed.ask(KEPT, id=resource_id, range=given))["readings"]["buckets"]
+    range_ = {"start": (now - 100 * DAY).isoformat(), "end": (now + DAY).isoformat()}
+    buckets = (await timed.ask(COUNT_BY_DAY, id=resource_id, range=range_))["readings"]["buckets"]
     return {bucket["start"][:10]: bucket["value"] for bucket in buckets if bucket["value"]}
 
 
-async def rows(timed: Timed, table: str, *resource_ids: str) -> dict[str, set[datetime]]:
-    """The days (UTC) of which a table has rows, by resource."""
-    names = ", ".join(f"'{one}'" for one in resource_ids)
+async def days_by_resource(timed: Timed, table: str, *resource_ids: str) -> dict[str, set[datetime]]:
+    """Return the days (UTC) with rows in a table, by resource id."""
+    names = ", ".join(f"'{resource_id}'" for resource_id in resource_ids)
     statement = text(
         f"SELECT r.resource_id, t.at FROM {table} t JOIN resource r ON r.number = t.resource_number "
         f"WHERE r.resource_id IN ({names})"
     )
-    found: dict[str, set[datetime]] = {one: set() for one in resource_ids}
+    days: dict[str, set[datetime]] = {resource_id: set() for resource_id in resource_ids}
     async with timed.house.gateway.database.engine.connect() as connection:
         for resource_id, at in (await connection.execute(statement)).all():
-            found[resource_id].add(datetime.fromtimestamp(at // 86_400_000 * 86_400, UTC))
-    return found
+            days[resource_id].add(datetime.fromtimestamp(at // 86_400_000 * 86_400, UTC))
+    return days
 
 
-async def test_upkeep_deletes_whole_days_of_that_types_resources_alone(timed: Timed) -> None:
+async def test_maintenance_deletes_whole_days_of_the_types_resources_only(timed: Timed) -> None:
     short, forever = await timed.add_type(STORAGE, retention_days=60), await timed.add_type(STORAGE)
-    one, other = await timed.add_resources(short, 2)
+    first, second = await timed.add_resources(short, 2)
     (kept,) = await timed.add_resources(forever, 1)
     today = timed.clock.now.replace(hour=0, minute=0, second=0, microsecond=0)
     days = [today - n * DAY for n in range(1, 8)]
-    for resource_id in (one, other, kept):
+    for resource_id in (first, second, kept):
         for day in days:
             await timed.record(resource_id, *half_hours(day, ["1"] * 48))
             await timed.record(resource_id, *((day + n * timedelta(hours=6), 5) for n in range(4)), field="POWER")
-    before = await counted(timed, kept)
+    before = await count_by_day(timed, kept)
     await maintain_once(timed.house.gateway.runner)
-    assert await counted(timed, one) == before  # nothing is so old yet
-    await keep(timed, short, 3)
+    assert await count_by_day(timed, first) == before  # no reading is old enough yet
+    await set_retention(timed, short, 3)
     await maintain_once(timed.house.gateway.runner)
-    left = set(days[:3])  # of the day that is three days ago at this time of day nothing is deleted yet
+    kept_days = set(days[:3])  # the day that is three days ago is only partly old enough
     for table in ("reading", "reading_hour", "reading_day"):
-        assert await rows(timed, table, one, other, kept) == {one: left, other: left, kept: set(days)}
-    assert await counted(timed, one) == {f"{day:%Y-%m-%d}": 48 for day in left}
-    assert await counted(timed, kept) == before
-    await keep(timed, short, None)
+        assert await days_by_resource(timed, table, first, second, kept) == {
+            first: kept_days,
+            second: kept_days,
+            kept: set(days),
+        }
+    assert await count_by_day(timed, first) == {f"{day:%Y-%m-%d}": 48 for day in kept_days}
+    assert await count_by_day(timed, kept) == before
+    await set_retention(timed, short, None)
     timed.pass_time(10 * DAY)
     await maintain_once(timed.house.gateway.runner)
-    assert await rows(timed, "reading", one) == {one: left}
+    assert await days_by_resource(timed, "reading", first) == {first: kept_days}
 
 
-async def test_old_readings_of_many_resources_go_in_steps_of_a_hundred(timed: Timed) -> None:
+async def test_old_readings_are_purged_for_100_resources_at_a_time(timed: Timed) -> None:
     type_id = await timed.add_type(STORAGE)
     resource_ids = await timed.add_resources(type_id, 105)
     old = timed.clock.now.replace(hour=0, minute=0, second=0, microsecond=0) - 10 * DAY
     document = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
     reading = {"at": old.isoformat(), "value": 1}
-    await timed.ask(document, series=[{"resourceId": one, "readings": [reading]} for one in resource_ids])
-    await keep(timed, type_id, 5)
+    await timed.ask(document, series=[{"resourceId": id_, "readings": [reading]} for id_ in resource_ids])
+    await set_retention(timed, type_id, 5)
     runner, system = timed.house.gateway.runner, timed.house.one.system
     assert [await runner.run(retention.purge_readings, system, {}) for _ in range(3)] == [100, 5, 0]
-    assert not any((await rows(timed, "reading", *resource_ids)).values())
-    assert not any((await rows(timed, "reading_day", *resource_ids)).values())
+    assert not any((await days_by_resource(timed, "reading", *resource_ids)).values())
+    assert not any((await days_by_resource(timed, "reading_day", *resource_ids)).values())
 
 
-async def test_what_was_deleted_may_come_again_once_it_is_kept_longer(timed: Timed) -> None:
+async def test_deleted_reading_can_be_recorded_again_with_longer_retention(timed: Timed) -> None:
     type_id = await timed.add_type(STORAGE)
     (resource_id,) = await timed.add_resources(type_id, 1)
     at = timed.clock.now.replace(hour=0, minute=0, second=0, microsecond=0) - 10 * DAY
     await timed.record(resource_id, (at, 1))
-    await keep(timed, type_id, 5)
+    await set_retention(timed, type_id, 5)
     await maintain_once(timed.house.gateway.runner)
-    assert await counted(timed, resource_id) == {}
-    await keep(timed, type_id, None)
+    assert await count_by_day(timed, resource_id) == {}
+    await set_retention(timed, type_id, None)
     await timed.record(resource_id, (at, 3))
-    assert await counted(timed, resource_id) == {f"{at:%Y-%m-%d}": 1}
+    assert await count_by_day(timed, resource_id) == {f"{at:%Y-%m-%d}": 1}
 
 
-# The partitions of PostgreSQL
+# Partitions in PostgreSQL
 
 
 @pytest.fixture
 async def database(postgresql_url: str) -> AsyncIterator[Database]:
     async with database_on(postgresql_url) as url:
-        made = Database(url, pool_size=20)
-        await bring_up(made)
-        yield made
-        await made.close()
+        opened = Database(url, pool_size=20)
+        await bring_up(opened)
+        yield opened
+        await opened.close()
 
 
 async def months(database: Database) -> set[str]:
@@ -228,7 +232,7 @@ async def months(database: Database) -> set[str]:
 
 
 async def resources(database: Database, count: int) -> range:
-    """The numbers of so many new resources."""
+    """Add resources. Return their numbers."""
 
     def make(connection: Connection) -> None:
         put(connection, "application", application_id="a")
@@ -249,15 +253,15 @@ async def write(database: Database, resource: int, *instants: datetime, value: i
         await recording.upsert_readings(connection, readings, 5)
 
 
-async def until_it_waits(database: Database, task: asyncio.Task[Any]) -> None:
-    """Return once the task is done, or somebody waits for a lock."""
+async def wait_for_lock(database: Database, task: asyncio.Task[Any]) -> None:
+    """Wait until the task is done or a transaction waits for a lock."""
     waiting = text("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)")
     async with asyncio.timeout(20), database.engine.connect() as connection:
         while not task.done() and not (await connection.execute(waiting)).scalar_one():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
-async def test_upkeep_makes_the_partitions_of_this_month_and_the_two_to_come(postgresql_url: str) -> None:
+async def test_maintenance_creates_partitions_of_this_and_the_next_two_months(postgresql_url: str) -> None:
     async with database_on(postgresql_url) as url:
         now = datetime(2026, 12, 31, 23, 59, tzinfo=UTC)
         gateway = build_gateway(Settings(_env_file=None, database_url=url), clock=lambda: now)
@@ -268,7 +272,7 @@ async def test_upkeep_makes_the_partitions_of_this_month_and_the_two_to_come(pos
         await gateway.database.close()
 
 
-async def test_any_month_is_made_on_demand_and_its_edges_fall_into_it(database: Database) -> None:
+async def test_partition_of_any_month_is_created_on_demand_with_correct_bounds(database: Database) -> None:
     (resource,) = await resources(database, 1)
     millisecond = timedelta(milliseconds=1)
     edges = [datetime(*month, 1, tzinfo=UTC) for month in ((1970, 2), (2024, 3), (2027, 1), (2599, 12))]
@@ -280,7 +284,7 @@ async def test_any_month_is_made_on_demand_and_its_edges_fall_into_it(database: 
             assert (await connection.execute(text(f"SELECT count(*) FROM {name}"))).scalar_one() == 1
 
 
-async def test_empty_partitions_that_are_old_are_dropped_and_no_others(database: Database) -> None:
+async def test_only_old_empty_partitions_are_dropped(database: Database) -> None:
     (resource,) = await resources(database, 1)
     filled = datetime(2025, 1, 31, 23, 30, tzinfo=UTC)
     await write(database, resource, filled)
@@ -293,15 +297,15 @@ async def test_empty_partitions_that_are_old_are_dropped_and_no_others(database:
     assert dropped == ["reading_2024_12", "reading_2026_04"]
     recent = {"reading_2026_05", "reading_2026_06", "reading_2026_07", "reading_2026_08"}
     assert await months(database) == {"reading_2025_01", *recent}
-    await write(database, resource, datetime(2024, 12, 5, tzinfo=UTC))  # and one that was dropped comes again
+    await write(database, resource, datetime(2024, 12, 5, tzinfo=UTC))  # a dropped partition is created again
     assert "reading_2024_12" in await months(database)
 
 
-async def test_writers_that_need_the_same_new_months_at_once_all_succeed(database: Database) -> None:
+async def test_simultaneous_writers_create_the_same_new_partitions(database: Database) -> None:
     numbers = await resources(database, 12)
     instants = [datetime(2025, month, 3, tzinfo=UTC) for month in range(1, 7)]
     await asyncio.gather(
-        *(write(database, one, *(instants if n % 2 else reversed(instants))) for n, one in enumerate(numbers)),
+        *(write(database, number, *(instants if n % 2 else reversed(instants))) for n, number in enumerate(numbers)),
         *(write(database, numbers[0], at + DAY) for at in instants),
     )
     assert await months(database) == {f"reading_2025_{month:02d}" for month in range(1, 7)}
@@ -309,8 +313,8 @@ async def test_writers_that_need_the_same_new_months_at_once_all_succeed(databas
         assert (await connection.execute(text("SELECT count(*) FROM reading"))).scalar_one() == 12 * 6 + 6
 
 
-async def test_a_month_that_somebody_is_about_to_write_to_is_not_dropped(database: Database) -> None:
-    """A writer has seen that the month is there; before it writes, upkeep comes."""
+async def test_partition_with_a_pending_write_is_not_dropped(database: Database) -> None:
+    """Maintenance starts after a writer has ensured the partition, and before it writes."""
     at = datetime(2024, 12, 5, tzinfo=UTC)
     (resource,) = await resources(database, 1)
     async with database.engine.begin() as connection:
@@ -324,55 +328,55 @@ async def test_a_month_that_somebody_is_about_to_write_to_is_not_dropped(databas
         await recording.lock_resources(writer, [resource])
         await partitions.ensure_partitions(writer, [to_ms(at)])
         dropping = asyncio.create_task(drop())
-        await until_it_waits(database, dropping)
+        await wait_for_lock(database, dropping)
         await writer.execute(text(f"INSERT INTO reading VALUES ({resource}, 0, {to_ms(at)}, 1, 0, 0, 0)"))
     assert await dropping == []
     assert await months(database) == {"reading_2024_12"}
 
 
-async def test_a_write_under_way_leaves_no_reading_that_no_day_counts_when_the_day_is_deleted(
+async def test_write_during_purge_leaves_no_reading_without_rollup(
     database: Database,
 ) -> None:
     (resource,) = await resources(database, 1)
     day = datetime(2024, 12, 5, tzinfo=UTC)
     await write(database, resource, day)
 
-    async def forget() -> int:
+    async def purge() -> int:
         async with database.session() as session:
-            done = await ReadingStore(session).purge([resource], to_ms(day + DAY), limit=5)
+            purged = await ReadingStore(session).purge([resource], to_ms(day + DAY), limit=5)
             await session.commit()
-            return done
+            return purged
 
     async with database.engine.begin() as writer:
         late = ReadingRow(resource, 0, to_ms(day + timedelta(hours=1)), 1, 0, False)
         await recording.upsert_readings(writer, ReadingColumns.from_rows([late]), 5)
-        forgetting = asyncio.create_task(forget())
-        await until_it_waits(database, forgetting)
-    assert await forgetting == 1
+        purging = asyncio.create_task(purge())
+        await wait_for_lock(database, purging)
+    assert await purging == 1
     async with database.engine.connect() as connection:
         for table in ("reading_day", "reading"):
             assert (await connection.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one() == 0
 
 
-async def test_writers_and_upkeep_at_the_same_time_do_not_stop_each_other(database: Database) -> None:
+async def test_writers_and_maintenance_do_not_deadlock(database: Database) -> None:
     numbers = await resources(database, 6)
     now = datetime(2026, 6, 15, tzinfo=UTC)
     gateway = build_gateway(Settings(_env_file=None, database_url=str(database.url)), clock=lambda: now)
 
-    async def house() -> None:
+    async def maintain() -> None:
         for _ in range(8):
             await gateway.runner.run(retention.run_maintenance, Principal(Role.SYSTEM), {})
 
-    async def writing(resource: int) -> None:
+    async def write_months(resource: int) -> None:
         for month in range(1, 13):
             await write(database, resource, datetime(2020 + resource % 3, month, 1, tzinfo=UTC))
 
-    async def emptying() -> None:
+    async def add_empty_months() -> None:
         async with database.engine.begin() as connection:
             months = [datetime(2019, month, 1, tzinfo=UTC) for month in range(1, 13)]
             await partitions.ensure_partitions(connection, map(to_ms, months))
 
-    await asyncio.gather(house(), emptying(), *map(writing, numbers))
+    await asyncio.gather(maintain(), add_empty_months(), *map(write_months, numbers))
     async with database.engine.connect() as connection:
         assert (await connection.execute(text("SELECT count(*) FROM reading"))).scalar_one() == 6 * 12
     await gateway.database.close()

@@ -1,4 +1,4 @@
-"""Corrections of readings, on both databases through GraphQL: what counts as one, and how a client learns of it."""
+"""Corrections of readings over GraphQL, on both databases: counting revisions, and `revisedSince`."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -33,31 +33,31 @@ async def resource_id(timed: Timed) -> str:
 async def read(
     timed: Timed, resource_id: str, start: datetime = DAY, span: timedelta = timedelta(hours=2), **more: Any
 ) -> Any:
-    found = await timed.ask(SERIES, id=resource_id, start=start.isoformat(), end=(start + span).isoformat(), **more)
-    series = found["resource"]["readings"]
+    data = await timed.ask(SERIES, id=resource_id, start=start.isoformat(), end=(start + span).isoformat(), **more)
+    series = data["resource"]["readings"]
     for name, column in series["columns"].items():
-        assert column == [bucket[name] for bucket in series["buckets"]]  # columns say what the objects say
+        assert column == [bucket[name] for bucket in series["buckets"]]  # columns equal the objects
     return series
 
 
-def told(series: Any) -> dict[str, float]:
+def values_by_time(series: Any) -> dict[str, float]:
     return {bucket["start"][11:16]: bucket["value"] for bucket in series["buckets"]}
 
 
-async def test_a_reading_sent_again_as_it_was_is_no_revision(timed: Timed, resource_id: str) -> None:
+async def test_unchanged_reading_is_not_a_revision(timed: Timed, resource_id: str) -> None:
     await timed.record(resource_id, (DAY, "0.5", "ESTIMATED"))
     before = await read(timed, resource_id)
     timed.pass_time(timedelta(hours=1))
     answer = await timed.record(resource_id, (DAY, "0.500", "ESTIMATED"))
     assert answer["data"]["recordReadings"] == {"recorded": 1}
     assert (await read(timed, resource_id))["buckets"] == before["buckets"]
-    told_again = await read(timed, resource_id, since=before["asOf"])  # received within the minute before
-    assert told_again["buckets"] == before["buckets"][:1]
+    received_again = await read(timed, resource_id, since=before["asOf"])  # received within the minute before
+    assert received_again["buckets"] == before["buckets"][:1]
     later = await read(timed, resource_id)
     assert (await read(timed, resource_id, since=later["asOf"]))["buckets"] == []
 
 
-async def test_another_value_is_a_revision_and_another_quality_is_one(timed: Timed, resource_id: str) -> None:
+async def test_changed_value_or_quality_is_a_revision(timed: Timed, resource_id: str) -> None:
     qualities = []
     for revision, (value, quality) in enumerate(
         [("0.5", "ESTIMATED"), ("0.4", "ESTIMATED"), ("0.4", "ACTUAL"), ("0.4", "SUBSTITUTED"), ("0.5", "ESTIMATED")]
@@ -73,7 +73,7 @@ async def test_another_value_is_a_revision_and_another_quality_is_one(timed: Tim
     assert qualities == [(worth, worth) for worth in ("ESTIMATED", "ESTIMATED", "ACTUAL", "ESTIMATED", "ESTIMATED")]
 
 
-async def test_a_series_with_a_gap_is_partial_whatever_its_readings_are(timed: Timed, resource_id: str) -> None:
+async def test_series_with_a_gap_is_partial(timed: Timed, resource_id: str) -> None:
     assert (await read(timed, resource_id))["quality"] == "MISSING"
     await timed.record(resource_id, (DAY, 1, "ESTIMATED"), (DAY + HALF_HOUR, 2))
     series = await read(timed, resource_id)
@@ -84,7 +84,7 @@ async def test_a_series_with_a_gap_is_partial_whatever_its_readings_are(timed: T
 
 
 @pytest.mark.parametrize("period", ["PT30M", "PT1H", "P1D"])
-async def test_only_buckets_with_something_received_later_are_told_and_totals_are_those_of_all(
+async def test_revised_since_returns_changed_buckets_and_totals_of_the_whole_series(
     timed: Timed, resource_id: str, period: str
 ) -> None:
     await timed.record(resource_id, *half_hours(DAY, ["1"] * 96))
@@ -93,7 +93,7 @@ async def test_only_buckets_with_something_received_later_are_told_and_totals_ar
     span = timedelta(days=2)
     assert (await read(timed, resource_id, span=span, period=period, since=since))["buckets"] == []
     timed.pass_time(timedelta(milliseconds=1))
-    await timed.record(resource_id, (DAY + 30 * HALF_HOUR, "3"), (DAY + HALF_HOUR, "1"))  # one changed, one as it was
+    await timed.record(resource_id, (DAY + 30 * HALF_HOUR, "3"), (DAY + HALF_HOUR, "1"))  # one changed, one unchanged
     whole = await read(timed, resource_id, span=span, period=period)
     revised = await read(timed, resource_id, span=span, period=period, since=since)
     assert revised["buckets"] == [bucket for bucket in whole["buckets"] if bucket["revision"]]
@@ -103,8 +103,8 @@ async def test_only_buckets_with_something_received_later_are_told_and_totals_ar
     assert (revised["total"], revised["count"], revised["revision"]) == (98, 96, 1)
 
 
-async def test_a_client_that_hands_back_what_it_was_told_misses_nothing(timed: Timed, resource_id: str) -> None:
-    """A notebook kept by `revisedSince` alone is at every moment what a whole read tells."""
+async def test_client_that_passes_as_of_back_misses_nothing(timed: Timed, resource_id: str) -> None:
+    """A copy that a client updates only by `revisedSince` always equals a complete read."""
     span, known, since = timedelta(hours=6), dict[str, Any](), None
     corrections = [
         half_hours(DAY, ["1", "2", "3"]),
@@ -116,31 +116,31 @@ async def test_a_client_that_hands_back_what_it_was_told_misses_nothing(timed: T
         half_hours(DAY, ["0"] * 12),
     ]
     waits = [timedelta(), timedelta(milliseconds=1), timedelta(seconds=59), timedelta(minutes=1), timedelta(days=1)]
-    for turn, batch in enumerate(corrections):
+    for index, batch in enumerate(corrections):
         if batch:
             await timed.record(resource_id, *batch)
-        timed.pass_time(waits[turn % len(waits)])
-        news = await read(timed, resource_id, span=span, since=since)
-        known |= {bucket["start"]: bucket for bucket in news["buckets"]}
-        since = news["asOf"]
+        timed.pass_time(waits[index % len(waits)])
+        update = await read(timed, resource_id, span=span, since=since)
+        known |= {bucket["start"]: bucket for bucket in update["buckets"]}
+        since = update["asOf"]
         whole = await read(timed, resource_id, span=span)
-        assert {start: one for start, one in known.items() if one["count"]} == {
+        assert {start: bucket for start, bucket in known.items() if bucket["count"]} == {
             bucket["start"]: bucket for bucket in whole["buckets"] if bucket["count"]
         }
 
 
-async def test_a_write_under_way_for_less_than_a_minute_is_not_missed(timed: Timed, resource_id: str) -> None:
-    """What began before an answer and ends after it carries the time at which it began."""
+async def test_concurrent_write_shorter_than_a_minute_is_not_missed(timed: Timed, resource_id: str) -> None:
+    """A write that begins before a response and ends after it is stored with the time of its beginning."""
     began = timed.clock.now
     timed.pass_time(timedelta(seconds=59))
     answered = await read(timed, resource_id)
     now, timed.clock.now = timed.clock.now, began
     await timed.record(resource_id, (DAY, "1"))
     timed.clock.now = now + timedelta(hours=1)
-    assert told(await read(timed, resource_id, since=answered["asOf"])) == {"00:00": 1}
+    assert values_by_time(await read(timed, resource_id, since=answered["asOf"])) == {"00:00": 1}
 
 
-async def test_months_stay_the_sum_of_their_half_hours_through_corrections(timed: Timed, resource_id: str) -> None:
+async def test_months_equal_the_sum_of_their_half_hours_after_corrections(timed: Timed, resource_id: str) -> None:
     start, span = datetime(2026, 4, 1, tzinfo=UTC), timedelta(days=40)
     await timed.record(resource_id, *half_hours(start, (f"{n % 991 / 1000:.3f}" for n in range(40 * 48))))
     await timed.record(resource_id, *((start + n * 17 * HALF_HOUR, "2.5", "QUESTIONABLE") for n in range(100)))
@@ -152,13 +152,13 @@ async def test_months_stay_the_sum_of_their_half_hours_through_corrections(timed
         assert sum(bucket["revision"] for bucket in fine) == 150
         for coarse in (months, weeks):
             for bucket in coarse:
-                inside = [one for one in fine if bucket["start"] <= one["start"] < bucket["end"]]
-                assert bucket["value"] == pytest.approx(sum(one["value"] or 0 for one in inside), abs=1e-9)
+                inside = [half_hour for half_hour in fine if bucket["start"] <= half_hour["start"] < bucket["end"]]
+                assert bucket["value"] == pytest.approx(sum(half_hour["value"] or 0 for half_hour in inside), abs=1e-9)
                 for name in ("count", "estimated", "revision"):
-                    assert bucket[name] == sum(one[name] for one in inside)
+                    assert bucket[name] == sum(half_hour[name] for half_hour in inside)
 
 
-async def test_hours_of_live_power_are_right_through_corrections(timed: Timed, resource_id: str) -> None:
+async def test_hours_of_live_power_are_correct_after_corrections(timed: Timed, resource_id: str) -> None:
     seconds = [(DAY + timedelta(seconds=10 * n), n % 1000 - 300) for n in range(2000)]
     await timed.record(resource_id, *seconds, field="POWER")
     await timed.record(resource_id, *((at, 5000) for at, _ in seconds[::100]), field="POWER")
@@ -172,7 +172,7 @@ async def test_hours_of_live_power_are_right_through_corrections(timed: Timed, r
     assert series["revision"] == 20
 
 
-async def test_how_far_a_series_is_complete_and_how_far_it_was_collected(timed: Timed, resource_id: str) -> None:
+async def test_complete_to_and_collected_to(timed: Timed, resource_id: str) -> None:
     async def reach(period: str = "P1D", start: datetime = DAY) -> tuple[str | None, str | None]:
         series = await read(timed, resource_id, start, timedelta(days=2), period=period)
         return tuple(series[name] and series[name][8:16] for name in ("completeTo", "collectedTo"))
@@ -189,15 +189,13 @@ async def test_how_far_a_series_is_complete_and_how_far_it_was_collected(timed: 
     assert await reach() == await reach("PT30M") == ("03T00:00", "03T00:00")
 
 
-async def test_a_range_in_which_no_sample_is_to_be_taken_is_complete_up_to_no_instant(
-    timed: Timed, resource_id: str
-) -> None:
+async def test_range_without_samples_has_no_complete_to(timed: Timed, resource_id: str) -> None:
     await timed.record(resource_id, *half_hours(DAY, ["1"] * 2))
     series = await read(timed, resource_id, DAY + timedelta(minutes=5), timedelta(minutes=10), period="PT1M")
     assert (series["completeTo"], series["completeness"], series["quality"]) == (None, None, "MISSING")
 
 
-async def test_values_at_any_time_are_collected_and_never_complete(timed: Timed, resource_id: str) -> None:
+async def test_irregular_values_have_collected_to_but_no_complete_to(timed: Timed, resource_id: str) -> None:
     at = DAY + timedelta(minutes=17, seconds=3)
     await timed.record(resource_id, (DAY, 1), (at, 2), field="POWER")
     series = await read(timed, resource_id, field="POWER")
@@ -214,39 +212,37 @@ query ($id: ID!, $range: TimeRange!, $period: Period!) {
 OBJECTS = COLUMNS.replace("columns { value }", "buckets { value }")
 
 
-async def refused(timed: Timed, query: str, **variables: Any) -> str:
+async def rejection(timed: Timed, query: str, **variables: Any) -> str:
     answer = await timed.house.graphql(query, timed.headers, **variables)
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "BAD_INPUT"
     return str(error["message"])
 
 
-async def test_more_objects_than_two_thousand_are_refused_naming_columns_and_what_fits(
-    timed: Timed, resource_id: str
-) -> None:
+async def test_more_than_2_000_bucket_objects_are_rejected_with_alternatives(timed: Timed, resource_id: str) -> None:
     async def ask(count: int) -> dict[str, Any]:
         end = DAY + count * HALF_HOUR
         return {"id": resource_id, "range": {"start": DAY.isoformat(), "end": end.isoformat()}, "period": "PT30M"}
 
     assert len((await timed.ask(OBJECTS, **await ask(2000)))["readings"]["buckets"]) == 2000
-    assert await refused(timed, OBJECTS, **await ask(2001)) == (
-        "buckets are told as objects up to 2,000, and these are 2,001: ask columns, or PT1H, or at most 41 days"
+    assert await rejection(timed, OBJECTS, **await ask(2001)) == (
+        "A series returns at most 2,000 buckets as objects, but this one has 2,001. "
+        "Request columns, or PT1H, or at most 41 days."
     )
-    found = await timed.ask(COLUMNS, **await ask(2001))
-    assert found["readings"]["columns"]["value"] == [None] * 2001
+    data = await timed.ask(COLUMNS, **await ask(2001))
+    assert data["readings"]["columns"]["value"] == [None] * 2001
 
 
-async def test_more_buckets_than_twenty_thousand_are_refused_and_what_is_named_instead_is_taken(
-    timed: Timed, resource_id: str
-) -> None:
+async def test_more_than_20_000_buckets_are_rejected_and_the_alternatives_work(timed: Timed, resource_id: str) -> None:
     start = datetime(2023, 1, 1, tzinfo=UTC)
 
     def ask(span: timedelta, period: str) -> dict[str, Any]:
         end = start + span
         return {"id": resource_id, "range": {"start": start.isoformat(), "end": end.isoformat()}, "period": period}
 
-    assert await refused(timed, COLUMNS, **ask(20_001 * HALF_HOUR, "PT30M")) == (
-        "a series has at most 20,000 buckets, and this range has about 20,003 of PT30M: ask PT1H, or at most 416 days"
+    assert await rejection(timed, COLUMNS, **ask(20_001 * HALF_HOUR, "PT30M")) == (
+        "A series has at most 20,000 buckets, but this range has about 20,003 of PT30M. "
+        "Request PT1H, or at most 416 days."
     )
     assert len((await timed.ask(COLUMNS, **ask(timedelta(days=416), "PT30M")))["readings"]["columns"]["value"]) == 19968
     hours = await timed.ask(COLUMNS, **ask(20_001 * HALF_HOUR, "PT1H"))
@@ -254,7 +250,7 @@ async def test_more_buckets_than_twenty_thousand_are_refused_and_what_is_named_i
 
 
 @pytest.mark.parametrize(("week_start", "first"), [("MONDAY", "04-27"), ("SUNDAY", "04-26"), ("SATURDAY", "04-25")])
-async def test_weeks_begin_on_the_weekday_that_is_asked(
+async def test_weeks_begin_on_the_requested_weekday(
     timed: Timed, resource_id: str, week_start: str, first: str
 ) -> None:
     await timed.record(resource_id, *half_hours(datetime(2026, 4, 25, tzinfo=UTC), ["1"] * 48 * 20))

@@ -1,4 +1,4 @@
-"""Tariffs: what is refused, what stands, and who may say so."""
+"""Tariffs: validation, corrections, withdrawal, prices and permissions."""
 
 import asyncio
 from dataclasses import replace
@@ -44,8 +44,8 @@ query ($id: ID!, $superseded: Boolean! = false, $upcoming: Boolean! = false) {
 """
 
 
-def problems(one: Tariff) -> list[tuple[tuple[Any, ...], str]]:
-    return [(problem.path, problem.message) for problem in find_problems(one, NOW)]
+def problems(tariff_: Tariff) -> list[tuple[tuple[Any, ...], str]]:
+    return [(problem.path, problem.message) for problem in find_problems(tariff_, NOW)]
 
 
 def time_of_use(*bands: TariffBand, rate: str | None = "30", **more: Any) -> Tariff:
@@ -53,7 +53,7 @@ def time_of_use(*bands: TariffBand, rate: str | None = "30", **more: Any) -> Tar
 
 
 @pytest.mark.parametrize(
-    "sound",
+    "valid",
     [
         tariff(rate=Decimal("-3.141592"), vat_rate=Decimal("17.5"), time_zone="Asia/Kathmandu"),
         time_of_use(band("night", "7", "23:30", "05:30")),
@@ -63,12 +63,12 @@ def time_of_use(*bands: TariffBand, rate: str | None = "30", **more: Any) -> Tar
         tariff(TariffKind.DYNAMIC, valid_from=NOW + timedelta(days=700)),
     ],
 )
-def test_a_sound_tariff_has_no_problems(sound: Tariff) -> None:
-    assert problems(sound) == []
+def test_valid_tariff_has_no_problems(valid: Tariff) -> None:
+    assert problems(valid) == []
 
 
 @pytest.mark.parametrize(
-    ("unsound", "path", "message"),
+    ("invalid", "path", "message"),
     [
         (tariff(rate=None), ("rate",), "is missing: a FLAT tariff needs it"),
         (tariff(name=" "), ("name",), "is empty"),
@@ -134,12 +134,12 @@ def test_a_sound_tariff_has_no_problems(sound: Tariff) -> None:
         (
             time_of_use(band("day", "20", "07:00", "22:00"), rate=None),
             ("rate",),
-            "is missing: no band holds on MONDAY at 00:00",
+            "is missing: no band covers MONDAY at 00:00",
         ),
         (
             time_of_use(band("all", "20", "07:00", "07:00")),
             ("rate",),
-            "applies never: the bands cover the whole week",
+            "never applies: the bands cover the whole week",
         ),
         (
             tariff(TariffKind.BLOCK, blocks=blocks(("1", "2"), (None, "3"))),
@@ -174,13 +174,13 @@ def test_a_sound_tariff_has_no_problems(sound: Tariff) -> None:
         ),
     ],
 )
-def test_what_a_tariff_may_not_say_is_told_with_its_place(unsound: Tariff, path: tuple[Any, ...], message: str) -> None:
-    assert problems(unsound) == [(path, message)]
+def test_invalid_tariff_has_a_problem_with_its_path(invalid: Tariff, path: tuple[Any, ...], message: str) -> None:
+    assert problems(invalid) == [(path, message)]
 
 
-def test_everything_that_is_wrong_is_told_at_once() -> None:
-    unsound = time_of_use(band("", "1", "1:00", "02:15", []), rate="1e9", time_zone="?", vat_rate=Decimal(200))
-    assert [path for path, _ in problems(unsound)] == [
+def test_all_problems_are_reported_at_once() -> None:
+    invalid = time_of_use(band("", "1", "1:00", "02:15", []), rate="1e9", time_zone="?", vat_rate=Decimal(200))
+    assert [path for path, _ in problems(invalid)] == [
         ("rate",),
         ("vatRate",),
         ("timeZone",),
@@ -196,63 +196,67 @@ DAYS = st.lists(st.sampled_from(EVERY_DAY), min_size=1, unique=True)
 
 
 @settings(max_examples=examples(200))
-@given(some=st.lists(st.tuples(DAYS, EDGES, EDGES), min_size=1, max_size=4))
-def test_bands_overlap_where_two_hold_at_the_same_time_and_leave_gaps_where_none_does(
-    some: list[tuple[list[Weekday], str, str]],
+@given(specs=st.lists(st.tuples(DAYS, EDGES, EDGES), min_size=1, max_size=4))
+def test_overlaps_and_gaps_of_bands_are_found(
+    specs: list[tuple[list[Weekday], str, str]],
 ) -> None:
-    bands = [band(f"band {number}", "1", start, end, days) for number, (days, start, end) in enumerate(some)]
+    bands = [band(f"band {number}", "1", start, end, days) for number, (days, start, end) in enumerate(specs)]
     times = [MONDAY + n * timedelta(minutes=30) for n in range(7 * 48)]
-    holding = [[one for one in bands if band_at([one], time)] for time in times]
-    told = problems(time_of_use(*bands, rate=None))
-    assert any("overlaps" in message for _, message in told) == any(len(some) > 1 for some in holding)
-    gap = next((time for time, some in zip(times, holding, strict=True) if not some), None)
-    expected = gap and f"is missing: no band holds on {gap.strftime('%A').upper()} at {gap.strftime('%H:%M')}"
-    assert [message for path, message in told if path == ("rate",)] == ([expected] if expected else [])
+    holding = [[item for item in bands if band_at([item], time)] for time in times]
+    found = problems(time_of_use(*bands, rate=None))
+    assert any("overlaps" in message for _, message in found) == any(len(active) > 1 for active in holding)
+    gap = next((time for time, active in zip(times, holding, strict=True) if not active), None)
+    expected = gap and f"is missing: no band covers {gap.strftime('%A').upper()} at {gap.strftime('%H:%M')}"
+    assert [message for path, message in found if path == ("rate",)] == ([expected] if expected else [])
 
 
-def new(resource_id: str, **more: Any) -> dict[str, Any]:
-    given = {
+def tariff_fields(resource_id: str, **more: Any) -> dict[str, Any]:
+    fields = {
         "resourceId": resource_id,
         "name": "Fixed",
         "kind": "FLAT",
         "rate": "20",
         "validFrom": "2025-01-01T00:00:00Z",
     }
-    return {**given, **more}
+    return {**fields, **more}
 
 
-async def test_a_tariff_with_overlapping_bands_is_refused_with_the_reason(served: House) -> None:
+async def test_tariff_with_overlapping_bands_is_rejected(served: House) -> None:
     bands = [
         {"name": "day", "rate": "30", "weekdays": ["SATURDAY"], "start": "07:00", "end": "00:00"},
         {"name": "night", "rate": "9", "weekdays": ["FRIDAY"], "start": "23:00", "end": "07:30"},
     ]
-    given = new(served.one.ids["resource"], kind="TIME_OF_USE", bands=bands)
-    refused = await told(served, served.one, SET, input=given)
-    assert refused["code"] == "BAD_INPUT"
-    assert refused["problems"] == [
+    tariff_input = tariff_fields(served.one.ids["resource"], kind="TIME_OF_USE", bands=bands)
+    error = await told(served, served.one, SET, input=tariff_input)
+    assert error["code"] == "BAD_INPUT"
+    assert error["problems"] == [
         {"path": ["input", "bands", 1], "message": "'night' overlaps 'day' on SATURDAY at 07:00"}
     ]
 
 
-async def test_a_corrected_tariff_takes_the_place_of_the_first_and_both_stay_on_record(served: House) -> None:
+async def test_corrected_tariff_replaces_the_first_and_both_stay_listed(served: House) -> None:
     resource_id = await served.one.add_resource()
-    first = await told(served, served.one, SET, input=new(resource_id))
-    later = await told(served, served.one, SET, input=new(resource_id, name="Later", validFrom="2026-01-01T00:00:00Z"))
-    corrected = await told(served, served.one, SET, input=new(resource_id, name="Corrected", rate=21.5, vatRate=5))
+    first = await told(served, served.one, SET, input=tariff_fields(resource_id))
+    later = await told(
+        served, served.one, SET, input=tariff_fields(resource_id, name="Later", validFrom="2026-01-01T00:00:00Z")
+    )
+    corrected = await told(
+        served, served.one, SET, input=tariff_fields(resource_id, name="Corrected", rate=21.5, vatRate=5)
+    )
     assert (first["version"], later["version"], corrected["version"]) == (1, 2, 3)
     assert (corrected["rate"], corrected["vatRate"], corrected["supersededAt"]) == ("21.500000", "5.000000", None)
-    standing = await told(served, served.one, TARIFFS, id=resource_id)
-    assert [one["name"] for one in standing["tariffs"]] == ["Later", "Corrected"]
-    assert standing["tariff"]["name"] == "Later"
+    current = await told(served, served.one, TARIFFS, id=resource_id)
+    assert [entry["name"] for entry in current["tariffs"]] == ["Later", "Corrected"]
+    assert current["tariff"]["name"] == "Later"
     every = await told(served, served.one, TARIFFS, id=resource_id, superseded=True)
-    assert [(one["name"], one["supersededAt"] is None) for one in every["tariffs"]] == [
+    assert [(entry["name"], entry["supersededAt"] is None) for entry in every["tariffs"]] == [
         ("Later", True),
         ("Corrected", True),
         ("Fixed", False),
     ]
 
 
-async def test_a_tariff_that_is_withdrawn_gives_way_to_the_one_before_it(served: House) -> None:
+async def test_withdrawing_a_tariff_restores_the_previous_one(served: House) -> None:
     resource_id = await served.one.add_resource()
     await served.one.set_tariff(resource_id, "Before")
     await served.one.set_tariff(resource_id, "Mistaken", datetime(2025, 5, 1, tzinfo=UTC))
@@ -264,7 +268,7 @@ async def test_a_tariff_that_is_withdrawn_gives_way_to_the_one_before_it(served:
     assert (await told(served, served.one, TARIFFS, id=resource_id))["tariff"]["name"] == "Before"
 
 
-async def test_a_tariff_to_come_is_told_only_where_it_is_asked_for(served: House) -> None:
+async def test_upcoming_tariff_is_listed_only_on_request(served: House) -> None:
     resource_id = await served.one.add_resource()
     await served.one.set_tariff(resource_id, "To come", utc_now() + timedelta(days=30))
     assert await told(served, served.one, TARIFFS, id=resource_id) == {
@@ -273,46 +277,48 @@ async def test_a_tariff_to_come_is_told_only_where_it_is_asked_for(served: House
         "tariffs": [],
     }
     upcoming = await told(served, served.one, TARIFFS, id=resource_id, upcoming=True)
-    assert [one["name"] for one in upcoming["tariffs"]] == ["To come"]
+    assert [entry["name"] for entry in upcoming["tariffs"]] == ["To come"]
 
 
-async def test_of_tariffs_that_are_set_at_once_each_has_a_version_of_its_own_and_one_stands(served: House) -> None:
+async def test_simultaneous_tariffs_get_different_versions_and_one_applies(served: House) -> None:
     resource_id = await served.one.add_resource()
-    wishes = (told(served, served.one, SET, input=new(resource_id, name=str(n))) for n in range(4))
-    assert sorted(one["version"] for one in await asyncio.gather(*wishes)) == [1, 2, 3, 4]
+    calls = (told(served, served.one, SET, input=tariff_fields(resource_id, name=str(n))) for n in range(4))
+    assert sorted(response["version"] for response in await asyncio.gather(*calls)) == [1, 2, 3, 4]
     assert len((await told(served, served.one, TARIFFS, id=resource_id))["tariffs"]) == 1
 
 
-async def test_another_tenants_and_another_users_tariff_is_not_found(served: House) -> None:
+async def test_tariff_of_another_tenant_or_user_is_not_found(served: House) -> None:
     theirs = await served.one.set_tariff(await served.one.add_resource(), kind=TariffKind.DYNAMIC)
     for query, variables in (
         (WITHDRAW, {"id": theirs.tariff_id}),
         (PRICES, {"id": theirs.tariff_id, "prices": []}),
-        (SET, {"input": new(theirs.resource_id)}),
+        (SET, {"input": tariff_fields(theirs.resource_id)}),
     ):
-        for who in ("account", "acting", "administrator"):
-            assert (await told(served, served.other, query, who, **variables))["code"] == "NOT_FOUND"
+        for caller in ("account", "acting", "administrator"):
+            assert (await told(served, served.other, query, caller, **variables))["code"] == "NOT_FOUND"
     neighbour = replace(served.one.account, user_id="a neighbour")
-    with pytest.raises(NotFound, match=f"no tariff with id {theirs.tariff_id}"):
+    with pytest.raises(NotFound, match=f"No tariff with id {theirs.tariff_id}"):
         await served.gateway.runner.run(withdraw_tariff, neighbour, {"tariff_id": theirs.tariff_id})
 
 
-async def test_prices_are_upserted_and_bad_ones_refused_with_their_place(served: House) -> None:
+async def test_prices_are_upserted_and_invalid_ones_rejected_with_their_path(served: House) -> None:
     resource_id = await served.one.add_resource()
     dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
     at = datetime(2026, 1, 5, tzinfo=UTC)
-    good = {"at": format_iso(at), "rate": "-1.25"}
-    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[good, good]) == {"recorded": 1}
-    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**good, "rate": 9}]) == {"recorded": 1}
-    bad = [
-        good,
-        {**good, "rate": "2"},
+    valid = {"at": format_iso(at), "rate": "-1.25"}
+    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[valid, valid]) == {"recorded": 1}
+    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**valid, "rate": 9}]) == {
+        "recorded": 1
+    }
+    prices = [
+        valid,
+        {**valid, "rate": "2"},
         {"at": format_iso(at + timedelta(minutes=10)), "rate": "1"},
         {"at": "2023-12-31T23:30:00Z", "rate": "1"},
         {"at": format_iso(at + timedelta(minutes=30)), "rate": "1.1234567"},
     ]
-    refused = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=bad)
-    assert [(tuple(one["path"]), one["message"]) for one in refused["problems"]] == [
+    error = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=prices)
+    assert [(tuple(problem["path"]), problem["message"]) for problem in error["problems"]] == [
         (("prices", 1, "at"), "is given twice with different rates"),
         (("prices", 2, "at"), "2026-01-05T00:10:00.000Z is not on the half hour"),
         (
@@ -323,35 +329,35 @@ async def test_prices_are_upserted_and_bad_ones_refused_with_their_place(served:
     ]
     query = """query ($id: ID!) { resource(resourceId: $id) { tariff {
         prices(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}) { at rate } } } }"""
-    found = await told(served, served.one, query, id=resource_id)
-    assert found["tariff"]["prices"] == [{"at": format_iso(at), "rate": "9"}]
+    resource = await told(served, served.one, query, id=resource_id)
+    assert resource["tariff"]["prices"] == [{"at": format_iso(at), "rate": "9"}]
 
 
-async def test_only_a_dynamic_tariff_that_stands_takes_prices_and_10_000_at_once(served: House) -> None:
+async def test_prices_need_a_dynamic_tariff_in_force_and_are_at_most_10_000(served: House) -> None:
     resource_id = await served.one.add_resource()
     flat = await served.one.set_tariff(resource_id)
     dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
-    one = {"at": "2026-01-05T00:00:00Z", "rate": "1"}
-    refused = await told(served, served.one, PRICES, id=flat.tariff_id, prices=[one])
-    assert refused["problems"] == [{"path": ["tariffId"], "message": "was superseded"}]
-    many = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[one] * 10_001)
-    assert many["problems"] == [{"path": ["prices"], "message": "holds 10001 prices"}]
+    price = {"at": "2026-01-05T00:00:00Z", "rate": "1"}
+    error = await told(served, served.one, PRICES, id=flat.tariff_id, prices=[price])
+    assert error["problems"] == [{"path": ["tariffId"], "message": "was replaced or withdrawn"}]
+    error = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[price] * 10_001)
+    assert error["problems"] == [{"path": ["prices"], "message": "contain 10,001 prices"}]
     other = await served.one.set_tariff(await served.one.add_resource())
-    refused = await told(served, served.one, PRICES, id=other.tariff_id, prices=[one])
-    assert refused["problems"] == [{"path": ["tariffId"], "message": "is FLAT, not DYNAMIC"}]
+    error = await told(served, served.one, PRICES, id=other.tariff_id, prices=[price])
+    assert error["problems"] == [{"path": ["tariffId"], "message": "is FLAT, not DYNAMIC"}]
 
 
-async def test_an_account_sets_the_tariff_of_its_own_resource(served: House) -> None:
+async def test_account_sets_the_tariff_of_its_own_resource(served: House) -> None:
     resource_id = await served.one.add_resource()
-    for who in ("account", "acting", "administrator"):
-        assert (await told(served, served.one, SET, who, input=new(resource_id)))["version"]
+    for caller in ("account", "acting", "administrator"):
+        assert (await told(served, served.one, SET, caller, input=tariff_fields(resource_id)))["version"]
 
 
-async def test_a_block_tariff_costs_now_what_the_block_does_that_the_period_has_reached(served: House) -> None:
+async def test_current_rate_of_a_block_tariff_is_that_of_the_reached_block(served: House) -> None:
     resource_id = await served.one.add_resource()
-    some = [NewTariffBlock(rate=Decimal(10), up_to=Decimal(2)), NewTariffBlock(rate=Decimal(20))]
+    block_list = [NewTariffBlock(rate=Decimal(10), up_to=Decimal(2)), NewTariffBlock(rate=Decimal(20))]
     await served.one.set_tariff(
-        resource_id, kind=TariffKind.BLOCK, blocks=some, block_period=Period.P1Y, vat_rate=Decimal(5)
+        resource_id, kind=TariffKind.BLOCK, blocks=block_list, block_period=Period.P1Y, vat_rate=Decimal(5)
     )
     midnight = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
     rates = []

@@ -1,4 +1,4 @@
-"""Logging in and out, on both doors."""
+"""Logging in and out, over GraphQL and REST."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -21,19 +21,19 @@ mutation ($app: ID, $user: String!, $password: String!) {
 """
 
 
-async def test_the_application_may_be_named_in_the_header_or_in_the_body(served: House) -> None:
+async def test_application_can_be_given_in_the_header_or_in_the_body(served: House) -> None:
     one = served.one
     body = {"username": one.username, "password": PASSWORD}
     by_header = await served.call("POST", "/auth", {"applicationID": one.application_id}, json={**body, "-d": ""})
     by_body = await served.call("POST", "/auth", {}, json={**body, "applicationId": one.application_id})
     for answer in (by_header, by_body):
         assert answer.status_code == 200
-        told = answer.json()
-        assert told["valid"] is True
-        assert (told["accountId"], told["applicationId"]) == (one.account_id, one.application_id)
-        assert (told["userGroups"], told["functionalGroupAccounts"], told["isTempAuth"]) == ([], [], False)
+        login = answer.json()
+        assert login["valid"] is True
+        assert (login["accountId"], login["applicationId"]) == (one.account_id, one.application_id)
+        assert (login["userGroups"], login["functionalGroupAccounts"], login["isTempAuth"]) == ([], [], False)
         week = datetime.now(UTC) + timedelta(days=7)
-        assert abs(told["exp"] - week.timestamp()) < 60
+        assert abs(login["exp"] - week.timestamp()) < 60
 
 
 @pytest.mark.parametrize("path", ["/auth", "/auth/", "//auth", "/auth//"])
@@ -57,7 +57,7 @@ async def test_usernames_are_compared_trimmed_and_in_lower_case(served: House) -
         ("user@one.example", PASSWORD, "unknown"),
     ],
 )
-async def test_a_refused_log_in_says_valid_false_and_not_what_was_wrong(
+async def test_failed_login_does_not_reveal_the_reason(
     served: House, username: str, password: str, application: str
 ) -> None:
     ids = {"one": served.one.application_id, "other": served.other.application_id}
@@ -68,18 +68,18 @@ async def test_a_refused_log_in_says_valid_false_and_not_what_was_wrong(
     assert answer.status_code == 401
     body = answer.json()
     assert (body["valid"], body["error"]) == (False, "the username or the password is wrong")
-    told = await served.graphql(LOG_IN, {}, app=application_id, user=username, password=password)
-    assert told["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+    response = await served.graphql(LOG_IN, {}, app=application_id, user=username, password=password)
+    assert response["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
-async def test_a_log_in_without_an_application_says_what_is_missing(served: House) -> None:
+async def test_login_without_an_application_names_the_missing_argument(served: House) -> None:
     body = {"username": served.one.username, "password": PASSWORD}
     answer = await served.call("POST", "/auth", {}, json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, "missing elements -applicationId")
 
 
 @pytest.mark.parametrize("header", ["token", "Token", "Authorization"])
-async def test_a_token_is_taken_from_the_header_token_or_as_bearer(served: House, header: str) -> None:
+async def test_token_is_accepted_in_the_header_token_or_as_bearer(served: House, header: str) -> None:
     token = await served.one.add_token()
     value = f"Bearer {token}" if header == "Authorization" else token
     answer = await served.call("GET", "/auth", {header: value})
@@ -87,15 +87,15 @@ async def test_a_token_is_taken_from_the_header_token_or_as_bearer(served: House
     assert answer.json()["accountId"] == served.one.account_id
 
 
-async def test_a_new_token_leaves_the_old_one_good(served: House) -> None:
+async def test_new_token_leaves_the_old_one_valid(served: House) -> None:
     old = await served.one.add_token()
-    made = (await served.call("GET", "/auth/newToken", {"token": old})).json()
-    assert made["valid"] is True
-    for token in (old, made["token"]):
+    new = (await served.call("GET", "/auth/newToken", {"token": old})).json()
+    assert new["valid"] is True
+    for token in (old, new["token"]):
         assert (await served.call("GET", "/auth", {"token": token})).status_code == 200
 
 
-async def test_a_deleted_token_is_good_no_longer(served: House) -> None:
+async def test_deleted_token_is_invalid(served: House) -> None:
     token = await served.one.add_token()
     answer = await served.call("DELETE", "/auth/deleteToken", {"token": token})
     assert answer.json() == {"valid": True}
@@ -103,12 +103,12 @@ async def test_a_deleted_token_is_good_no_longer(served: House) -> None:
     assert (again.status_code, again.json()["valid"]) == (401, False)
 
 
-async def test_a_call_by_password_has_no_token_to_delete(served: House) -> None:
+async def test_deleting_the_token_of_a_basic_call_is_rejected(served: House) -> None:
     answer = await served.call("DELETE", "/auth/deleteToken", served.one.headers["account basic"])
     assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
 
 
-async def test_a_listed_token_can_be_deleted_and_its_holder_is_logged_out(served: House) -> None:
+async def test_listed_token_can_be_revoked(served: House) -> None:
     mine, stolen = await served.one.add_token(), await served.one.add_token()
     listed = (await served.call("GET", "/auth/token", {"token": mine})).json()
     assert stolen not in str(listed)
@@ -118,7 +118,7 @@ async def test_a_listed_token_can_be_deleted_and_its_holder_is_logged_out(served
     assert (await served.call("GET", "/auth", {"token": stolen})).status_code == 401
 
 
-async def test_an_expired_token_is_refused(served: House) -> None:
+async def test_expired_token_is_rejected(served: House) -> None:
     token = await served.one.add_token()
     async with served.gateway.database.session() as session:
         record = (
@@ -131,16 +131,16 @@ async def test_an_expired_token_is_refused(served: House) -> None:
     answer = await served.call("GET", "/virtualentity", {"token": token})
     assert (answer.status_code, answer.json()["error"]) == (401, "Access denied")
     assert "WWW-Authenticate" in answer.headers
-    told = await served.graphql("{ virtualEntities { name } }", {"token": token})
-    assert told["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+    response = await served.graphql("{ virtualEntities { name } }", {"token": token})
+    assert response["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
-async def test_a_token_of_one_application_is_refused_with_the_id_of_another(served: House) -> None:
+async def test_token_with_the_id_of_another_application_is_rejected(served: House) -> None:
     headers = {**served.one.headers["account"], "applicationId": served.other.application_id}
     assert (await served.call("GET", "/virtualentity", headers)).status_code == 401
 
 
-async def test_a_closed_account_is_locked_out_at_once(served: House) -> None:
+async def test_closed_account_is_logged_out_immediately(served: House) -> None:
     username = "leaving@one.example"
     account_id = await served.one.add_account(username)
     body = {"username": username, "password": PASSWORD, "applicationId": served.one.application_id}
@@ -151,7 +151,7 @@ async def test_a_closed_account_is_locked_out_at_once(served: House) -> None:
     assert (await served.call("POST", "/auth", {}, json=body)).status_code == 401
 
 
-async def test_an_application_sees_all_users_and_acting_for_one_that_ones_rows(served: House) -> None:
+async def test_application_sees_all_users_or_only_the_user_it_acts_for(served: House) -> None:
     for headers, more_than_own in ((served.one.headers["application"], True), (served.one.headers["acting"], False)):
         accounts = (await served.call("GET", "/account", headers)).json()
         users = {account["userId"] for account in accounts}
@@ -163,12 +163,12 @@ async def test_an_application_sees_all_users_and_acting_for_one_that_ones_rows(s
 @pytest.mark.parametrize(
     "authorization", ["Basic", "Basic !!!", "Basic bm9jb2xvbg==", "Basic /////w==", "Digest x", "Bearer"]
 )
-async def test_credentials_that_make_no_sense_are_refused(served: House, authorization: str) -> None:
+async def test_malformed_credentials_are_rejected(served: House, authorization: str) -> None:
     answer = await served.call("GET", "/virtualentity", {"Authorization": authorization})
     assert answer.status_code == 401
 
 
-async def test_the_scheme_that_the_specification_names_is_the_only_one_taken(served: House) -> None:
+async def test_only_the_specified_scheme_is_accepted(served: House) -> None:
     assert (await served.call("GET", "/faq", served.one.headers["account"])).status_code == 401
     assert (await served.call("GET", "/faq", served.one.headers["account basic"])).status_code == 200
     body = {"name": "x"}
@@ -177,7 +177,7 @@ async def test_the_scheme_that_the_specification_names_is_the_only_one_taken(ser
     assert (by_basic.status_code, by_token.status_code) == (401, 400)
 
 
-async def test_neither_passwords_nor_tokens_nor_secrets_are_stored(served: House) -> None:
+async def test_passwords_tokens_and_secrets_are_stored_as_hashes(served: House) -> None:
     token = await served.one.add_token()
     async with served.gateway.database.reader() as session:
         tokens = (await session.execute(select(col(Token.digest)), execution_options=SCOPED_OPTION)).scalars().all()
@@ -191,28 +191,28 @@ async def test_neither_passwords_nor_tokens_nor_secrets_are_stored(served: House
     assert all(len(stored) == 32 for stored in secrets)
 
 
-async def test_an_account_that_does_not_exist_takes_the_work_of_one_that_does() -> None:
+async def test_unknown_account_takes_as_long_as_an_existing_one() -> None:
     stored = await hash_password(PASSWORD)
     assert extract_parameters(DECOY_HASH) == extract_parameters(stored)
     assert not await password_matches(None, PASSWORD)
-    with pytest.raises(VerifyMismatchError):  # as any wrong password is found out, and not refused as no hash
+    with pytest.raises(VerifyMismatchError):  # the decoy is a valid hash, so the check takes as long
         PasswordHasher().verify(DECOY_HASH, PASSWORD)
 
 
-async def test_a_short_password_is_refused(served: House) -> None:
+async def test_short_password_is_rejected(served: House) -> None:
     body = {"username": "short@one.example", "userId": served.one.user_id, "password": "short"}
     answer = await served.call("POST", "/account", served.one.headers["application"], json=body)
     assert (answer.status_code, answer.json()["error"]) == (400, "incorrect elements -password")
     assert answer.json()["description"] == "weak new password"
 
 
-async def test_a_taken_username_is_a_conflict(served: House) -> None:
+async def test_taken_username_is_a_conflict(served: House) -> None:
     body = {"username": served.one.username, "userId": served.one.user_id}
     answer = await served.call("POST", "/account", served.one.headers["application"], json=body)
     assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
 
 
-async def test_a_basic_password_may_hold_a_colon(served: House) -> None:
+async def test_basic_password_may_contain_a_colon(served: House) -> None:
     username, password = "colon@one.example", "pass:word:long"
     body = {"username": username, "userId": served.one.user_id, "password": password}
     await served.call("POST", "/account", served.one.headers["application"], json=body)

@@ -1,4 +1,4 @@
-"""Registering, verifying, resetting passwords, and what an account keeps."""
+"""Registration, verification, passwords, accounts, profiles and sessions."""
 
 import asyncio
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from wattgate.db.identity.login_backoff import enforce_login_backoff
 from wattgate.db.models import Account, OneTimeCode, Token
 from wattgate.db.tenancy_guard import SCOPED_OPTION
 from wattgate.errors import RateLimited
-from wattgate.graphql.resolvers import profiles, registration
+from wattgate.graphql.resolvers import devices, lookups, profiles, registration, users
 from wattgate.graphql.types.accounts import NewAccount
 from wattgate.realtime import topics
 
 
 @dataclass
 class Person:
-    """A user of their own, who can log in."""
+    """A new user who can log in."""
 
     house: House
     username: str
@@ -45,8 +45,8 @@ class Person:
 
 @pytest.fixture
 async def person(served: House) -> Person:
-    who = await people.active(served.one)
-    return Person(served, who["username"], who["userId"], who["accountId"])
+    user = await people.active(served.one)
+    return Person(served, user["username"], user["userId"], user["accountId"])
 
 
 async def post(house: House, path: str, headers: dict[str, str], **body: Any) -> httpx.Response:
@@ -58,7 +58,7 @@ async def put(house: House, path: str, headers: dict[str, str], **body: Any) -> 
 
 
 async def change_account(house: House, account_id: str, **values: Any) -> None:
-    """Change what only time changes."""
+    """Change columns in the database that no operation changes."""
     async with house.gateway.database.session() as session:
         await session.execute(
             update(Account).where(Account.account_id == account_id).values(**values),  # type: ignore[arg-type]
@@ -67,14 +67,14 @@ async def change_account(house: House, account_id: str, **values: Any) -> None:
         await session.commit()
 
 
-def here(house: House) -> dict[str, str]:
+def application_header(house: House) -> dict[str, str]:
     return {"applicationId": house.one.application_id}
 
 
 NEW = {"name": "Ada", "email": "ada@example.org", "password": PASSWORD}
 
 
-async def test_a_registered_user_can_log_in_after_verification_and_not_before(served: House) -> None:
+async def test_registered_user_can_log_in_only_after_verification(served: House) -> None:
     directory = (await served.one.run("account", account_id=served.one.account_id)).directory_id
     body = {
         **NEW,
@@ -82,130 +82,146 @@ async def test_a_registered_user_can_log_in_after_verification_and_not_before(se
         "applicationId": served.one.application_id,
         "directoryId": directory,
     }
-    made = (await post(served, "/register", {}, **body)).json()
-    assert set(made) == {"userId", "applications", "status", "active", "createdAt", "updatedAt"}
-    assert (made["status"], made["active"]) == ("unverified", True)
-    (application,) = made["applications"]
+    registered = (await post(served, "/register", {}, **body)).json()
+    assert set(registered) == {"userId", "applications", "status", "active", "createdAt", "updatedAt"}
+    assert (registered["status"], registered["active"]) == ("unverified", True)
+    (application,) = registered["applications"]
     assert set(application) == {"active", "accountId", "applicationId"}
     assert (application["active"], application["applicationId"]) == (False, served.one.application_id)
-    person = Person(served, "new@one.example", made["userId"], application["accountId"])
+    person = Person(served, "new@one.example", registered["userId"], application["accountId"])
     assert (await person.log_in()).status_code == 401
     assert (await served.call("GET", "/account", person.basic)).status_code == 401
     code = await people.verification_code(served.one, {"username": person.username, "userId": person.user_id})
     assert len(code) == 4
     assert code.isdigit()
-    told = await put(served, "/user/verify", here(served), username=person.username, password=PASSWORD, token=code)
-    assert told.json() == {"valid": True, "userId": made["userId"], "status": "active"}
+    verified = await put(
+        served, "/user/verify", application_header(served), username=person.username, password=PASSWORD, token=code
+    )
+    assert verified.json() == {"valid": True, "userId": registered["userId"], "status": "active"}
     assert (await person.log_in()).status_code == 200
-    again = await put(served, "/user/verify", here(served), username=person.username, password=PASSWORD, token=code)
+    again = await put(
+        served, "/user/verify", application_header(served), username=person.username, password=PASSWORD, token=code
+    )
     assert (again.status_code, again.json()["error"]) == (400, "incorrect elements -token")
 
 
-async def test_a_code_is_asked_for_over_the_door_and_only_its_digest_is_stored(served: House) -> None:
-    who = await people.registered(served.one)
-    asked = await post(served, "/user/verify", here(served), username=who["username"], password=PASSWORD)
-    assert (asked.status_code, asked.json()) == (200, {"valid": True})
-    code = await people.verification_code(served.one, who)
+async def test_requested_code_is_stored_only_as_a_digest(served: House) -> None:
+    user = await people.registered(served.one)
+    response = await post(
+        served, "/user/verify", application_header(served), username=user["username"], password=PASSWORD
+    )
+    assert (response.status_code, response.json()) == (200, {"valid": True})
+    code = await people.verification_code(served.one, user)
     async with served.gateway.database.session() as session:
-        found = await session.execute(select(OneTimeCode), execution_options=SCOPED_OPTION)
-        codes = [one for one in found.scalars() if one.user_id == who["userId"]]
+        result = await session.execute(select(OneTimeCode), execution_options=SCOPED_OPTION)
+        codes = [code_row for code_row in result.scalars() if code_row.user_id == user["userId"]]
     assert len(codes) == 2
-    for one in codes:
-        assert code not in (one.purpose, one.digest.decode("latin-1"))
-        assert abs(one.expires_at - one.created_at - timedelta(hours=1)) < timedelta(minutes=1)
+    for code_row in codes:
+        assert code not in (code_row.purpose, code_row.digest.decode("latin-1"))
+        assert abs(code_row.expires_at - code_row.created_at - timedelta(hours=1)) < timedelta(minutes=1)
 
 
-async def test_after_five_wrong_codes_the_right_one_is_good_no_longer(served: House) -> None:
-    who = await people.registered(served.one)
-    code = await people.verification_code(served.one, who)
-    body = {"username": who["username"], "password": PASSWORD}
+async def test_code_is_invalid_after_five_wrong_attempts(served: House) -> None:
+    user = await people.registered(served.one)
+    code = await people.verification_code(served.one, user)
+    body = {"username": user["username"], "password": PASSWORD}
     wrong = "0000" if code != "0000" else "0001"
     for _ in range(5):
-        assert (await put(served, "/user/verify", here(served), **body, token=wrong)).status_code == 400
-    assert (await put(served, "/user/verify", here(served), **body, token=code)).status_code == 400
-    newer = await people.verification_code(served.one, who)
-    assert (await put(served, "/user/verify", here(served), **body, token=newer)).status_code == 200
+        assert (await put(served, "/user/verify", application_header(served), **body, token=wrong)).status_code == 400
+    assert (await put(served, "/user/verify", application_header(served), **body, token=code)).status_code == 400
+    newer = await people.verification_code(served.one, user)
+    assert (await put(served, "/user/verify", application_header(served), **body, token=newer)).status_code == 200
 
 
-async def test_an_old_code_and_one_without_the_password_are_refused_alike(served: House) -> None:
-    who = await people.registered(served.one)
-    code = await people.verification_code(served.one, who)
-    body = {"username": who["username"], "token": code}
-    no_password = await put(served, "/user/verify", here(served), **body, password="a wrong one")
+async def test_expired_code_and_wrong_password_give_the_same_error(served: House) -> None:
+    user = await people.registered(served.one)
+    code = await people.verification_code(served.one, user)
+    body = {"username": user["username"], "token": code}
+    no_password = await put(served, "/user/verify", application_header(served), **body, password="a wrong one")
     async with served.gateway.database.session() as session:
         await session.execute(
             update(OneTimeCode)
-            .where(OneTimeCode.user_id == who["userId"])  # type: ignore[arg-type]
+            .where(OneTimeCode.user_id == user["userId"])  # type: ignore[arg-type]
             .values(expires_at=datetime.now(UTC) - timedelta(seconds=1)),
             execution_options=SCOPED_OPTION,
         )
         await session.commit()
-    too_old = await put(served, "/user/verify", here(served), **body, password=PASSWORD)
+    too_old = await put(served, "/user/verify", application_header(served), **body, password=PASSWORD)
     for refused in (no_password, too_old):
-        assert (refused.status_code, refused.json()["description"]) == (400, "the code is wrong or too old")
+        assert (refused.status_code, refused.json()["description"]) == (400, "The code is wrong or has expired.")
 
 
-async def test_an_account_gets_five_codes_an_hour_and_no_more(served: House) -> None:
-    who = await people.registered(served.one)
+async def test_account_gets_at_most_five_codes_an_hour(served: House) -> None:
+    user = await people.registered(served.one)
     for _ in range(5):
-        await people.verification_code(served.one, who)
-    async with served.gateway.hub.open_queue([topics.one_time_codes(who["userId"])]) as feed:
-        done = await people.anonymously(
-            served.one, registration.request_verification, username=who["username"], password=PASSWORD
+        await people.verification_code(served.one, user)
+    async with served.gateway.hub.open_queue([topics.one_time_codes(user["userId"])]) as queue:
+        result = await people.anonymously(
+            served.one, registration.request_verification, username=user["username"], password=PASSWORD
         )
-        assert (done.valid, feed.pending_count) == (True, 0)
+        assert (result.valid, queue.pending_count) == (True, 0)
 
 
 @pytest.mark.parametrize("path", ["/user/verify", "/user/resetpassword"])
-async def test_asking_for_a_code_does_not_tell_whether_there_is_an_account(
+async def test_requesting_a_code_does_not_reveal_whether_an_account_exists(
     served: House, person: Person, path: str
 ) -> None:
     for username in (person.username, "nobody@one.example"):
-        answer = await post(served, path, here(served), username=username, password="some password")
+        answer = await post(served, path, application_header(served), username=username, password="some password")
         assert (answer.status_code, answer.json()) == (200, {"valid": True})
 
 
-async def test_people_register_once_with_an_address_in_the_applications_own_directory(served: House) -> None:
+async def test_invalid_registrations_are_rejected(served: House) -> None:
     taken = {**NEW, "username": served.one.username}
-    assert (await post(served, "/register", here(served), **taken)).status_code == 409
-    for wrong, element in (
+    assert (await post(served, "/register", application_header(served), **taken)).status_code == 409
+    for change, element in (
         ({"directoryId": "another"}, "directoryId"),
         ({"email": "not an address"}, "email"),
         ({"password": "short"}, "password"),
         ({"username": "  "}, "username"),
         ({"applicationId": "unknown"}, "applicationId"),
     ):
-        refused = await post(served, "/register", here(served), **{**NEW, "username": "x@one.example", **wrong})
+        refused = await post(
+            served, "/register", application_header(served), **{**NEW, "username": "x@one.example", **change}
+        )
         assert (refused.status_code, refused.json()["error"]) == (400, f"incorrect elements -{element}")
-    found = await served.call("GET", "/user", served.one.headers["application"], params={"username": "x@one.example"})
-    assert found.status_code == 404
+    response = await served.call(
+        "GET", "/user", served.one.headers["application"], params={"username": "x@one.example"}
+    )
+    assert response.status_code == 404
 
 
-async def test_a_password_is_reset_once_by_the_token_that_was_sent_and_ends_every_log_in(
-    served: House, person: Person
-) -> None:
+async def test_reset_token_works_once_and_ends_all_logins(served: House, person: Person) -> None:
     before = await person.token()
-    who = {"username": person.username, "userId": person.user_id}
-    token = await people.reset_token(served.one, who)
-    await people.reset_token(served.one, who)  # a further one does not end the first
+    user = {"username": person.username, "userId": person.user_id}
+    token = await people.reset_token(served.one, user)
+    await people.reset_token(served.one, user)  # another token does not invalidate the first
     body = {"username": person.username, "newPassword": "battery staple"}
-    weak = await put(served, "/user/resetpassword", here(served), **{**body, "newPassword": "short"}, token=token)
+    weak = await put(
+        served, "/user/resetpassword", application_header(served), **{**body, "newPassword": "short"}, token=token
+    )
     assert (weak.status_code, weak.json()["error"]) == (400, "weak new password")
-    forged = await put(served, "/user/resetpassword", here(served), **body, token="forged")
+    forged = await put(served, "/user/resetpassword", application_header(served), **body, token="forged")
     assert (forged.status_code, forged.json()["error"]) == (400, "incorrect elements -token")
     others = await put(
-        served, "/user/resetpassword", here(served), **{**body, "username": served.one.username}, token=token
+        served,
+        "/user/resetpassword",
+        application_header(served),
+        **{**body, "username": served.one.username},
+        token=token,
     )
     assert others.status_code == 400
-    done = await put(served, "/user/resetpassword", here(served), **body, token=token)
+    done = await put(served, "/user/resetpassword", application_header(served), **body, token=token)
     assert done.json() == {"valid": True}
     assert (await served.call("GET", "/auth", before)).status_code == 401
     assert (await person.log_in()).status_code == 401
     assert (await person.log_in("battery staple")).status_code == 200
-    assert (await put(served, "/user/resetpassword", here(served), **body, token=token)).status_code == 400
+    assert (
+        await put(served, "/user/resetpassword", application_header(served), **body, token=token)
+    ).status_code == 400
 
 
-async def test_a_changed_password_ends_every_token_but_the_one_that_changes_it(served: House, person: Person) -> None:
+async def test_changing_the_password_ends_all_other_tokens(served: House, person: Person) -> None:
     mine, other = await person.token(), await person.token()
     wrong = await post(served, "/account/changepassword", mine, oldPassword="wrong", newPassword="battery staple")
     assert (wrong.status_code, wrong.json()["error"]) == (400, "incorrect elements -oldPassword")
@@ -218,7 +234,7 @@ async def test_a_changed_password_ends_every_token_but_the_one_that_changes_it(s
     assert (await person.log_in("battery staple")).status_code == 200
 
 
-async def test_after_five_wrong_passwords_even_the_right_one_has_to_wait(served: House, person: Person) -> None:
+async def test_login_must_wait_after_five_wrong_passwords(served: House, person: Person) -> None:
     for _ in range(5):
         assert (await person.log_in("wrong")).status_code == 401
     refused = await person.log_in()
@@ -228,18 +244,18 @@ async def test_after_five_wrong_passwords_even_the_right_one_has_to_wait(served:
     assert refused.headers["Retry-After"] == str(refused.json()["retryAfter"])
     by_basic = await served.call("GET", "/account", person.basic)
     assert (by_basic.status_code, by_basic.json()["code"]) == (429, "RATE_LIMITED")
-    told = await served.graphql("{ accounts { username } }", person.basic)
-    assert told["errors"][0]["extensions"]["retryAfter"] >= 1
+    response = await served.graphql("{ accounts { username } }", person.basic)
+    assert response["errors"][0]["extensions"]["retryAfter"] >= 1
     await change_account(served, person.account_id, failed_at=datetime.now(UTC) - timedelta(seconds=3))
-    assert (await person.log_in("wrong")).status_code == 401  # the sixth makes the wait longer
+    assert (await person.log_in("wrong")).status_code == 401  # the sixth failure doubles the wait
     assert (await person.log_in()).json()["retryAfter"] > 2
     await change_account(served, person.account_id, failed_at=datetime.now(UTC) - timedelta(minutes=15))
     assert (await person.log_in()).status_code == 200
     assert (await person.log_in("wrong")).status_code == 401
-    assert (await person.log_in()).status_code == 200  # the count began anew
+    assert (await person.log_in()).status_code == 200  # the count was reset
 
 
-async def test_wrong_passwords_by_basic_count_as_any_other(served: House, person: Person) -> None:
+async def test_wrong_basic_passwords_count_for_the_backoff(served: House, person: Person) -> None:
     wrong = Person(served, person.username, person.user_id, person.account_id, password="wrong")
     record = await served.one.run("account", account_id=person.account_id)
     for _ in range(5):
@@ -251,7 +267,7 @@ async def test_wrong_passwords_by_basic_count_as_any_other(served: House, person
     assert (await served.one.run("account", account_id=person.account_id)).failures == 0
 
 
-def test_the_wait_doubles_with_each_failure_up_to_a_quarter_of_an_hour() -> None:
+def test_backoff_doubles_with_each_failure_up_to_15_minutes() -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
 
     def wait(failures: int) -> int | None:
@@ -262,10 +278,10 @@ def test_the_wait_doubles_with_each_failure_up_to_a_quarter_of_an_hour() -> None
         return 0
 
     assert [wait(count) for count in (0, 4, 5, 6, 7, 13, 14, 10_000)] == [0, 0, 3, 5, 9, 513, 901, 901]
-    enforce_login_backoff(5, now, now + timedelta(seconds=2))  # raises nothing
+    enforce_login_backoff(5, now, now + timedelta(seconds=2))  # does not raise
 
 
-async def test_a_user_is_added_found_by_name_and_deleted_with_every_account(served: House) -> None:
+async def test_user_is_added_found_by_name_and_deleted_with_all_accounts(served: House) -> None:
     application = served.one.headers["application"]
     added = await post(served, "/user", application, username=" Grace@One.Example ", password=PASSWORD)
     record = added.json()
@@ -274,26 +290,32 @@ async def test_a_user_is_added_found_by_name_and_deleted_with_every_account(serv
         served, "/account", application, username="second@one.example", userId=record["userId"], password=PASSWORD
     )
     found = (await served.call("GET", "/user", application, params={"username": "GRACE@one.example"})).json()
-    assert [one["accountId"] for one in found["applications"]] == [
+    assert [entry["accountId"] for entry in found["applications"]] == [
         record["applications"][0]["accountId"],
         second.json()["accountId"],
     ]
     assert (await served.call("GET", f"/user/{record['userId']}", application)).json() == found
-    people_ = [Person(served, name, record["userId"], "") for name in ("grace@one.example", "second@one.example")]
-    tokens = [await one.token() for one in people_]
+    persons = [Person(served, name, record["userId"], "") for name in ("grace@one.example", "second@one.example")]
+    tokens = [await person.token() for person in persons]
     deleted = await served.call("DELETE", f"/user/{record['userId']}", served.one.headers["administrator"])
     assert deleted.json() == {"valid": True}
-    for one, token in zip(people_, tokens, strict=True):
+    for person, token in zip(persons, tokens, strict=True):
         assert (await served.call("GET", "/auth", token)).status_code == 401
-        assert (await one.log_in()).status_code == 401
-    left = (await served.call("GET", f"/user/{record['userId']}", application)).json()
-    assert (left["status"], left["active"]) == ("inactive", False)
-    assert not any(one["active"] for one in left["applications"])
+        assert (await person.log_in()).status_code == 401
+    closed = (await served.call("GET", f"/user/{record['userId']}", application)).json()
+    assert (closed["status"], closed["active"]) == ("inactive", False)
+    assert not any(entry["active"] for entry in closed["applications"])
     acting = {**application, "userId": record["userId"]}
     assert (await served.call("GET", "/virtualentity", acting)).status_code == 401
 
 
-async def test_a_user_sees_themselves_and_no_other(served: House, person: Person) -> None:
+def test_lookups_need_the_permission_of_the_operations_that_they_combine() -> None:
+    assert lookups.find_user.needs is users.user.needs is users.user_by_username.needs
+    by_key = (devices.device, devices.discover, devices.resource_device)
+    assert {operation.needs for operation in by_key} == {lookups.find_device.needs}
+
+
+async def test_user_sees_only_themselves(served: House, person: Person) -> None:
     mine = await person.token()
     assert (await served.call("GET", f"/user/{person.user_id}", mine)).json()["userId"] == person.user_id
     by_name = await served.call("GET", "/user", mine, params={"username": person.username})
@@ -305,11 +327,11 @@ async def test_a_user_sees_themselves_and_no_other(served: House, person: Person
     assert (await put(served, f"/user/{served.one.user_id}/username", mine, username="x")).status_code == 404
 
 
-async def test_the_oldest_account_of_several_is_renamed_each_time(served: House, person: Person) -> None:
+async def test_renaming_a_user_renames_the_oldest_account(served: House, person: Person) -> None:
     mine, path = await person.token(), f"/user/{person.user_id}/username"
     second = f"second-{person.user_id}"
-    given = NewAccount(username=second, user_id=ID(person.user_id), password=PASSWORD)
-    other = await served.one.run("add_account", input=given)
+    new_account = NewAccount(username=second, user_id=ID(person.user_id), password=PASSWORD)
+    other = await served.one.run("add_account", input=new_account)
     for number in range(3):
         name = f"{number}-{person.user_id}"
         assert (await put(served, path, mine, username=name)).json() == {"valid": True}
@@ -317,7 +339,7 @@ async def test_the_oldest_account_of_several_is_renamed_each_time(served: House,
         assert (await served.one.run("account", account_id=other.account_id)).username == second
 
 
-async def test_a_username_changes_unless_it_is_taken_and_a_status_does_not(served: House, person: Person) -> None:
+async def test_username_can_change_unless_taken_but_status_cannot(served: House, person: Person) -> None:
     mine, path = await person.token(), f"/user/{person.user_id}/username"
     assert (await put(served, path, mine, username=served.one.username, status="active")).status_code == 409
     refused = await put(served, path, mine, username="new-name@one.example", status="inactive")
@@ -329,7 +351,7 @@ async def test_a_username_changes_unless_it_is_taken_and_a_status_does_not(serve
     assert (await person.log_in()).status_code == 200
 
 
-async def test_the_directory_says_when_the_token_was_issued_and_when_it_expires(served: House, person: Person) -> None:
+async def test_account_status_has_the_dates_of_the_token(served: House, person: Person) -> None:
     path = f"/account/{person.account_id}/status"
     none = (await served.call("GET", path, served.one.headers["application"])).json()
     assert none["directory"] == {"data": {"tokenIssueDate": None, "tokenExpiryDate": None}}
@@ -348,7 +370,7 @@ async def test_the_directory_says_when_the_token_was_issued_and_when_it_expires(
     assert (await served.call("GET", "/account/status", served.one.headers["application"])).status_code == 403
 
 
-async def test_name_and_address_change_and_codes_sent_to_the_old_one_end(served: House, person: Person) -> None:
+async def test_name_and_email_change_and_invalidate_earlier_codes(served: House, person: Person) -> None:
     mine = await person.token()
     token = await people.reset_token(served.one, {"username": person.username, "userId": person.user_id})
     assert (await post(served, "/account/name", mine, name="Grace")).json() == {"valid": True}
@@ -356,14 +378,14 @@ async def test_name_and_address_change_and_codes_sent_to_the_old_one_end(served:
     account = (await served.call("GET", f"/account/{person.account_id}", mine)).json()
     assert (account["name"], account["email"]) == ("Grace", "grace@example.org")
     body = {"username": person.username, "token": token, "newPassword": "battery staple"}
-    assert (await put(served, "/user/resetpassword", here(served), **body)).status_code == 400
+    assert (await put(served, "/user/resetpassword", application_header(served), **body)).status_code == 400
     refused = await post(served, "/account/email", mine, email="nowhere")
     assert (refused.status_code, refused.json()["error"]) == (400, "incorrect elements -email")
     none = await post(served, "/account/name", served.one.headers["acting"], name="Grace")
     assert (none.status_code, none.json()["code"]) == (403, "FORBIDDEN")
 
 
-async def test_an_accounts_push_tokens_are_added_once_and_removed(served: House, person: Person) -> None:
+async def test_push_tokens_are_added_once_and_removed(served: House, person: Person) -> None:
     mine, path = await person.token(), f"/account/{person.account_id}/mobileapptoken"
     for _ in range(2):
         assert (await post(served, path, mine, newToken="fcm:abc")).json() == {"valid": True}
@@ -379,18 +401,18 @@ async def test_an_accounts_push_tokens_are_added_once_and_removed(served: House,
 async def push_tokens(house: House, person: Person) -> list[str]:
     async with house.gateway.database.reader() as session:
         statement = "select token from mobile_app_token where account_id = :account order by token"
-        found = await session.execute(text(statement), {"account": person.account_id})
-        return list(found.scalars())
+        result = await session.execute(text(statement), {"account": person.account_id})
+        return list(result.scalars())
 
 
-async def test_a_profile_is_a_free_object_under_a_name(served: House, person: Person) -> None:
+async def test_profile_is_a_json_object_under_a_name(served: House, person: Person) -> None:
     mine = await person.token()
     assert (await served.call("GET", "/accountprofile", mine)).json() == {
         "accountId": person.account_id,
         "profileNames": [],
     }
-    kept = await post(served, "/accountprofile", mine, profileName="Settings", dark=True, sizes=[1, {"of": "tiles"}])
-    assert kept.json() == {"status": "OK", "profileName": "Settings", "devUserId": person.user_id}
+    stored = await post(served, "/accountprofile", mine, profileName="Settings", dark=True, sizes=[1, {"of": "tiles"}])
+    assert stored.json() == {"status": "OK", "profileName": "Settings", "devUserId": person.user_id}
     await post(served, "/accountprofile", mine, profileName="DashBoard")
     settings = (await served.call("GET", "/accountprofile/Settings", mine)).json()
     assert settings == {"profileName": "Settings", "dark": True, "sizes": [1, {"of": "tiles"}]}
@@ -405,7 +427,7 @@ async def test_a_profile_is_a_free_object_under_a_name(served: House, person: Pe
     assert theirs.status_code == 404
 
 
-async def test_a_session_keeps_what_is_not_given_anew(served: House, person: Person) -> None:
+async def test_session_update_keeps_other_members(served: House, person: Person) -> None:
     mine = await person.token()
     assert (await served.call("GET", "/accountsession", mine)).json() == {}
     assert (await put(served, "/accountsession", mine, page="today", step=1)).json() == {"page": "today", "step": 1}
@@ -419,30 +441,28 @@ async def test_a_session_keeps_what_is_not_given_anew(served: House, person: Per
     assert (await put(served, "/accountsession", mine, two=half)).status_code == 413
 
 
-async def test_a_failed_attempt_counts_although_it_is_refused_and_other_writes_are_undone(
-    served: House, person: Person
-) -> None:
+async def test_failed_login_is_counted_and_failed_registration_is_rolled_back(served: House, person: Person) -> None:
     await person.log_in("wrong")
     assert (await served.one.run("account", account_id=person.account_id)).failures == 1
     taken = {**NEW, "username": served.one.username}
     async with served.gateway.database.reader() as session:
         before = (await session.execute(text("select count(*) from app_user"))).scalar_one()
-    await post(served, "/register", here(served), **taken)
+    await post(served, "/register", application_header(served), **taken)
     async with served.gateway.database.reader() as session:
         assert (await session.execute(text("select count(*) from app_user"))).scalar_one() == before
 
 
-async def test_no_code_or_token_of_an_account_outlives_it(served: House, person: Person) -> None:
+async def test_closing_an_account_deletes_its_codes_and_tokens(served: House, person: Person) -> None:
     await person.token()
     await people.reset_token(served.one, {"username": person.username, "userId": person.user_id})
     await served.call("DELETE", f"/account/{person.account_id}", served.one.headers["application"])
     async with served.gateway.database.session() as session:
         for model in (Token, OneTimeCode):
-            found = await session.execute(select(model), execution_options=SCOPED_OPTION)
-            assert person.account_id not in {one.account_id for one in found.scalars()}  # type: ignore[attr-defined]
+            result = await session.execute(select(model), execution_options=SCOPED_OPTION)
+            assert person.account_id not in {row.account_id for row in result.scalars()}  # type: ignore[attr-defined]
 
 
-async def test_of_many_guesses_at_once_each_is_counted(served: House, person: Person) -> None:
+async def test_simultaneous_wrong_passwords_are_all_counted(served: House, person: Person) -> None:
     answers = await asyncio.gather(*(person.log_in("wrong") for _ in range(12)))
     wrong = [answer.status_code for answer in answers].count(401)
     assert {answer.status_code for answer in answers} <= {401, 429}

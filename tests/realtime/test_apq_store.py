@@ -48,7 +48,7 @@ async def test_a_text_is_found_by_its_digest(texts: ApqStore) -> None:
 
 
 async def test_a_text_is_stored_under_its_own_digest_and_no_other(texts: ApqStore) -> None:
-    with pytest.raises(ValueError, match="not that of the text"):
+    with pytest.raises(ValueError, match="does not match the text"):
         await texts.put(digest_of("{ a }"), "{ b }")
     assert await texts.get(digest_of("{ a }")) is None
 

@@ -337,7 +337,7 @@ async def test_a_cost_that_no_budget_holds_is_an_error_of_its_own() -> None:
     caller = Principal(Role.ACCOUNT, application_id="app", account_id="ada", token_id="phone")
     with pytest.raises(CostTooHigh) as error:
         await budgets.charge(caller, 101)
-    assert error.value.message == "this costs 101, and a request may cost 100: ask for less at once"
+    assert error.value.message == "This request costs 101, but the budget holds at most 100. Request less data at once."
     assert (error.value.status, error.value.retryable) == (400, False)
     told = await budgets.charge(caller, 100)
     assert told is not None
@@ -366,7 +366,7 @@ def test_balances_in_headers_and_errors() -> None:
     assert rate_limit_headers(None) == {}
     error = rate_limited_error(refused)
     assert (error.status, error.retry_after) == (429, 24)
-    assert error.message == "this costs 50, and 10 of 100 are left of the budget 'login': again in 24 s"
+    assert error.message == "This request costs 50, but the budget 'login' has 10 of 100 left. Retry in 24 s."
 
 
 # Over HTTP.

@@ -139,7 +139,7 @@ async def test_a_display_survives_a_short_outage_of_redis_and_is_told_of_a_long_
         await street.post(street.one, resource_id, 4)  # the operation does not fail for that
         await street.redis.start("--appendonly", "no")
         ((error,),) = await next_of(shown, 1)
-    assert error["message"] == "some events were lost; ask again"
+    assert error["message"] == "Some events were lost. Subscribe again."
     assert (error["extensions"]["code"], error["extensions"]["retryable"]) == ("UNAVAILABLE", True)
     answer: Any = None
     for value in range(5, 15):  # the first gateway may take some time to see that Redis is back

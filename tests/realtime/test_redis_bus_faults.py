@@ -191,7 +191,7 @@ async def test_a_peer_that_falls_silent_is_noticed_and_what_came_meanwhile_is_re
         await display.until(lambda: len(display.events) == 1)
         own_redis.pause()
         pubsub = display.bus._pubsub  # type: ignore[attr-defined]
-        assert await asyncio.wait_for(asyncio.shield(pubsub.closed), 2) == "it does not answer"
+        assert await asyncio.wait_for(asyncio.shield(pubsub.closed), 2) == "Redis does not answer"
         own_redis.go_on()
         await publisher.bus.publish([reading("topic", 2)])
         await display.until(lambda: ("topic", True) in display.told and len(display.events) == 2)
@@ -219,10 +219,10 @@ async def test_watching_begins_only_while_redis_is_there_but_waits_for_it(
         await own_redis.kill()
         monkeypatch.setattr(redis_bus, "OPEN_TIMEOUT_SECONDS", 0.3)
         for asked in (display.bus.open_topics(["another"]), since(display.bus, "topic", "1-1")):
-            with pytest.raises(Unavailable, match="live events are away"):
+            with pytest.raises(Unavailable, match="Live events are unavailable"):
                 await asked
         hub = Hub(display.bus)
-        with pytest.raises(Unavailable, match="live events are away"):
+        with pytest.raises(Unavailable, match="Live events are unavailable"):
             async with hub.open_queue(["another"]):
                 pass
         assert hub.listener_count == 0

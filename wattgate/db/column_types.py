@@ -32,7 +32,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class StructColumn(TypeDecorator[Any]):
-    """A JSON column that holds a list of one kind of `msgspec.Struct`, or a single one where `many` is false."""
+    """A JSON column that holds a list of one type of `msgspec.Struct`, or a single value if `many` is false."""
 
     impl = JsonColumn
     cache_ok = True
@@ -50,7 +50,7 @@ class StructColumn(TypeDecorator[Any]):
 
 
 class FixedPoint(TypeDecorator[Decimal]):
-    """An exact decimal with a fixed count of decimal places, kept as an integer on both databases."""
+    """An exact decimal with a fixed number of decimal places, stored as an integer on both databases."""
 
     impl = BigInteger
     cache_ok = True
@@ -67,19 +67,19 @@ class FixedPoint(TypeDecorator[Decimal]):
 
 
 def new_id() -> str:
-    """A fresh identifier: a random UUID as text, as SPEC.md gives them."""
+    """Return a new identifier: a random UUID as text, the format of SPEC.md."""
     return str(uuid4())
 
 
 AssignedId: Callable[..., Any] = partial(Field, primary_key=True, default_factory=new_id)
-"""A primary key that the service assigns."""
+"""A primary key that the gateway assigns."""
 
 
 def created_at_field() -> Any:
-    """When the record was made; the service sets it."""
+    """Return the column of the creation time, which the gateway sets."""
     return Field(default_factory=utc_now, sa_type=UtcDateTime)
 
 
 def updated_at_field() -> Any:
-    """When the record last changed; the service sets it."""
+    """Return the column of the time of the last change, which the gateway sets."""
     return Field(default_factory=utc_now, sa_type=UtcDateTime, sa_column_kwargs={"onupdate": utc_now})

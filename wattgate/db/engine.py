@@ -43,19 +43,21 @@ SQLITE_PRAGMAS = (
 )
 
 WITHOUT_TRANSACTION_OPTION = "without_transaction"
-"""The execution option of connections that only read; SQLite's isolation level would be set by further statements."""
+"""The execution option of read-only connections. To set SQLite's isolation level instead takes extra statements."""
 
 PING_AFTER_SECONDS = 1.0
-"""Seconds after which a connection is asked whether it is still there."""
+"""A connection that was unused for this many seconds is pinged before use."""
 
 UNAVAILABLE_SQLSTATE_CLASSES = ("08", "53", "57")
-"""Classes of SQLSTATE: connection, insufficient resources, operator intervention."""
+"""Classes of SQLSTATE that mean "unavailable": connection, insufficient resources, operator intervention."""
 
 UNAVAILABLE_DRIVER_ERRORS = (asyncpg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
-"""Errors of the drivers themselves that say that the database is away."""
+"""Errors of the drivers that mean that the database is unavailable."""
 
 DATA_EXCEPTION_SQLSTATE_CLASS = "22"
-"""The class of SQLSTATE for values that cannot be: a text with U+0000 is one."""
+"""The class of SQLSTATE for invalid values, such as a text with U+0000."""
+
+INVALID_VALUE_MESSAGE = "A value cannot be stored: it is out of range or has invalid characters, such as U+0000."
 
 _DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
@@ -67,10 +69,10 @@ _DRIVERS = {
 class Database:
     """The engine and its sessions.
 
-    `engine` has transactions, which are begun and committed. `pooled`, whose connections it shares, has none on
-    PostgreSQL: each statement is one, and nothing is to be set when a connection is taken.
+    `engine` uses transactions. `autocommit_engine` shares its connection pool. On PostgreSQL `autocommit_engine` has
+    no transactions: each statement commits, and a checkout from the pool sets no option of the connection.
 
-    `url` is an SQLAlchemy URL of SQLite or PostgreSQL; the asyncio driver is chosen where none is named.
+    `url` is an SQLAlchemy URL of SQLite or PostgreSQL. If it names no driver, the asyncio driver is used.
     """
 
     def __init__(self, url: str, *, pool_size: int = 10, tracer: Tracer = NOOP_TRACER) -> None:
@@ -85,8 +87,8 @@ class Database:
             json_serializer=lambda value: orjson.dumps(value).decode(),
             json_deserializer=_load_json,
             pool_size=pool_size,
-            max_overflow=0,  # connections that come and go cost more than waiting for one
-            hide_parameters=True,  # errors are logged, and the values are of people
+            max_overflow=0,  # it costs less to wait for a connection than to open an extra one
+            hide_parameters=True,  # errors are logged, and parameters contain personal data
         )
         self.engine = (
             self.autocommit_engine
@@ -94,23 +96,24 @@ class Database:
             else self.autocommit_engine.execution_options(isolation_level="READ COMMITTED")
         )
         self._reader_engine = self.autocommit_engine.execution_options(**{WITHOUT_TRANSACTION_OPTION: True})
-        sync = self.autocommit_engine.sync_engine
+        sync_engine = self.autocommit_engine.sync_engine
         if self.is_sqlite:
-            event.listen(sync, "connect", _prepare_sqlite)
-            event.listen(sync, "begin", _begin_sqlite)
-            event.listen(sync, "handle_error", _interrupt_sqlite)
+            event.listen(sync_engine, "connect", _prepare_sqlite)
+            event.listen(sync_engine, "begin", _begin_sqlite)
+            event.listen(sync_engine, "handle_error", _interrupt_sqlite)
         else:
-            event.listen(sync, "checkin", _record_checkin)
-            event.listen(sync, "checkout", partial(_ping_connection, sync.dialect))
+            event.listen(sync_engine, "checkin", _record_checkin)
+            event.listen(sync_engine, "checkout", partial(_ping_connection, sync_engine.dialect))
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AsyncSession]:
-        """A session that ends with a rollback unless it was committed. Only `Runner` and `db` open one.
+        """Open a session with a transaction. It is rolled back unless the caller commits it.
 
-        What goes wrong with the database is told as a GatewayError: Unavailable where it is away.
+        Only `Runner` and modules of `db` open sessions. Errors of the database are raised as a GatewayError, such as
+        Unavailable if the database cannot be reached.
 
-        On SQLite it takes the write lock at once: two that began as readers could not both become writers. The
-        statement of a session whose task is cancelled ends at once.
+        On SQLite the session takes the write lock immediately, because two transactions that begin as readers cannot
+        both become writers. If the task is cancelled, its statement is interrupted.
         """
         with _translate_errors():
             async with AsyncSession(self.engine, expire_on_commit=False, sync_session_class=_GuardedSession) as session:
@@ -119,22 +122,27 @@ class Database:
 
     @asynccontextmanager
     async def reader(self) -> AsyncIterator[DatabaseReader]:
-        """The same for what changes nothing, without a transaction: each statement sees what is committed, as it would
-        within one (READ COMMITTED), and two ways to the server and back are saved.
+        """Open a read-only session without a transaction.
+
+        Each statement sees the committed data, as in a READ COMMITTED transaction. Without BEGIN and the end of the
+        transaction, two round trips to the server are saved. Errors are raised as in `session`.
         """
         with _translate_errors():
             if self.is_sqlite:
                 async with self._reader_engine.connect() as connection:
                     yield SqliteReader(connection, self._tracer)
             else:
-                held = await self._acquire_connection()
+                pool_connection = await self._acquire_connection()
                 try:
-                    yield PostgresqlReader(self.autocommit_engine, held, self._tracer)
+                    yield PostgresqlReader(self.autocommit_engine, pool_connection, self._tracer)
                 finally:
-                    held.close()
+                    pool_connection.close()
 
     async def _acquire_connection(self) -> PoolProxiedConnection:
-        """A connection of the pool, without SQLAlchemy's own around it, which would tell why there is none."""
+        """Return a connection of the pool without SQLAlchemy's wrapper.
+
+        The wrapper would translate the driver's errors, so they are translated here.
+        """
         try:
             return await self.autocommit_engine.raw_connection()
         except self.autocommit_engine.dialect.loaded_dbapi.Error as error:
@@ -145,7 +153,7 @@ class Database:
 
 
 class _GuardedSession(Session):
-    """Our sessions alone carry the guard, so that SQLAlchemy elsewhere in the process is left alone."""
+    """The session class that has the tenancy guard. Other users of SQLAlchemy in the process are not affected."""
 
 
 event.listen(_GuardedSession, "do_orm_execute", check_tenant_scope)
@@ -153,19 +161,19 @@ event.listen(_GuardedSession, "do_orm_execute", check_tenant_scope)
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Tells errors of the database as ours."""
+    """Translate errors of the database to GatewayErrors."""
     try:
         yield
     except IntegrityError as error:
-        log.info("the database refused a change: %s", error.orig)
-        raise Conflict("the record stands against others: it exists already, or something refers to it") from error
+        log.info("The database rejected a change: %s", error.orig)
+        raise Conflict("The record already exists, or other records refer to it.") from error
     except (DataError, sqlite3.DataError) as error:
-        raise BadInput("a value cannot be stored") from error
+        raise BadInput(INVALID_VALUE_MESSAGE) from error
     except (OperationalError, InterfaceError, *UNAVAILABLE_DRIVER_ERRORS, TimeoutError, OSError) as error:
         raise _database_unavailable(error) from error
     except (DBAPIError, asyncpg.PostgresError) as error:
         if _sqlstate_of(error).startswith(DATA_EXCEPTION_SQLSTATE_CLASS):
-            raise BadInput("a value cannot be stored") from error
+            raise BadInput(INVALID_VALUE_MESSAGE) from error
         invalidated = isinstance(error, DBAPIError) and error.connection_invalidated
         if not invalidated and not _sqlstate_of(error).startswith(UNAVAILABLE_SQLSTATE_CLASSES):
             raise
@@ -173,22 +181,22 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _database_unavailable(error: Exception) -> Unavailable:
-    log.warning("the database is away: %r", error)
-    return Unavailable("the database is away for the moment", retry_after=1)
+    log.warning("The database is unavailable: %r", error)
+    return Unavailable("The database is unavailable at the moment. Try again.", retry_after=1)
 
 
 def _sqlstate_of(error: DBAPIError | asyncpg.PostgresError) -> str:
-    """The SQLSTATE that PostgreSQL gives to an error; empty where there is none."""
+    """Return the SQLSTATE of an error of PostgreSQL, or an empty string if it has none."""
     return getattr(error.orig if isinstance(error, DBAPIError) else error, "sqlstate", None) or ""
 
 
 def _load_json(stored: Any) -> Any:
-    """A stored JSON value. SQLite keeps a text that is a number as that number."""
+    """Return a stored JSON value. SQLite returns a JSON text that is a number as a number."""
     return orjson.loads(stored) if isinstance(stored, str | bytes) else stored
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
-    connection.isolation_level = None  # transactions begin where we say, not before the first write
+    connection.isolation_level = None  # the "begin" listener starts transactions, not the driver
     cursor = connection.cursor()
     for pragma in SQLITE_PRAGMAS:
         cursor.execute(pragma)
@@ -201,7 +209,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _interrupt_sqlite(context: ExceptionContext) -> None:
-    """End the statement of a task that is cancelled; asyncpg does so by itself, and SQLite's thread would go on."""
+    """Interrupt the statement of a cancelled task. asyncpg does so itself, but SQLite's thread would continue."""
     if isinstance(context.original_exception, asyncio.CancelledError) and context.connection is not None:
         adapted: Any = context.connection.connection.dbapi_connection
         adapted.run_async(lambda connection: connection.interrupt())
@@ -212,10 +220,10 @@ def _record_checkin(connection: Any, record: Any) -> None:
 
 
 def _ping_connection(dialect: Dialect, connection: Any, record: Any, proxy: Any) -> None:
-    """Make sure of a connection; the pool replaces one that is dead.
+    """Raise DisconnectionError for a dead connection, so that the pool replaces it.
 
-    What the server has closed is known to be so. Only one that has not been used for a while is asked: under load
-    connections rest for milliseconds, so that no question goes twice to the server.
+    The driver knows if the server has closed a connection. A ping is sent only after a longer idle time: under load
+    connections are idle for milliseconds, and a ping for each use would double the round trips.
     """
     if record.driver_connection.is_closed():
         raise DisconnectionError

@@ -1,7 +1,7 @@
-"""The port to the meter network, and the registry that serves it from tables of our own database.
+"""The protocol of meter networks, and an implementation that reads the registry tables of the gateway's database.
 
-Everybody asks the network by numbers in the one spelling of `meter_points`. A further implementation (a network's
-real interface) is a class with the methods of `MeterNetwork`; `app/server/factory.py` chooses it.
+Numbers of meter points have the normalized form of `energy.meter_points`. To connect a real network, write a class
+with the methods of `MeterNetwork` and pass it to `build_gateway` in `app/server/factory.py`.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -23,7 +23,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class MeterPoint(msgspec.Struct):
-    """A meter point that the network knows; `eligible` is whether it can be served."""
+    """A meter point of the network. `eligible` is true if the network can serve it."""
 
     mpxn: str
     postcode: str
@@ -32,7 +32,7 @@ class MeterPoint(msgspec.Struct):
 
 
 class MeterNetworkDevice(msgspec.Struct):
-    """A device of the network's inventory. Its type is CHF, ESME, GSME, GPF, IHD, PPMID or CAD."""
+    """A device in the network's inventory. Its type is CHF, ESME, GSME, GPF, IHD, PPMID or CAD."""
 
     eui: str
     mpxn: str
@@ -45,7 +45,7 @@ class MeterNetworkDevice(msgspec.Struct):
 
 
 class MeterNetworkReading(NamedTuple):
-    """A value that the network has, the instant at which its interval begins, and what the network says of it."""
+    """A value of the network, the start of its interval, and its quality."""
 
     at: datetime
     value: Decimal
@@ -53,7 +53,7 @@ class MeterNetworkReading(NamedTuple):
 
 
 class RegisterReading(msgspec.Struct):
-    """What a meter's own cumulative register showed at an instant."""
+    """The value of a meter's own cumulative register at an instant."""
 
     at: datetime
     value: Decimal
@@ -61,44 +61,44 @@ class RegisterReading(msgspec.Struct):
 
 
 class MeterNetwork(Protocol):
-    """What the gateway asks of the meter network."""
+    """The requests that the gateway sends to the meter network."""
 
     async def meter_point(self, mpxn: str) -> MeterPoint | None:
-        """The meter point of that number, if the network knows it."""
+        """Return the meter point with this number; None if the network does not know it."""
         ...
 
     async def devices_at(self, mpxn: str) -> list[MeterNetworkDevice]:
-        """The inventory of a meter point, by EUI."""
+        """Return the devices of a meter point, sorted by EUI."""
         ...
 
     async def device(self, eui: str) -> MeterNetworkDevice | None:
-        """The device of that EUI, if the network knows it."""
+        """Return the device with this EUI; None if the network does not know it."""
         ...
 
     async def readings(
         self, mpxn: str, classifier: str, after: datetime | None, *, limit: int
     ) -> list[MeterNetworkReading]:
-        """At most so many values of a meter point, from the first after an instant on, oldest first."""
+        """Return up to `limit` values of a meter point that are later than `after`, oldest first."""
         ...
 
     async def register(self, mpxn: str, classifier: str) -> RegisterReading | None:
-        """The meter's cumulative register; None where it cannot be read."""
+        """Return the meter's cumulative register; None if it cannot be read."""
         ...
 
 
 MeterNetworkFactory = Callable[[DatabaseSession], MeterNetwork]
-"""Makes the port for one operation. One that needs no database passes over the operation's session."""
+"""Create the meter network for one operation. An implementation without a database ignores the session."""
 
 
 class RegistryMeterNetwork:
-    """The meter network as the registry tables have it; `wattgate network import` fills them."""
+    """The meter network of the registry tables, which `wattgate network import` fills."""
 
     def __init__(self, session: DatabaseSession) -> None:
         self._session = session
 
     async def meter_point(self, mpxn: str) -> MeterPoint | None:
-        found = await self._find(NetworkMeterPoint, MeterPoint, col(NetworkMeterPoint.mpxn) == mpxn)
-        return found[0] if found else None
+        meter_points = await self._find(NetworkMeterPoint, MeterPoint, col(NetworkMeterPoint.mpxn) == mpxn)
+        return meter_points[0] if meter_points else None
 
     async def devices_at(self, mpxn: str) -> list[MeterNetworkDevice]:
         return await self._find(
@@ -106,54 +106,56 @@ class RegistryMeterNetwork:
         )
 
     async def device(self, eui: str) -> MeterNetworkDevice | None:
-        found = await self._find(NetworkDevice, MeterNetworkDevice, col(NetworkDevice.eui) == eui)
-        return found[0] if found else None
+        devices = await self._find(NetworkDevice, MeterNetworkDevice, col(NetworkDevice.eui) == eui)
+        return devices[0] if devices else None
 
     async def readings(
         self, mpxn: str, classifier: str, after: datetime | None, *, limit: int
     ) -> list[MeterNetworkReading]:
-        known = NetworkReading
+        model = NetworkReading
         statement = (
-            select(col(known.at), col(known.value), col(known.quality))
-            .where(col(known.mpxn) == mpxn, col(known.classifier) == classifier)
-            .order_by(col(known.at))
+            select(col(model.at), col(model.value), col(model.quality))
+            .where(col(model.mpxn) == mpxn, col(model.classifier) == classifier)
+            .order_by(col(model.at))
             .limit(limit)
         )
         if after is not None:
-            statement = statement.where(col(known.at) > after)
+            statement = statement.where(col(model.at) > after)
         return [MeterNetworkReading(*row) for row in await self._session.execute(statement)]
 
     async def register(self, mpxn: str, classifier: str) -> RegisterReading | None:
-        known = NetworkRegister
-        found = await self._find(known, RegisterReading, col(known.mpxn) == mpxn, col(known.classifier) == classifier)
-        return found[0] if found else None
+        model = NetworkRegister
+        registers = await self._find(
+            model, RegisterReading, col(model.mpxn) == mpxn, col(model.classifier) == classifier
+        )
+        return registers[0] if registers else None
 
     async def store(self, records: Collection[SQLModel]) -> int:
-        """Put records of the registry into it, or replace those of the same key; how many they are.
+        """Insert records into the registry, or replace records with the same key. Return the number of records.
 
-        A later record of the same key wins over an earlier one.
+        Of several records with the same key, the last one is stored.
         """
-        kinds = {type(record) for record in records}
-        for kind in kinds:
-            keys = [column.name for column in kind.__table__.primary_key]  # type: ignore[attr-defined]
+        models = {type(record) for record in records}
+        for model in models:
+            keys = [column.name for column in model.__table__.primary_key]  # type: ignore[attr-defined]
             rows = {
                 tuple(getattr(record, key) for key in keys): record.model_dump()
                 for record in records
-                if type(record) is kind
+                if type(record) is model
             }
             connection = await self._session.connection()
-            await connection.execute(self._upsert(kind, keys), list(rows.values()))
+            await connection.execute(self._upsert(model, keys), list(rows.values()))
         return len(records)
 
-    def _upsert(self, kind: type[SQLModel], keys: Sequence[str]) -> Executable:
+    def _upsert(self, model: type[SQLModel], keys: Sequence[str]) -> Executable:
         dialect = dialect_name(self._session)
-        statement = (sqlite if dialect == "sqlite" else postgresql).insert(kind)
-        replaced = {name: statement.excluded[name] for name in kind.model_fields if name not in keys}
+        statement = (sqlite if dialect == "sqlite" else postgresql).insert(model)
+        replaced = {name: statement.excluded[name] for name in model.model_fields if name not in keys}
         upsert: Executable = statement.on_conflict_do_update(index_elements=keys, set_=replaced)
         return upsert
 
     async def _find(self, table: type[M], struct: type[S], *where: Any, order_by: Any = None) -> list[S]:
-        """The rows of a table as values with the columns that a struct names."""
+        """Return the matching rows of a table as structs. The struct names the columns."""
         columns = [getattr(table, name) for name in struct.__struct_fields__]
-        found = await self._session.execute(select(*columns).where(*where).order_by(order_by))
-        return [struct(*row) for row in found]
+        result = await self._session.execute(select(*columns).where(*where).order_by(order_by))
+        return [struct(*row) for row in result]

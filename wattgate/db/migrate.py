@@ -1,6 +1,6 @@
-"""Bringing a database to the schema that this version of the code expects.
+"""Upgrades of a database to the schema that this version of the code expects.
 
-Alembic is loaded only where a migration is to run: a gateway that serves has no need of it.
+Alembic is imported only to run migrations. A gateway that serves requests does not need it.
 """
 
 from importlib import import_module
@@ -15,19 +15,19 @@ from wattgate.db.engine import Database
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 NEWEST_REVISION = max(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
-"""The newest migration."""
+"""The revision id of the newest migration."""
 
 _VERSION_TABLE = "alembic_version"
 
 
 async def upgrade(database: Database) -> None:
-    """Run every migration that the database has not seen yet, in one transaction where the database can."""
+    """Run every migration that is not applied yet, in one transaction if the database supports that."""
     async with database.engine.begin() as connection:
         await connection.run_sync(_upgrade)
 
 
 async def is_current(database: Database) -> bool:
-    """Whether the database has seen every migration, and no unknown one."""
+    """Return whether exactly the known migrations are applied."""
     async with database.engine.connect() as connection:
         return await connection.run_sync(_applied_revisions) == {NEWEST_REVISION}
 

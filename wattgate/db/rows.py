@@ -1,4 +1,4 @@
-"""The only way to the records of an application."""
+"""Access to the records of an application. Every read and write of tenant tables goes through `Rows`."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,19 +35,19 @@ from wattgate.errors import NotFound
 
 M = TypeVar("M", bound=Tenanted)
 MAX_KEYS_PER_STATEMENT = 10_000
-"""How many identifiers one statement names; both databases' drivers take 32,767 parameters at most."""
+"""The maximum number of identifiers in one statement. The drivers accept up to 32,767 parameters."""
 
 Condition = ColumnElement[bool] | bool
 
 
 def model_columns(model: type[Tenanted]) -> ReadOnlyColumnCollection[str, Column[Any]]:
-    """The columns of a model's table, by name."""
+    """Return the columns of a model's table, by name."""
     return _model_table(model).columns
 
 
 @cache
 def _row_class(model: type[Tenanted]) -> type[msgspec.Struct]:
-    """The row class of a model: its columns in order. Rows cost a fifth of what ORM objects cost."""
+    """Return the row class of a model, with its columns in order. Rows take a fifth of the time of ORM objects."""
     names = [(column.name, Any) for column in model_columns(model)]
     return msgspec.defstruct(f"{model.__name__}Row", names, gc=False)
 
@@ -58,11 +58,11 @@ def _model_table(model: type[Tenanted]) -> Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lookup(Generic[M]):
-    """A question that is asked again and again: the rows of a model that have some values in a column.
+    """A constant query: the rows of a model whose `column` has one of some values.
 
-    Its statement is made once, for making one costs as much as having it answered. `where` may have parameters
-    (`bindparam`), which `Rows.by` is given by name. With `via` the column is that of records that link to the rows by
-    the rows' keys.
+    Its statement is built and compiled once, because that takes as long as its execution. `where` may have parameters
+    (`bindparam`), which callers pass to `Rows.find` by name. With `via`, `column` is a column of a link model. The
+    records of the link model refer to the rows by the key of `model`.
     """
 
     model: type[M]
@@ -73,10 +73,10 @@ class Lookup(Generic[M]):
 
 
 class Rows:
-    """The records of one application, or of one user in it when `user_id` is given, as of the instant `now`.
+    """The records of one application, or of one user of it if `user_id` is set, at the instant `now`.
 
-    Reading methods answer rows: plain values with the model's attributes, typed as the model, that no session
-    watches. Only `edit` and `add` give live objects, which are saved when the operation ends.
+    Read methods return rows: plain values with the attributes of the model. They have the type of the model, but no
+    session tracks them. Only `edit` and `add` return ORM objects, which are saved when the operation ends.
     """
 
     def __init__(
@@ -89,43 +89,43 @@ class Rows:
 
     @property
     def _write_session(self) -> AsyncSession:
-        """The session of a mutation; a query that reaches for it is a defect of ours."""
+        """Return the session of a mutation. Raise RuntimeError in a query, which is a defect of the operation."""
         if isinstance(self._session, AsyncSession):
             return self._session
-        raise RuntimeError("a query changes records")
+        raise RuntimeError("A query must not change records. Declare the operation as a mutation.")
 
     @cached_property
     def readings(self) -> ReadingStore:
-        """The readings of what these rows tell."""
+        """Return the store of readings. Pass it only series keys of rows that this object returned."""
         return ReadingStore(self._session)
 
     @cached_property
     def prices(self) -> TariffPriceStore:
-        """The prices of dynamic tariffs."""
+        """Return the store of the prices of dynamic tariffs."""
         return TariffPriceStore(self._session)
 
     def for_application(self, application_id: str) -> "Rows":
-        """The rows of an application for a caller who has shown no credentials yet: for log-in alone."""
+        """Return the rows of an application before the caller is authenticated. Only login uses this."""
         return Rows(self._session, application_id, now=self.now)
 
     async def oauth_client(self, client_id: str) -> OAuthClient | None:
-        """The OAuth client of this id, whichever application's it is: for its own log-in alone."""
+        """Return the OAuth client with this id, of any application. Only the login of the client uses this."""
         return await self._session.get(OAuthClient, client_id, execution_options=SCOPED_OPTION)
 
     async def application_ids_with(self, model: type[M], *where: Condition) -> list[str]:
-        """The ids of all applications that have such records: for the work of background tasks alone."""
+        """Return the ids of all applications that have matching records. Only background tasks use this."""
         application_id = model_columns(model)["application_id"]
         statement = select(application_id).where(*cast(Iterable[ColumnElement[bool]], where)).distinct()
         return list((await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalars())
 
     async def earliest(self, model: type[M], instant: ColumnElement[datetime], *where: Condition) -> datetime | None:
-        """The least instant of all applications' such records: for the work of background tasks alone."""
+        """Return the earliest instant in matching records of all applications. Only background tasks use this."""
         statement = select(func.min(instant)).select_from(_model_table(model))
         statement = statement.where(*cast(Iterable[ColumnElement[bool]], where))
         return (await self._session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one()
 
     async def create_application(self, application: Application, credential: ApplicationCredential) -> Application:
-        """Add a new application with its first credential: for the system's own operations alone."""
+        """Add a new application with its first credential. Only operations of the system use this."""
         credential.application_id = application.application_id
         self._write_session.add(application)
         await self._write_session.flush()
@@ -133,74 +133,80 @@ class Rows:
         return application
 
     async def application(self) -> Application | None:
-        """The application itself, or None where there is no such application."""
+        """Return the application itself, or None if it does not exist."""
         return await self._session.get(Application, self.application_id)
 
     async def all(
         self, model: type[M], *where: Condition, order_by: Sequence[Any] = (), limit: int | None = None
     ) -> list[M]:
-        """Every row that the caller may see and that meets the conditions; in no order unless one is asked."""
+        """Return every visible row that meets the conditions. The order is undefined without `order_by`."""
         columns = model_columns(model)
         statement = select(*columns).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
-        found = await self._session.execute(statement, execution_options=SCOPED_OPTION)
-        make = _row_class(model)
-        return cast(list[M], [make(*row) for row in found])
+        result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
+        row_class = _row_class(model)
+        return cast(list[M], [row_class(*row) for row in result])
 
     async def first(self, model: type[M], *where: Condition, order_by: Sequence[Any] = ()) -> M | None:
-        """One row that meets the conditions, or None."""
-        found = await self.all(model, *where, order_by=order_by, limit=1)
-        return found[0] if found else None
+        """Return the first row that meets the conditions, or None."""
+        rows = await self.all(model, *where, order_by=order_by, limit=1)
+        return rows[0] if rows else None
 
     async def page(self, model: type[M], limit: int, *, after: tuple[datetime, str] | None) -> list[M]:
-        """The visible rows that were made after a place (when, and identifier), oldest first."""
-        made, key = model_columns(model)["created_at"], self.key_column(model)
-        where = [] if after is None else [or_(made > after[0], and_(made == after[0], key > after[1]))]
-        return await self.all(model, *where, order_by=[made, key], limit=limit)
+        """Return up to `limit` visible rows after a position (creation time and identifier), oldest first."""
+        created_at, key = model_columns(model)["created_at"], self.key_column(model)
+        where = [] if after is None else [or_(created_at > after[0], and_(created_at == after[0], key > after[1]))]
+        return await self.all(model, *where, order_by=[created_at, key], limit=limit)
 
     async def get(self, model: type[M], key: str) -> M:
-        """The row with this identifier. NotFound for another application's or user's as for none."""
+        """Return the row with this identifier.
+
+        Raise NotFound if it does not exist or belongs to another application or user.
+        """
         row: M
         for row in await self.find(_key_lookup(model), [key]):
             return row
         raise NotFound(f"no {_display_name(model)} with id {key}")
 
     async def get_many(self, model: type[M], keys: Iterable[str]) -> dict[str, M]:
-        """The visible rows among these identifiers, by identifier."""
-        wanted, found = list(set(keys)), list[M]()
-        for start in range(0, len(wanted), MAX_KEYS_PER_STATEMENT):
-            found += await self.find(_key_lookup(model), wanted[start : start + MAX_KEYS_PER_STATEMENT])
-        return {getattr(row, model.key): row for row in found}
+        """Return the visible rows with these identifiers, by identifier."""
+        unique_keys, rows = list(set(keys)), list[M]()
+        for start in range(0, len(unique_keys), MAX_KEYS_PER_STATEMENT):
+            rows += await self.find(_key_lookup(model), unique_keys[start : start + MAX_KEYS_PER_STATEMENT])
+        return {getattr(row, model.key): row for row in rows}
 
     async def require_many(self, model: type[M], keys: Sequence[str]) -> list[M]:
-        """The rows with these identifiers, each once and in their order. NotFound where one is not visible."""
-        found = await self.get_many(model, keys)
+        """Return the rows with these identifiers, in order and without duplicates.
+
+        Raise NotFound if one of them is not visible.
+        """
+        rows = await self.get_many(model, keys)
         for key in keys:
-            if key not in found:
+            if key not in rows:
                 raise NotFound(f"no {_display_name(model)} with id {key}")
-        return [found[key] for key in dict.fromkeys(keys)]
+        return [rows[key] for key in dict.fromkeys(keys)]
 
     async def edit(self, model: type[M], key: str) -> M:
-        """The record with this identifier, to be changed; until then nobody else changes it. NotFound as `get`."""
+        """Return the record with this identifier for changes, and lock it. Raise NotFound as `get` does."""
         statement = select(model).where(*self._scoped_conditions(model, [self.key_column(model) == key]))
         statement = statement.with_for_update(key_share=True)
-        found = (await self._write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
-        if found is None:
+        record = (await self._write_session.execute(statement, execution_options=SCOPED_OPTION)).scalar_one_or_none()
+        if record is None:
             raise NotFound(f"no {_display_name(model)} with id {key}")
-        return found
+        return record
 
     async def add(self, record: M) -> M:
-        """Put a new record into the application; what the database assigns is set on return."""
+        """Add a new record to the application. On return, the values that the database assigns are set."""
         record.application_id = self.application_id
         self._write_session.add(record)
         await self._write_session.flush()
         return record
 
     async def flush(self) -> None:
-        """Write changed records now, for the sake of what the database would refuse or set."""
+        """Write changed records now, to learn which values the database rejects or assigns."""
         await self._write_session.flush()
 
     async def update(self, model: type[M], *where: Condition, **values: Any) -> int:
-        """Change the visible records that meet the conditions, in one statement; how many they were."""
+        """Change the visible records that meet the conditions, in one statement. Return their number."""
         statement = update(model).where(*self._scoped_conditions(model, where)).values(**values)
         options = {**SCOPED_OPTION, "synchronize_session": False}
         result = await self._write_session.execute(statement, execution_options=options)
@@ -209,30 +215,30 @@ class Rows:
     async def claim(
         self, model: type[M], *where: Condition, order_by: Sequence[Any], limit: int, **values: Any
     ) -> list[M]:
-        """Change the first of the visible records that meet the conditions, at most `limit`; the rows as they are then.
+        """Claim up to `limit` of the visible records that meet the conditions: change them and return the new rows.
 
-        Nobody else gets the same ones: on PostgreSQL what others change at the moment is passed over, and on SQLite
-        a transaction that writes is alone.
+        No concurrent caller gets the same records. On PostgreSQL, locked records are skipped. On SQLite, only one
+        transaction can write.
         """
         key = self.key_column(model)
-        free = select(key).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
-        found = await self._write_session.execute(
-            free.with_for_update(skip_locked=True), execution_options=SCOPED_OPTION
+        candidates = select(key).where(*self._scoped_conditions(model, where)).order_by(*order_by).limit(limit)
+        result = await self._write_session.execute(
+            candidates.with_for_update(skip_locked=True), execution_options=SCOPED_OPTION
         )
-        claimed = list(found.scalars())
-        if not claimed:
+        claimed_keys = list(result.scalars())
+        if not claimed_keys:
             return []
-        await self.update(model, key.in_(claimed), **values)
-        return await self.all(model, key.in_(claimed), order_by=order_by)
+        await self.update(model, key.in_(claimed_keys), **values)
+        return await self.all(model, key.in_(claimed_keys), order_by=order_by)
 
     async def delete(self, model: type[M], *where: Condition) -> int:
-        """Delete the visible records that meet the conditions; how many they were."""
+        """Delete the visible records that meet the conditions. Return their number."""
         statement = delete(model).where(*self._scoped_conditions(model, where))
         result = await self._write_session.execute(statement, execution_options=SCOPED_OPTION)
         return cast(int, result.rowcount)  # type: ignore[attr-defined]
 
     async def keep_newest(self, model: type[M], max_count: int) -> None:
-        """Delete the oldest of the visible records, so that at most so many are left."""
+        """Delete the oldest visible records, so that at most `max_count` remain."""
         key = self.key_column(model)
         newest = (
             select(key)
@@ -243,85 +249,85 @@ class Rows:
         await self.delete(model, key.not_in(newest))
 
     async def count(self, model: type[M], *where: Condition) -> int:
-        """How many visible records meet the conditions."""
+        """Return the number of visible records that meet the conditions."""
         statement = select(func.count()).select_from(_model_table(model))
         statement = statement.where(*self._scoped_conditions(model, where))
-        found = await self._session.execute(statement, execution_options=SCOPED_OPTION)
-        return found.scalar_one()
+        result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
+        return result.scalar_one()
 
     async def count_by(self, model: type[M], group_by: str, *where: Condition) -> dict[Any, int]:
-        """How many visible records meet the conditions, by the value of a column; without those of which none does."""
+        """Count the visible records that meet the conditions, by the value of a column. Counts of 0 are left out."""
         column = model_columns(model)[group_by]
         statement = select(column, func.count()).where(*self._scoped_conditions(model, where)).group_by(column)
-        found = await self._session.execute(statement, execution_options=SCOPED_OPTION)
-        return dict(iter(found))
+        result = await self._session.execute(statement, execution_options=SCOPED_OPTION)
+        return dict(iter(result))
 
     async def find(self, lookup: Lookup[M], values: Collection[str], **parameters: Any) -> list[M]:
-        """The visible rows that a look-up finds for some values of its column, and its parameters."""
-        make = _row_class(lookup.model)
-        return cast(list[M], [make(*row) for row in await self._fetch_lookup(lookup, values, parameters)])
+        """Return the visible rows of a lookup for some values of its column. `parameters` are those of `where`."""
+        row_class = _row_class(lookup.model)
+        return cast(list[M], [row_class(*row) for row in await self._fetch_lookup(lookup, values, parameters)])
 
     async def find_linked(self, lookup: Lookup[M], values: Collection[str]) -> list[tuple[str, M]]:
-        """The visible rows that are linked to some values of the look-up's column, each with such a value."""
-        make = _row_class(lookup.model)
-        found = await self._fetch_lookup(lookup, values, {})
-        return cast(list[tuple[str, M]], [(value, make(*row)) for value, *row in found])
+        """Return the visible rows of a lookup with `via`, each with the value of the link column."""
+        row_class = _row_class(lookup.model)
+        result = await self._fetch_lookup(lookup, values, {})
+        return cast(list[tuple[str, M]], [(value, row_class(*row)) for value, *row in result])
 
     async def _fetch_lookup(
         self, lookup: Lookup[M], values: Collection[str], parameters: Mapping[str, Any]
     ) -> Sequence[Sequence[Any]]:
-        owned = self.user_id is not None and lookup.model.owner is not None
-        given = {**parameters, "application": self.application_id, "among": list(values)}
-        if owned:
-            given["owner"] = self.user_id
-        statement = _lookup_statement(lookup, dialect_name(self._session), owned)
-        return await fetch(self._session, statement, given, execution_options=SCOPED_OPTION)
+        is_owned = self.user_id is not None and lookup.model.owner is not None
+        bind_values = {**parameters, "application": self.application_id, "among": list(values)}
+        if is_owned:
+            bind_values["owner"] = self.user_id
+        statement = _lookup_statement(lookup, dialect_name(self._session), is_owned)
+        return await fetch(self._session, statement, bind_values, execution_options=SCOPED_OPTION)
 
     @staticmethod
     def key_column(model: type[Tenanted]) -> Any:
-        """The model's identifier column."""
+        """Return the identifier column of the model."""
         return model_columns(model)[model.key]
 
     def _scoped_conditions(self, model: type[Tenanted], where: Iterable[Condition]) -> list[ColumnElement[bool]]:
-        """The conditions, and that a record is the application's, and the user's where there is one."""
+        """Return the conditions and the filters on the application and, if it is set, the user."""
         columns = model_columns(model)
         scope = [columns["application_id"] == self.application_id]
         if self.user_id is not None and model.owner is not None:
             scope.append(columns[model.owner] == self.user_id)
-        # SQLModel's attributes are typed as their values, so that a comparison of them looks like a bool
+        # SQLModel types attributes as their values, so mypy takes a comparison for a bool
         return [*scope, *cast(Iterable[ColumnElement[bool]], where)]
 
 
 @cache
 def _key_lookup(model: type[M]) -> Lookup[M]:
-    """The look-up of rows by their identifiers."""
+    """Return the lookup of rows by their identifiers."""
     return Lookup(model, model.key)
 
 
 @cache
 def _lookup_statement(lookup: Lookup[Any], dialect: str, is_owned: bool) -> Select[Any]:
-    """The statement of a look-up in the rows of an application, or of one owner in it.
+    """Build the statement of a lookup in the rows of an application, or of one owner in it.
 
-    The values come as a relation, so that the text does not change with their number; and PostgreSQL would compare each
-    row with every one of a long list.
+    The values are passed as a relation, so that the text of the statement does not depend on their number. Also,
+    PostgreSQL would compare each row with every value of a long IN list.
     """
     columns = model_columns(lookup.model)
     scope = [columns["application_id"] == bindparam("application")]
-    told = list(columns)
+    selected = list(columns)
     if lookup.via is None:
-        asked = columns[lookup.column]
+        lookup_column = columns[lookup.column]
     else:
-        links = model_columns(lookup.via)
-        scope += [links[name] == columns[name] for name in ("application_id", lookup.model.key)]
-        asked = links[lookup.column]
-        told.insert(0, asked)
+        link_columns = model_columns(lookup.via)
+        scope += [link_columns[name] == columns[name] for name in ("application_id", lookup.model.key)]
+        lookup_column = link_columns[lookup.column]
+        selected.insert(0, lookup_column)
     if is_owned:
         scope.append(columns[str(lookup.model.owner)] == bindparam("owner"))
     if dialect == "postgresql":
-        among: Any = select(func.unnest(bindparam("among", type_=ARRAY(String))))
+        values: Any = select(func.unnest(bindparam("among", type_=ARRAY(String))))
     else:
-        among = select(func.json_each(bindparam("among", type_=JSON)).table_valued("value").c.value)
-    return select(*told).where(*scope, asked.in_(among), *lookup.where).order_by(*lookup.order_by)
+        values = select(func.json_each(bindparam("among", type_=JSON)).table_valued("value").c.value)
+    return select(*selected).where(*scope, lookup_column.in_(values), *lookup.where).order_by(*lookup.order_by)
 
 
 def _display_name(model: type[Tenanted]) -> str:

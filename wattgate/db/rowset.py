@@ -1,4 +1,4 @@
-"""Many rows of values as parameters of one statement, whose text never changes with their number."""
+"""Rows of values as parameters of a statement. The text of the statement does not depend on the number of rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from sqlalchemy import TextClause, text
 
 @dataclass(frozen=True, slots=True)
 class Rowset:
-    """A relation that a statement gets as parameters: its name, and its columns with their SQL types."""
+    """A relation that is passed to a statement as parameters: its name, and its columns with their SQL types."""
 
     name: str
     columns: Mapping[str, str]
 
     def sql(self, dialect: str) -> str:
-        """What stands for the relation in FROM."""
+        """Return the subquery to use in FROM."""
         if dialect == "sqlite":
-            columns = ", ".join(f"value ->> {place} AS {name}" for place, name in enumerate(self.columns))
-            # with a limit SQLite makes the rows once, instead of reading the JSON wherever a column is used
+            columns = ", ".join(f"value ->> {position} AS {name}" for position, name in enumerate(self.columns))
+            # LIMIT makes SQLite build the rows once, instead of parsing the JSON for each use of a column
             return f"(SELECT {columns} FROM json_each(:{self.name}) LIMIT -1)"
         arrays = ", ".join(f"CAST(:{self.name}_{name} AS {type_}[])" for name, type_ in self.columns.items())
         return f"(SELECT * FROM unnest({arrays}) AS u({', '.join(self.columns)}))"
 
     def parameters(self, dialect: str, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """The parameters that carry these rows."""
+        """Return the parameters that hold these rows."""
         if dialect == "sqlite":
             return {self.name: orjson.dumps([tuple(row) for row in rows]).decode()}
         columns = zip(*rows, strict=True) if rows else ((),) * len(self.columns)
@@ -35,5 +35,5 @@ class Rowset:
 
 @lru_cache(maxsize=256)
 def cached_text(sql: str) -> TextClause:
-    """The statement of a text, which is read but once: those of readings are few, and asked all the time."""
+    """Return the statement of a text, parsed once. There are few such texts, and they are executed very often."""
     return text(sql)

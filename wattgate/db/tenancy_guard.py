@@ -1,4 +1,4 @@
-"""The net under tenancy: a statement on records of applications that names no application raises."""
+"""Tenant isolation check: raise if a statement touches a tenant table without an application filter."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -11,7 +11,7 @@ from sqlmodel import SQLModel
 from wattgate.db.models import Tenanted
 
 SCOPED_OPTION = {"scoped": True}
-"""The execution option of statements that `Rows` has narrowed to an application, or `Identity` may run without."""
+"""The execution option of permitted statements: `Rows` has added the filter, or a credential lookup needs none."""
 
 TENANT_TABLES = frozenset(
     cast(Table, mapper.local_table) for mapper in SQLModel._sa_registry.mappers if issubclass(mapper.class_, Tenanted)
@@ -19,21 +19,23 @@ TENANT_TABLES = frozenset(
 
 
 class UnscopedStatementError(RuntimeError):
-    """A defect of ours: records of applications were reached for without going through `Rows`."""
+    """A defect in the gateway: a statement uses a tenant table, but does not come from `Rows`."""
 
 
 def check_tenant_scope(state: ORMExecuteState) -> None:
-    """What a session asks before each statement; what it adds is an application's always."""
+    """Check each ORM statement of a session before it runs. An INSERT always has an application."""
     if not state.is_insert:
         require_tenant_scope(state.statement, state.execution_options)
 
 
 def require_tenant_scope(statement: Executable, options: Mapping[str, Any]) -> None:
-    """Raise on SELECT, UPDATE or DELETE of a tenanted table unless the statement is marked as scoped."""
+    """Raise UnscopedStatementError for a tenant table in a statement that is not marked as scoped."""
     if options.get("scoped"):
         return
     nodes = visitors.iterate(cast(ClauseElement, statement))
-    touched = TENANT_TABLES.intersection(node for node in nodes if isinstance(node, Table))
-    if touched:
-        names = ", ".join(sorted(table.name for table in touched))
-        raise UnscopedStatementError(f"statement on {names} without an application; use Rows")
+    tenant_tables = TENANT_TABLES.intersection(node for node in nodes if isinstance(node, Table))
+    if tenant_tables:
+        names = ", ".join(sorted(table.name for table in tenant_tables))
+        raise UnscopedStatementError(
+            f"A statement on {names} has no application filter. Use Rows to access tenant tables."
+        )

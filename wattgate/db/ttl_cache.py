@@ -1,4 +1,4 @@
-"""What was found lately, so that it is not looked up again."""
+"""A cache with limits of age, number and weight."""
 
 from collections.abc import Callable, Hashable
 from math import inf
@@ -10,9 +10,10 @@ V = TypeVar("V")
 
 
 class TtlCache(Generic[K, V]):
-    """Values by keys: at most so many, which together weigh at most so much, and none older than so many seconds.
+    """Values by key, with at most `max_entries` entries and `max_weight` total weight.
 
-    What was not asked for longest gives way.
+    `weigh` returns the weight of a value. An entry expires `ttl_seconds` after `put`. If a limit is exceeded, the least
+    recently used entries are evicted. `time` returns seconds of a monotonic clock.
     """
 
     def __init__(
@@ -36,19 +37,19 @@ class TtlCache(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
-        """What was found; None where that was too long ago, or never."""
-        found = self._entries.pop(key, None)
-        if found is None:
+        """Return the value of a key; None if it is missing or expired."""
+        entry = self._entries.pop(key, None)
+        if entry is None:
             return None
-        value, until = found
-        if self._time() >= until:
+        value, expires_at = entry
+        if self._time() >= expires_at:
             self.weight -= self._weigh(value)
             return None
-        self._entries[key] = found
+        self._entries[key] = entry
         return value
 
     def put(self, key: K, value: V) -> None:
-        """Keep what was found now. What is too heavy by itself is not kept."""
+        """Store a value. A value that is heavier than `max_weight` is not stored."""
         self.discard(key)
         weight = self._weigh(value)
         if weight > self._max_weight:
@@ -59,7 +60,7 @@ class TtlCache(Generic[K, V]):
         self.weight += weight
 
     def discard(self, key: K) -> None:
-        """Forget a value."""
-        found = self._entries.pop(key, None)
-        if found is not None:
-            self.weight -= self._weigh(found[0])
+        """Remove the value of a key, if there is one."""
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self.weight -= self._weigh(entry[0])

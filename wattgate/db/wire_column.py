@@ -1,4 +1,4 @@
-"""Columns of many values, already in the form in which they go on the wire."""
+"""Columns of values in the form in which they are serialized."""
 
 from typing import TypeVar
 
@@ -6,4 +6,4 @@ T = TypeVar("T")
 
 
 class WireColumn(list[T]):
-    """A list whose items need no conversion any more; whoever renders an answer takes it as it is."""
+    """A list whose items are already serializable. Renderers copy it to the response without conversion."""

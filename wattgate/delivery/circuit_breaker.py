@@ -1,4 +1,4 @@
-"""How an endpoint that receives webhooks is doing: when it is left alone, and when it is given up. Pure."""
+"""Circuit breaker of webhook endpoints: pauses after failures, and disables an endpoint. No I/O."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -6,25 +6,25 @@ from datetime import datetime, timedelta
 from wattgate.delivery.schedule import MAX_RETRY_AFTER
 
 FAILURE_THRESHOLD = 5
-"""After how many failures in a row an endpoint is left alone for a while."""
+"""Consecutive failures after which deliveries to an endpoint pause."""
 
 MIN_PAUSE = timedelta(minutes=1)
 MAX_PAUSE = timedelta(hours=1)
-"""For how long: the first at the first time, twice as long at each further failure, the second at most."""
+"""The first pause, and the longest. Each further failure doubles the pause."""
 
 THROTTLE_PAUSE = timedelta(minutes=1)
-"""For how long an endpoint is left alone that says it cannot take more, and does not say for how long."""
+"""The pause after a response that asks to slow down without Retry-After."""
 
 PROBE_TIMEOUT = timedelta(seconds=30)
-"""For how long the rest waits while one delivery tries whether an endpoint is back; an attempt takes 15 s at most."""
+"""How long other deliveries wait while one delivery probes the endpoint. An attempt takes at most 15 seconds."""
 
 DISABLE_AFTER = timedelta(days=5)
-"""After how long without a single success an endpoint is disabled."""
+"""An endpoint is disabled after this time without a success."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointHealth:
-    """What is known of an endpoint: failures in a row, since when, and until when nothing is sent to it."""
+    """The state of an endpoint: consecutive failures, the time of the first one, and the end of the pause."""
 
     failures: int = 0
     failing_since: datetime | None = None
@@ -32,19 +32,19 @@ class EndpointHealth:
 
 
 def open_until(health: EndpointHealth, now: datetime) -> datetime | None:
-    """Until when a delivery has to wait; None where it may go now."""
+    """Return the end of the pause; None if a delivery may be attempted now."""
     return health.paused_until if health.paused_until is not None and health.paused_until > now else None
 
 
 def on_attempt_started(health: EndpointHealth, now: datetime) -> EndpointHealth:
-    """Health as an attempt begins: after a pause it is the probe, and the others wait for what becomes of it."""
+    """Return the health when an attempt starts. After a pause, it is a probe for which other deliveries wait."""
     return health if health.paused_until is None else replace(health, paused_until=now + PROBE_TIMEOUT)
 
 
 def on_attempt_failed(
     health: EndpointHealth, now: datetime, *, throttled: bool, retry_after_seconds: float | None
 ) -> EndpointHealth:
-    """Health after an attempt that failed. `asked` are the seconds for which the receiver asks to be left alone."""
+    """Return the health after a failed attempt. `retry_after_seconds` is the pause that the receiver requests."""
     failures = health.failures + 1
     pause = timedelta(0)
     if failures >= FAILURE_THRESHOLD:
@@ -60,5 +60,5 @@ def on_attempt_failed(
 
 
 def should_disable(health: EndpointHealth, now: datetime) -> bool:
-    """Whether an endpoint has failed for so long that it is disabled."""
+    """Return whether an endpoint must be disabled, because it has failed for DISABLE_AFTER."""
     return health.failing_since is not None and now - health.failing_since >= DISABLE_AFTER

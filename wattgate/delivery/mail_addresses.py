@@ -1,4 +1,4 @@
-"""E-mail addresses, as they are written on a letter and on its envelope."""
+"""E-mail addresses for the headers and the envelope of a mail."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from email.headerregistry import Address
 import idna
 
 MAX_ADDRESS_OCTETS, MAX_LOCAL_PART_OCTETS = 254, 64
-"""How long an address and the part before its @ may be, in octets (RFC 5321, 4.5.3.1)."""
+"""Maximum octets of an address, and of the part before its @ (RFC 5321, 4.5.3.1)."""
 
 _NAME_AND_ADDRESS = re.compile(r"(?P<name>[^<>]*?)\s*<(?P<address>[^<>]*)>")
 _ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u00a1-\U0010ffff-]+")
@@ -18,12 +18,12 @@ _ENCODED_WORD = re.compile(r"=\?.*\?=", re.DOTALL)
 
 
 class NotMailable(ValueError):
-    """Why something cannot stand in a mail."""
+    """An address, header or text is not valid in a mail; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """Where mail goes, or comes from. `domain` is the form of the DNS, so that every server understands it."""
+    """A sender or recipient. `domain` is in the ASCII form of the DNS, so that all servers understand it."""
 
     local: str
     domain: str
@@ -35,7 +35,7 @@ class Mailbox:
 
     @property
     def is_international(self) -> bool:
-        """Whether it is not ASCII even in the form of the DNS."""
+        """Whether the part before the @ is not ASCII."""
         return not self.local.isascii()
 
     @property
@@ -47,37 +47,37 @@ class Mailbox:
 
 
 def parse_mailbox(text: str) -> Mailbox:
-    """The mailbox of `user@example.org` or `Name <user@example.org>`; NotMailable where it is not exactly one.
+    """Parse `user@example.org` or `Name <user@example.org>`. Raise NotMailable unless it is exactly one address.
 
-    Names in quotes before the @, comments and numbers for a domain are refused: no user's address has them.
+    Quoted local parts, comments and IP addresses as domain are rejected, because no user's address has them.
     """
     check_line(text, "an address")
     text = text.strip()
     named = _NAME_AND_ADDRESS.fullmatch(text)
     name, address = (named["name"].strip().strip('"'), named["address"]) if named else ("", text)
-    local, at, domain = address.rpartition("@")
-    if not at or not all(map(_ATOM.fullmatch, local.split("."))):
+    local, separator, domain = address.rpartition("@")
+    if not separator or not all(map(_ATOM.fullmatch, local.split("."))):
         raise NotMailable(f"{quote_for_log(text)} is not an e-mail address")
     local = unicodedata.normalize("NFC", local)
-    found = Mailbox(local, _encode_domain(domain, text), name)
-    if len(local.encode()) > MAX_LOCAL_PART_OCTETS or len(found.address.encode()) > MAX_ADDRESS_OCTETS:
+    mailbox = Mailbox(local, _encode_domain(domain, text), name)
+    if len(local.encode()) > MAX_LOCAL_PART_OCTETS or len(mailbox.address.encode()) > MAX_ADDRESS_OCTETS:
         raise NotMailable(f"{quote_for_log(text)} is too long for an e-mail address")
-    return found
+    return mailbox
 
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """The addresses that may be written to, in lower case; @energy.example stands for all of a domain."""
+    """Permitted recipients, in lower case. `@energy.example` permits all addresses of a domain."""
 
     entries: frozenset[str] = frozenset()
 
     @classmethod
     def from_texts(cls, texts: Iterable[str]) -> "AllowList":
-        """The list of some texts. NotMailable where one is neither an address nor a domain."""
+        """Build the list. Raise NotMailable if a text is neither an address nor an @ and a domain."""
         return cls(frozenset(map(_parse_entry, texts)))
 
     def allows(self, box: Mailbox) -> bool:
-        """Whether a mailbox may be written to."""
+        """Return whether mail to a mailbox is permitted."""
         return not self.entries.isdisjoint({box.address.lower(), f"@{box.domain}".lower()})
 
 
@@ -91,38 +91,38 @@ def _parse_entry(text: str) -> str:
 
 
 def extract_addresses(texts: Iterable[str]) -> list[str]:
-    """The addresses among some texts, in their order, each of them once however it is written."""
-    found: dict[str, str] = {}
+    """Return the valid addresses in the texts, in order, without duplicates. Upper and lower case count as equal."""
+    addresses: dict[str, str] = {}
     for text in texts:
         with suppress(NotMailable):
             address = parse_mailbox(text).address
-            found.setdefault(address.lower(), address)
-    return list(found.values())
+            addresses.setdefault(address.lower(), address)
+    return list(addresses.values())
 
 
 def check_line(text: str, what: str) -> str:
-    """The text; NotMailable where it cannot stand in a header.
+    """Return the text, or raise NotMailable if it is not safe in a header. `what` names it in the message.
 
-    Control characters would end the header, and encoded words (RFC 2047) would be read as another text: versions of
-    Python write the line breaks hidden in one out (CVE-2024-6923).
+    Control characters would end the header. Encoded words (RFC 2047) would be decoded into another text, and some
+    versions of Python write line breaks that are hidden in them into the header (CVE-2024-6923).
     """
-    if any(unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") for sign in text):
-        raise NotMailable(f"{what} must not hold line breaks or control characters")
+    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
+        raise NotMailable(f"{what} must not contain line breaks or control characters")
     if _ENCODED_WORD.search(text):
-        raise NotMailable(f"{what} must not hold an encoded word (=?...?=)")
+        raise NotMailable(f"{what} must not contain an encoded word (=?...?=)")
     return text
 
 
 def quote_for_log(text: str) -> str:
-    """A text as a sentence quotes it: not for ever, and without what would disturb a log."""
+    """Return a text quoted for messages and logs: in ASCII, and at most 80 characters of it."""
     return ascii(text if len(text) <= 80 else f"{text[:77]}...")
 
 
 def _encode_domain(domain: str, text: str) -> str:
     try:
-        found = idna.encode(domain, uts46=True).decode()
+        encoded = idna.encode(domain, uts46=True).decode()
     except (idna.IDNAError, UnicodeError):
-        raise NotMailable(f"{quote_for_log(text)} has no domain that can be looked up") from None
-    if "." not in found and found != "localhost":
-        raise NotMailable(f"{quote_for_log(text)} has no domain that can be looked up")
-    return found.lower()
+        raise NotMailable(f"{quote_for_log(text)} has no valid domain") from None
+    if "." not in encoded and encoded != "localhost":
+        raise NotMailable(f"{quote_for_log(text)} has no valid domain")
+    return encoded.lower()

@@ -1,4 +1,4 @@
-"""How the gateway stands to the world outside, as far as those who call it may know."""
+"""Policy for outbound requests and mail, as far as operations and their callers need it."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from wattgate.delivery.mail_addresses import EMPTY_ALLOW_LIST, AllowList
 
 @dataclass(frozen=True, slots=True)
 class OutboundPolicy:
-    """How far requests to named addresses may reach, the public key of Web Push, and who may get test mails."""
+    """Permitted destinations of requests, the public key of Web Push, and permitted recipients of test mails."""
 
     egress: EgressPolicy = PUBLIC_HTTPS_ONLY
     web_push_public_key: str | None = None
@@ -16,4 +16,4 @@ class OutboundPolicy:
 
 
 DEFAULT_OUTBOUND_POLICY = OutboundPolicy()
-"""Nothing but the public network is within reach, and nobody gets anything."""
+"""Requests may reach only public https addresses. Web Push and test mails are off."""

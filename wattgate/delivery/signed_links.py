@@ -1,4 +1,4 @@
-"""Links in messages that do something for whoever follows them, signed so that nobody can make one up."""
+"""Signed links in messages that act for the user who follows them. The signature prevents forged links."""
 
 import base64
 import hashlib
@@ -8,28 +8,28 @@ from dataclasses import dataclass, field
 UNSUBSCRIBE_PATH = "/unsubscribe"
 
 _SIGNATURE_BYTES = 16
-"""Octets of a signature that a link carries: 128 bits cannot be guessed."""
+"""Bytes of the signature in a link. 128 bits cannot be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedLinks:
-    """Makes links below `base`, where people reach the gateway, and knows its own again by the key."""
+    """Creates and verifies links below `base_url`, the public URL of the gateway. `key` signs them."""
 
     base_url: str
     key: bytes = field(repr=False)
 
     def unsubscribe_url(self, application_id: str, delivery_id: str) -> str:
-        """The link that ends mail to whoever got a delivery. Nobody's address stands in it."""
+        """Return the link that unsubscribes the recipient of a delivery. It contains no address."""
         return f"{self.base_url.rstrip('/')}{UNSUBSCRIBE_PATH}/{self._token(application_id, delivery_id)}"
 
     def parse_unsubscribe_token(self, token: str) -> tuple[str, str] | None:
-        """The application and delivery of such a link, by what stands after its path; None where it is no such link."""
+        """Return the application id and delivery id of a link's token; None if its signature is invalid."""
         application_id, _, rest = token.partition(".")
         delivery_id = rest.partition(".")[0]
-        good = hmac.compare_digest(self._token(application_id, delivery_id).encode(), token.encode())
-        return (application_id, delivery_id) if good else None
+        valid = hmac.compare_digest(self._token(application_id, delivery_id).encode(), token.encode())
+        return (application_id, delivery_id) if valid else None
 
     def _token(self, application_id: str, delivery_id: str) -> str:
-        said = f"unsubscribe.{application_id}.{delivery_id}"
-        signature = hmac.digest(self.key, said.encode(), hashlib.sha256)[:_SIGNATURE_BYTES]
+        content = f"unsubscribe.{application_id}.{delivery_id}"
+        signature = hmac.digest(self.key, content.encode(), hashlib.sha256)[:_SIGNATURE_BYTES]
         return f"{application_id}.{delivery_id}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"

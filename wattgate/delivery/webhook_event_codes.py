@@ -17,7 +17,7 @@ EVENT_DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
         "consent.renewed": "A user's consent to the readings of a meter point was given or renewed.",
         "consent.revoked": "A user's consent to the readings of a meter point was revoked.",
         "dfs.event.moved": "A flexibility event has a new state.",
-        PING_EVENT: "A test that somebody has requested. Its endpoint receives it with any patterns.",
+        PING_EVENT: "A test that a user has requested. Its endpoint receives it with any patterns.",
     }
 )
-"""What each event code means. A pattern of an endpoint must match at least one of them."""
+"""A description of each event code. A pattern of an endpoint must match at least one code."""

@@ -1,6 +1,6 @@
-"""When alert rules hold, and when that is told: a rule, its state and samples in, the state and firings out. Pure.
+"""Evaluation of alert rules: from a rule, its state and samples to the next state and the firings. No I/O.
 
-Instants and lengths are in milliseconds, values are scaled integers; results of a window are exact fractions.
+Instants and durations are in milliseconds. Values are scaled integers. Results of a window are exact fractions.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,21 +21,21 @@ TimedValue = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class QuietHours:
-    """The hours of the wall clock in which nothing is told; they may go over midnight."""
+    """Wall-clock hours in which no alert is sent. They may cross midnight."""
 
     start: time
     stop: time
     zone: tzinfo
 
     def contains(self, at: int) -> bool:
-        """Whether an instant lies in them."""
+        """Return whether an instant is within the quiet hours."""
         local = from_ms(at).astimezone(self.zone).time()
         if self.start < self.stop:
             return self.start <= local < self.stop
         return local >= self.start or local < self.stop
 
     def next_allowed(self, at: int) -> int:
-        """The instant itself where it is not in them, or else the first full minute that is not."""
+        """Return `at` if it is outside the quiet hours, otherwise the first full minute that is."""
         if not self.contains(at):
             return at
         return next(minute for minute in count(at - at % MINUTE_MS + MINUTE_MS, MINUTE_MS) if not self.contains(minute))
@@ -43,7 +43,10 @@ class QuietHours:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a rule says. `whole` is how many samples a window has that lacks none; None where that is not known."""
+    """The conditions of an alert rule.
+
+    `expected_samples` is the number of samples in a complete window. None means that it is not known.
+    """
 
     window: int
     threshold: int = 0
@@ -56,7 +59,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleState:
-    """Whether a rule holds, and whether that was told."""
+    """Whether the condition of a rule is met, and whether an alert was sent for it."""
 
     active: bool = False
     notified: bool = False
@@ -64,7 +67,7 @@ class RuleState:
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """A rule came to hold: when that is told, and the value that it is told of (milliseconds for silence)."""
+    """An alert to send: the instant, and the value that caused it (milliseconds for a rule about silence)."""
 
     at: int
     value: Fraction
@@ -73,10 +76,10 @@ class Firing:
 def evaluate_value(
     rule: Rule, state: RuleState, value: Fraction, notify_at: int, *, fresh: bool = True
 ) -> tuple[RuleState, Firing | None]:
-    """The state after a value that is known at a moment, and the firing if there is one.
+    """Return the state after a value that is known at `notify_at`, and the firing, if any.
 
-    A rule that holds does so until the value has come back by the hysteresis. It is told once while it holds, not in
-    quiet hours, and not by values that are not fresh.
+    An active rule stays active until the value has returned past the threshold by the hysteresis. It fires once while
+    it is active, never in quiet hours, and never for a value that is not fresh.
     """
     sign = 1 if rule.side is ThresholdSide.ABOVE else -1
     beyond = sign * (value - rule.threshold)
@@ -104,10 +107,10 @@ def evaluate_threshold(
     delay: int = 0,
     now: int | None = None,
 ) -> tuple[RuleState, list[Firing]]:
-    """Judge the window that ends with each sample later than `after`; earlier ones only fill windows.
+    """Evaluate the window that ends at each sample later than `after`. Earlier samples only fill windows.
 
-    What is older than `fresh_from` moves the state and is not told. It is told at `now`, or, where that is not given,
-    when the sample was complete: `delay` after its instant.
+    A sample older than `fresh_from` changes the state, but does not fire. A firing is dated `now`. Without `now`, it is
+    dated when the sample was complete: `delay` after its instant.
     """
     firings = []
     for at, value in window_results(rule, samples):
@@ -121,9 +124,10 @@ def evaluate_threshold(
 
 
 def window_results(rule: Rule, samples: Iterable[TimedValue]) -> Iterator[tuple[int, Fraction]]:
-    """The result over the window that ends with each sample: of all samples later than its instant less the window.
+    """Yield each sample's instant and the result over the window that ends there.
 
-    A sum that is to stay above a threshold is judged of whole windows alone, where it is known what these are.
+    The window of a sample at `at` has the samples later than `at - rule.window`. For a rule that fires when a sum is
+    below its threshold, incomplete windows are skipped if the number of expected samples is known.
     """
     inside: deque[TimedValue] = deque()
     extremes: deque[TimedValue] = deque()
@@ -156,12 +160,15 @@ def _window_result(function: Function, total: int, size: int, extreme: int) -> F
 
 
 def evaluate_silence(rule: Rule, state: RuleState, last: int, now: int) -> tuple[RuleState, Firing | None]:
-    """Judge how long it is since the last sample; the window is how long that may be."""
+    """Evaluate the time since the last sample. The rule is active when this reaches the window."""
     return _fire_if_allowed(rule, replace(state, active=now - last >= rule.window), Fraction(now - last), now, True)
 
 
 def replay_silence(rule: Rule, instants: Sequence[int], end: int) -> list[Firing]:
-    """When silence would have been told between samples at these instants, had each come at once, and up to the end."""
+    """Return the firings of a silence rule between samples at these instants and until `end`.
+
+    Each sample counts as received at its own instant.
+    """
     firings = []
     for last, following in pairwise([*instants, end]):
         due = last + rule.window
@@ -171,45 +178,50 @@ def replay_silence(rule: Rule, instants: Sequence[int], end: int) -> list[Firing
     return firings
 
 
-def project_total(used: int, start: int, stop: int, now: int) -> Fraction:
-    """What a period comes to if it goes on as it has until now."""
-    return Fraction(used * (stop - start), now - start)
+def project_total(amount: int, start: int, stop: int, now: int) -> Fraction:
+    """Return the projected total of the period [start, stop), if use continues at the average rate until now."""
+    return Fraction(amount * (stop - start), now - start)
 
 
 def evaluate_pace(
-    rule: Rule, state: RuleState, used: int, span: tuple[int, int], now: int, *, evaluated_at: int
+    rule: Rule, state: RuleState, amount: int, span: tuple[int, int], now: int, *, evaluated_at: int
 ) -> tuple[RuleState, Firing | None]:
-    """Judge what a period comes to, once the window has gone by of it; a new period begins with a new state.
+    """Evaluate the projected total of the period `span`, once a whole window of the period has passed.
 
-    `judged` is when it was judged before.
+    A new period starts with a new state. `evaluated_at` is the instant of the previous evaluation.
     """
     start, stop = span
     if evaluated_at < start:
         state = RuleState()
     if now - start < max(rule.window, 1):
         return state, None
-    return evaluate_value(rule, state, project_total(used, start, stop, now), now)
+    return evaluate_value(rule, state, project_total(amount, start, stop, now), now)
 
 
 def replay_pace(
     rule: Rule, edges: Sequence[int], amounts: Sequence[int], periods: Sequence[int], *, moments: Iterable[int]
 ) -> list[Firing]:
-    """When the pace would have been told, at these moments, of amounts between edges in periods between others."""
-    before = [0]
+    """Return the firings of a pace rule that is evaluated at each of `moments`.
+
+    `amounts` are the amounts between consecutive `edges`. `periods` are the edges of the periods.
+    """
+    totals = [0]
     for amount in amounts:
-        before.append(before[-1] + amount)
+        totals.append(totals[-1] + amount)
 
-    def until(at: int) -> int:
-        return before[min(bisect_left(edges, at), len(before) - 1)]
+    def total_until(at: int) -> int:
+        return totals[min(bisect_left(edges, at), len(totals) - 1)]
 
-    state, judged, firings = RuleState(), 0, []
+    state, evaluated_at, firings = RuleState(), 0, []
     for moment in moments:
-        place = bisect_right(periods, moment) - 1
-        if place + 1 == len(periods):
+        position = bisect_right(periods, moment) - 1
+        if position + 1 == len(periods):
             break
-        span = (periods[place], periods[place + 1])
-        state, firing = evaluate_pace(rule, state, until(moment) - until(span[0]), span, moment, evaluated_at=judged)
-        judged = moment
+        span = (periods[position], periods[position + 1])
+        state, firing = evaluate_pace(
+            rule, state, total_until(moment) - total_until(span[0]), span, moment, evaluated_at=evaluated_at
+        )
+        evaluated_at = moment
         if firing:
             firings.append(firing)
     return firings

@@ -1,4 +1,4 @@
-"""Which span of time another one is compared with, by the wall clock of a zone. Pure."""
+"""Baselines of comparisons: the earlier span that a span is compared with, in wall-clock time. No I/O."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -11,9 +11,9 @@ _COMPARISON_YEAR = timedelta(weeks=52)
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRange:
-    """Two spans of the same elapsed wall-clock time: [start, until) of a range and [base_start, base_until).
+    """Two spans with the same elapsed wall-clock time: [start, until) and its baseline [base_start, base_until).
 
-    `base_end` is where the whole baseline ends, of which only the part until `base_until` is compared.
+    `base_end` is the end of the whole baseline. Only the part before `base_until` is compared.
     """
 
     start: datetime
@@ -26,10 +26,11 @@ class ComparisonRange:
 def comparison_range(
     start: datetime, end: datetime, until: datetime, baseline: Baseline, zone: tzinfo
 ) -> ComparisonRange:
-    """What a range is compared with of which only the part until an instant is known yet.
+    """Return the comparison of the range [start, end), of which only the part before `until` is known yet.
 
-    Whole calendar months go back by months, whole days by days, all else by its length. A year back is twelve
-    months, and 52 weeks for whole weeks, so that weekdays match weekdays.
+    The previous period of whole calendar months is as many months earlier. For any other range, it is the range's
+    wall-clock length earlier. The same period of last year is twelve months earlier. For whole weeks it is 52 weeks
+    earlier, so that weekdays match.
     """
     first, last, reached = (_to_wall_clock(instant, zone) for instant in (start, end, until))
     base_first, base_last = _baseline_bounds(first, last, baseline)
@@ -39,7 +40,11 @@ def comparison_range(
 
 
 def open_range_end(start: datetime, now: datetime, zone: tzinfo) -> datetime:
-    """Where a range ends that is open at present: the month, or the day, with whose kind it begins, or now."""
+    """Return the end of a range without an end.
+
+    It is the end of the current month if the range starts at the start of a month, the end of the current day if it
+    starts at midnight, and `now` otherwise.
+    """
     first, last = _to_wall_clock(start, zone), _to_wall_clock(now, zone)
     if first.time() != datetime.min.time():
         return now
@@ -61,14 +66,14 @@ def _baseline_bounds(first: datetime, last: datetime, baseline: Baseline) -> tup
 
 
 def _whole_months(first: datetime, last: datetime) -> int:
-    """How many calendar months lie exactly between two wall-clock times; 0 where they do not begin and end so."""
-    if any(one != one.replace(day=1, hour=0, minute=0, second=0, microsecond=0) for one in (first, last)):
+    """Return the number of calendar months between two wall-clock times; 0 unless both are the start of a month."""
+    if any(wall != wall.replace(day=1, hour=0, minute=0, second=0, microsecond=0) for wall in (first, last)):
         return 0
     return (last.year - first.year) * _MONTHS_PER_YEAR + last.month - first.month
 
 
 def _subtract_months(wall: datetime, months: int) -> datetime:
-    """The same day and time so many months before; the last day of a month that is too short for it."""
+    """Return the same day and time `months` earlier, or the last day of the month if it is shorter."""
     count = wall.year * _MONTHS_PER_YEAR + wall.month - 1 - months
     year, month = count // _MONTHS_PER_YEAR, count % _MONTHS_PER_YEAR + 1
     following = datetime(year + month // _MONTHS_PER_YEAR, month % _MONTHS_PER_YEAR + 1, 1)

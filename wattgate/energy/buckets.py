@@ -1,6 +1,6 @@
-"""Where the buckets of a series begin and end, in any time zone, through every clock change. Pure.
+"""Edges of the buckets of a series in any time zone, with clock changes. No I/O.
 
-Instants and lengths are in milliseconds; instants count from 1970, UTC.
+Instants and durations are in milliseconds. Instants count from 1970, UTC.
 """
 
 from bisect import bisect_right
@@ -29,7 +29,7 @@ _MIN_LENGTHS_MS = _FIXED_LENGTHS_MS | {
 
 @dataclass(frozen=True, slots=True)
 class BucketRun:
-    """Consecutive buckets of one length: `count` of them, each `step` long, the first one from `start` on."""
+    """`count` consecutive buckets of length `step`. The first one begins at `start`."""
 
     start: int
     step: int
@@ -42,29 +42,29 @@ class BucketRun:
 
 @dataclass(frozen=True)
 class BucketGrid:
-    """Consecutive buckets, as runs. n buckets have n + 1 edges."""
+    """Consecutive buckets, stored as runs. n buckets have n + 1 edges."""
 
     runs: tuple[BucketRun, ...]
 
     @cached_property
     def edges(self) -> list[int]:
-        """Where each bucket begins, and where the last one ends."""
+        """The start of each bucket, and the end of the last one."""
         starts = [edge for run in self.runs for edge in range(run.start, run.stop, run.step)]
         return [*starts, self.stop]
 
     @cached_property
     def labels(self) -> list[str]:
-        """The edges as texts (`clock.iso`)."""
+        """The edges as text (`clock.format_iso_ms`)."""
         return [format_iso_ms(edge) for edge in self.edges]
 
     @cached_property
     def timestamps(self) -> list[Timestamp]:
-        """The same, known to be timestamps."""
+        """The edges as text, typed as timestamps."""
         return [Timestamp(label) for label in self.labels]
 
     def positions_of(self, instants: list[int]) -> list[int]:
-        """The positions of the buckets that instants of the grid's span fall into."""
-        if instants == self.edges[:-1]:  # as it is where every sample is there
+        """Return the position of the bucket that contains each instant. All instants must be within the grid."""
+        if instants == self.edges[:-1]:  # the usual case: one sample for each bucket
             return list(range(self.count))
         return [bisect_right(self.edges, instant) - 1 for instant in instants]
 
@@ -82,33 +82,33 @@ class BucketGrid:
 
 
 def max_bucket_count(start: datetime, stop: datetime, period: Period) -> int:
-    """An upper bound for the count of buckets from start to stop, without making them."""
+    """Return an upper bound for the number of buckets from start to stop, without building them."""
     return (to_ms(stop) - to_ms(start)) // _MIN_LENGTHS_MS[period] + 2
 
 
 def max_range(period: Period, count: int) -> timedelta:
-    """A span that has at most so many buckets wherever it begins, in whole days where that is a day or more."""
+    """Return a duration that has at most `count` buckets for any start. It is in whole days if it is a day or more."""
     span = timedelta(milliseconds=(count - 2) * _MIN_LENGTHS_MS[period])
     return timedelta(days=span.days) if span.days else span
 
 
 def suggest_range(start: datetime, stop: datetime, period: Period, limit: int) -> str:
-    """What to ask so that there are no more buckets than the limit: a longer period, or a shorter range."""
-    fitting = next((one for one in Period if max_bucket_count(start, stop, one) <= limit), None)
+    """Return a longer period or a shorter range within the limit of buckets, such as `P1D, or at most 13 days`."""
+    longer_period = next((candidate for candidate in Period if max_bucket_count(start, stop, candidate) <= limit), None)
     span = max_range(period, limit)
-    most = f"at most {span.days:,} days" if span.days else f"at most {span // timedelta(hours=1)} hours"
-    return f"ask {fitting.value}, or {most}" if fitting else f"ask {most}"
+    shorter_range = f"at most {span.days:,} days" if span.days else f"at most {span // timedelta(hours=1)} hours"
+    return f"{longer_period.value}, or {shorter_range}" if longer_period else shorter_range
 
 
 @lru_cache(maxsize=64)
 def build_grid(
     start: datetime, stop: datetime, period: Period, zone: tzinfo, week_start: Weekday = Weekday.MONDAY
 ) -> BucketGrid:
-    """All buckets that share time with [start, stop).
+    """Return all buckets that overlap [start, stop).
 
-    Days, weeks, months and years begin at midnight of the zone's wall clock, so that days last 23 to 25 hours where
-    clocks change; shorter buckets begin on the zone's full minute, half hour or hour. A clock change is an edge too,
-    so that a bucket which it cuts is shorter.
+    Days, weeks, months and years begin at midnight of the zone's wall clock, so a day with a clock change lasts
+    23 to 25 hours. Shorter buckets begin on the zone's full minute, half hour or hour. For them, a clock change is also
+    an edge, so a bucket with a clock change inside is cut in two.
     """
     if period in _FIXED_LENGTHS_MS:
         return BucketGrid(_merge_runs(_fixed_length_runs(to_ms(start), to_ms(stop), _FIXED_LENGTHS_MS[period], zone)))
@@ -117,21 +117,24 @@ def build_grid(
 
 
 def day_start(day: date, zone: tzinfo) -> int:
-    """The instant at which a day begins: the first of two midnights; the change itself where there is none."""
+    """Return the instant at which a day begins.
+
+    If clocks change at midnight, this is the first of two midnights, or the instant of the change if there is none.
+    """
     return to_ms(datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC))
 
 
 def _fixed_length_runs(start: int, stop: int, step: int, zone: tzinfo) -> Iterator[BucketRun]:
-    """The buckets of a fixed length, piece by piece of the time between two clock changes."""
-    far = start - step
-    far -= (far + _utc_offset_ms(far, zone)) % step
-    for begin, end in pairwise([far, *_clock_changes(far, stop + step, zone), stop + step]):
+    """Yield the buckets of a fixed length, for each span between two clock changes."""
+    grid_start = start - step
+    grid_start -= (grid_start + _utc_offset_ms(grid_start, zone)) % step
+    for begin, end in pairwise([grid_start, *_clock_changes(grid_start, stop + step, zone), stop + step]):
         for run in _runs_between(begin, end, step, _utc_offset_ms(begin, zone)):
             yield from _clip_run(run, start, stop)
 
 
 def _runs_between(begin: int, end: int, step: int, offset: int) -> Iterator[BucketRun]:
-    """The buckets from begin to end, between which the clocks do not change; the first and last may be cut."""
+    """Yield the buckets between two clock changes. The first and last bucket may be shorter."""
     first = begin + -(begin + offset) % step
     if first >= end:
         yield BucketRun(begin, end - begin, 1)
@@ -146,7 +149,7 @@ def _runs_between(begin: int, end: int, step: int, offset: int) -> Iterator[Buck
 
 
 def _clip_run(run: BucketRun, start: int, stop: int) -> Iterator[BucketRun]:
-    """Of a run the buckets that share time with [start, stop)."""
+    """Yield the part of a run whose buckets overlap [start, stop)."""
     skip = max(0, (start - run.start) // run.step)
     count = min(run.count, -((run.start - stop) // run.step)) - skip
     if count > 0:
@@ -155,13 +158,13 @@ def _clip_run(run: BucketRun, start: int, stop: int) -> Iterator[BucketRun]:
 
 def _utc_offset_ms(instant: int, zone: tzinfo) -> int:
     offset = zone.utcoffset(from_ms(instant).astimezone(zone))
-    assert offset is not None  # zoneinfo and fixed zones always know
+    assert offset is not None  # zoneinfo and fixed zones always return an offset
     return offset // timedelta(milliseconds=1)
 
 
 def _clock_changes(start: int, stop: int, zone: tzinfo) -> list[int]:
-    """The instants after start and until stop at which the zone's offset changes."""
-    found = []
+    """Return the instants in (start, stop] at which the zone's offset changes, to the millisecond."""
+    changes = []
     probes = [*range(start, stop, 12 * HOUR_MS), stop]
     offsets = [_utc_offset_ms(probe, zone) for probe in probes]
     for (low, high), (before, after) in zip(pairwise(probes), pairwise(offsets), strict=True):
@@ -170,8 +173,8 @@ def _clock_changes(start: int, stop: int, zone: tzinfo) -> list[int]:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if _utc_offset_ms(middle, zone) == before else (low, middle)
-        found.append(high)
-    return found
+        changes.append(high)
+    return changes
 
 
 def _calendar_edges(start: datetime, stop: int, period: Period, zone: tzinfo, week_start: Weekday) -> list[int]:
@@ -180,7 +183,7 @@ def _calendar_edges(start: datetime, stop: int, period: Period, zone: tzinfo, we
     while edges[-1] < stop:
         day = _next_period_start(day, period)
         edge = day_start(day, zone)
-        if edge > edges[-1]:  # a day that a zone left out has no bucket
+        if edge > edges[-1]:  # a day that the zone skipped has no bucket
             edges.append(edge)
     return edges
 
@@ -210,7 +213,7 @@ def _next_period_start(day: date, period: Period) -> date:
 
 
 def _merge_runs(runs: Iterable[BucketRun]) -> tuple[BucketRun, ...]:
-    """The same buckets in as few runs as can be."""
+    """Return the same buckets in as few runs as possible."""
     merged: list[BucketRun] = []
     for run in runs:
         if merged and merged[-1].step == run.step and merged[-1].stop == run.start:

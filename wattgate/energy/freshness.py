@@ -1,6 +1,6 @@
-"""How fresh readings are: what the age of the newest says, by how often readings come. Pure.
+"""Freshness of readings: a state from the age of the newest reading and the expected interval. No I/O.
 
-Instants and spans are milliseconds, instants since 1970 (UTC).
+Instants and durations are milliseconds. Instants count from 1970 (UTC).
 """
 
 import dataclasses
@@ -21,14 +21,14 @@ SECOND_MS = 1000
 
 
 class Receipt(NamedTuple):
-    """Readings of a series that were received at one instant, the newest of them being `at`."""
+    """The receipt of readings of one series at `received_at`; the newest of them is dated `at`."""
 
     received_at: int
     at: int
 
 
 class AgeLimit(NamedTuple):
-    """The age at which a state ends: so many of the intervals at which readings are expected, or `least` if more."""
+    """The age at which a state ends: a number of expected intervals, but at least `min_age`."""
 
     intervals: int
     min_age: int
@@ -44,42 +44,42 @@ AGE_LIMITS: Mapping[FreshnessState, AgeLimit] = MappingProxyType(
         FreshnessState.STALE: AgeLimit(8, 15 * MINUTE_MS),
     }
 )
-"""When each state gives way to the next; after the last one it is OFFLINE.
+"""The age at which each state ends. The state after STALE is OFFLINE.
 
-Power that comes every 10 seconds is LIVE for 30 seconds, DELAYED up to 2 minutes and STALE up to 15; half hours that
-the meter network delivers once a day are LIVE for two days.
+Power that is expected every 10 seconds is LIVE for 30 seconds, DELAYED up to 2 minutes and STALE up to 15 minutes.
+Half hours that the meter network delivers once a day are LIVE for two days.
 """
 
 LIVE_INTERVAL_MS = 10 * SECOND_MS
-"""How often readings are expected that are not sampled on a grid, until that is learned: displays send so."""
+"""Expected interval of irregular readings until it is learned. Displays send every 10 seconds."""
 
 DEVICE_REPORT_INTERVAL_MS = MINUTE_MS
-"""How often a device is expected to say something of itself."""
+"""Expected interval of a device's reports about itself."""
 
 INTAKE_HEARTBEAT_INTERVAL_MS = 30 * SECOND_MS
-"""How often what takes in the messages of devices gives a sign of life."""
+"""Interval of the heartbeats of an intake, which receives the messages of devices."""
 
 MIN_COLLECTED_INTERVAL_MS = 15 * MINUTE_MS
 NETWORK_DELIVERY_INTERVAL_MS = DAY_MS
-"""Samples from so long an interval on are collected by the meter network, which delivers once a day, until another
-cadence is learned; finer ones are expected as they are taken."""
+"""Samples with at least this interval are collected by the meter network. They are expected once a day until the
+interval is learned. Samples with a shorter interval are expected as soon as they are measured."""
 
 MIN_RECEIPTS = 4
 MIN_LEARNING_SPAN_MS = 2 * DAY_MS
-"""From how many receipts a cadence is learned, and, of what the meter network collects, over how long."""
+"""Receipts that are needed to learn an interval, and the time they must span if the meter network collects them."""
 
 ABANDONED_AFTER_MS = 30 * DAY_MS
-"""A field that has been silent for so long says nothing of its resource while another one does not."""
+"""A field that was silent for this long is ignored if another field of the resource has newer readings."""
 
 
 class Heartbeat(NamedTuple):
-    """What is known of a source: up to when it has readings (None before the first), and how often they come."""
+    """A source: the time up to which it has readings (None before the first), and its expected interval."""
 
     as_of: int | None
     interval: int
 
     def advanced_to(self, instant: int) -> "Heartbeat":
-        """The pulse once there are readings up to an instant."""
+        """Return the heartbeat with readings up to an instant."""
         return self if self.as_of is not None and instant <= self.as_of else self._replace(as_of=instant)
 
     def state(self, now: int) -> FreshnessState:
@@ -91,17 +91,17 @@ class Heartbeat(NamedTuple):
         )
 
     def next_change(self, now: int) -> int | None:
-        """When the state changes if nothing comes; None where it is OFFLINE already."""
+        """Return when the state changes if nothing arrives; None if it is OFFLINE already."""
         limit = AGE_LIMITS.get(self.state(now))
         return None if limit is None or self.as_of is None else self.as_of + limit.max_age(self.interval)
 
 
 HeartbeatsByField = dict[ReadingField, Heartbeat]
-"""By field of a resource, what is known of it."""
+"""The heartbeat of each field of a resource."""
 
 
 class Freshness(msgspec.Struct, frozen=True, gc=False):
-    """How fresh something is, as it is told. There is no cause while it is LIVE."""
+    """The freshness of a resource or device, for output. `cause` is None while the state is LIVE."""
 
     state: FreshnessState
     as_of: datetime | None
@@ -111,7 +111,7 @@ class Freshness(msgspec.Struct, frozen=True, gc=False):
 
 
 def build_freshness(heartbeat: Heartbeat, now: int, cause: FreshnessCause) -> Freshness:
-    """The freshness of a source at an instant; `cause` is what keeps readings away, if they stay away."""
+    """Return the freshness of a source at an instant. `cause` is used unless the state is LIVE."""
     state = heartbeat.state(now)
     return Freshness(
         state=state,
@@ -123,53 +123,57 @@ def build_freshness(heartbeat: Heartbeat, now: int, cause: FreshnessCause) -> Fr
 
 
 def sample_end(field: ReadingField, at: int) -> int:
-    """Up to when a reading tells something: the end of its sample, or its instant where sampling is irregular."""
+    """Return the end of the time that a reading covers: the end of its sample, or `at` if sampling is irregular."""
     return at + (field.interval_ms or 0)
 
 
 def most_informative_heartbeat(heartbeats: Iterable[Heartbeat], now: int) -> Heartbeat:
-    """The pulse that says most of a resource with several fields: the quickest of those that are not given up."""
+    """Return the heartbeat with the shortest interval among the fields that are not abandoned."""
     return min(
         heartbeats,
-        key=lambda one: (
-            one.as_of is None,
-            one.as_of is None or now - one.as_of > ABANDONED_AFTER_MS,
-            one.interval,
-            -(one.as_of or 0),
+        key=lambda heartbeat: (
+            heartbeat.as_of is None,
+            heartbeat.as_of is None or now - heartbeat.as_of > ABANDONED_AFTER_MS,
+            heartbeat.interval,
+            -(heartbeat.as_of or 0),
         ),
     )
 
 
 def freshest_heartbeat(heartbeats: Iterable[Heartbeat], now: int) -> Heartbeat:
-    """The pulse in the best state, the newest of several: a device is as fresh as the best sign of it."""
+    """Return the newest heartbeat in the best state. A device is as fresh as its freshest source."""
     order = list(FreshnessState)
-    return min(heartbeats, key=lambda one: (order.index(one.state(now)), -(one.as_of or 0)))
+    return min(heartbeats, key=lambda heartbeat: (order.index(heartbeat.state(now)), -(heartbeat.as_of or 0)))
 
 
 def learning_sample_count(field: ReadingField) -> int:
-    """How many of the newest readings a cadence is learned from: four days of half hours, ten minutes of power."""
+    """Return the number of newest readings to learn from: four days of half hours, ten minutes of power."""
     return 200 if is_collected_by_network(field) else 60
 
 
 def learning_window_ms(field: ReadingField) -> int:
-    """How long before the newest reading none is looked at for that."""
+    """Return the age, relative to the newest reading, from which readings are ignored when an interval is learned."""
     return (field.interval_ms or 2 * DAY_MS) * learning_sample_count(field)
 
 
 def learn_interval(field: ReadingField, receipts: Sequence[Receipt]) -> int:
-    """How often something newer comes, learned from when the newest readings of a field were received, in order.
+    """Return the interval at which newer readings arrive, learned from the newest receipts of a field, in order.
 
-    It is the gap in which half of that time lies, the longest gap left out, which may have been an outage: a file that
-    comes every night and is recorded in many parts counts as one delivery. What is collected is late besides.
+    Omit the longest gap between receipts, which may be an outage. Then choose the gap for which that gap and all
+    shorter ones cover half of the remaining time. So a file that arrives every night and is recorded in many parts
+    counts as one delivery. For readings that the meter network collects, add the shortest delay of a receipt.
     """
     span = receipts[-1].received_at - receipts[0].received_at if receipts else 0
     if len(receipts) < MIN_RECEIPTS or (is_collected_by_network(field) and span < MIN_LEARNING_SPAN_MS):
         return _default_interval(field)
     shortest = field.interval_ms or SECOND_MS
     gaps = sorted(later.received_at - earlier.received_at for earlier, later in pairwise(receipts))[:-1]
-    gap = next(gap for gap, passed in zip(gaps, accumulate(gaps), strict=True) if 2 * passed >= sum(gaps))
-    late = min(one.received_at - sample_end(field, one.at) for one in receipts) if is_collected_by_network(field) else 0
-    return max(min(gap, DAY_MS), shortest) + min(max(late, 0), DAY_MS)
+    interval = next(interval for interval, total in zip(gaps, accumulate(gaps), strict=True) if 2 * total >= sum(gaps))
+    interval = max(min(interval, DAY_MS), shortest)
+    if not is_collected_by_network(field):
+        return interval
+    delay = min(receipt.received_at - sample_end(field, receipt.at) for receipt in receipts)
+    return interval + min(max(delay, 0), DAY_MS)
 
 
 def _default_interval(field: ReadingField) -> int:
@@ -179,34 +183,36 @@ def _default_interval(field: ReadingField) -> int:
 
 
 def is_collected_by_network(field: ReadingField) -> bool:
-    """Whether the meter network is expected to collect a field's samples; others come as they are taken."""
+    """Return whether the meter network collects a field's samples. Other samples arrive as they are measured."""
     return field.interval_ms is not None and field.interval_ms >= MIN_COLLECTED_INTERVAL_MS
 
 
 class FeedingDevice(NamedTuple):
-    """A device in a home: when it last said something of itself, and the resources that it feeds."""
+    """A device in a home: the heartbeat of its reports about itself, and the resources that it feeds."""
 
     heartbeat: Heartbeat
     resource_ids: tuple[str, ...]
 
 
 class IntakeStatus(NamedTuple):
-    """What takes in the messages of devices: its last sign of life, and whether that said that it can."""
+    """The last heartbeat of an intake, and whether the intake was connected then."""
 
     heartbeat: Heartbeat
     connected: bool
 
 
 RESPONDING_STATES = (FreshnessState.LIVE, FreshnessState.DELAYED)
-"""While the best sign of a device is so fresh, it is not the device that keeps readings away."""
+"""While a device is in one of these states, it is not the cause of missing readings."""
 
 
 @dataclasses.dataclass(slots=True)
 class FreshnessSnapshot:
-    """What is known of resources and of the devices that feed them: what freshness and its cause are told from.
+    """The state of resources, devices and intakes, from which freshness and its cause are derived.
 
-    `pulses` are by resource, of all that those devices feed; `senders` are by device, `sender_of` by resource,
-    `intakes` by name.
+    - `heartbeats`: by resource id, for all resources that the devices feed
+    - `devices`: by device id
+    - `device_by_resource`: the id of the device that feeds a resource
+    - `intakes`: by name
     """
 
     heartbeats: dict[str, HeartbeatsByField]
@@ -215,88 +221,96 @@ class FreshnessSnapshot:
     intakes: dict[str, IntakeStatus] = dataclasses.field(default_factory=dict)
 
     def resource_heartbeat(self, resource_id: str, field: ReadingField | None, now: int) -> Heartbeat:
-        """That of one field of a resource, or of the one that says most."""
-        known = self.heartbeats[resource_id]
-        return most_informative_heartbeat(known.values(), now) if field is None else known[field]
+        """Return the heartbeat of a field, or without a field that of the most informative one."""
+        by_field = self.heartbeats[resource_id]
+        return most_informative_heartbeat(by_field.values(), now) if field is None else by_field[field]
 
     def resource_freshness(self, resource_id: str, field: ReadingField | None, now: int) -> Freshness:
-        pulse = self.resource_heartbeat(resource_id, field, now)
-        live = pulse.state(now) is FreshnessState.LIVE
-        return build_freshness(pulse, now, FreshnessCause.UNKNOWN if live else self._cause(resource_id, pulse, now))
+        heartbeat = self.resource_heartbeat(resource_id, field, now)
+        is_live = heartbeat.state(now) is FreshnessState.LIVE
+        cause = FreshnessCause.UNKNOWN if is_live else self._cause(resource_id, heartbeat, now)
+        return build_freshness(heartbeat, now, cause)
 
     def device_freshness(self, device_id: str, now: int) -> Freshness:
-        """The freshness of the best sign of a device. What never gave one is OFFLINE, and nobody knows why."""
-        pulse = freshest_heartbeat(self._device_heartbeats(device_id), now)
-        if self._stopped_with_intake(pulse, now):
-            return build_freshness(pulse, now, FreshnessCause.PLATFORM)
-        return build_freshness(pulse, now, FreshnessCause.UNKNOWN if pulse.as_of is None else FreshnessCause.GATEWAY)
+        """Return the freshness of a device. One that never sent anything is OFFLINE with the cause UNKNOWN."""
+        heartbeat = freshest_heartbeat(self._device_heartbeats(device_id), now)
+        if self._stopped_with_intake(heartbeat, now):
+            return build_freshness(heartbeat, now, FreshnessCause.PLATFORM)
+        return build_freshness(
+            heartbeat, now, FreshnessCause.UNKNOWN if heartbeat.as_of is None else FreshnessCause.GATEWAY
+        )
 
     def record_reading(self, resource_id: str, name: str, at: int) -> Heartbeat | None:
-        """Take note of a reading of a field; the pulse of that field from now on, None where there is no such field."""
-        known = self.heartbeats.get(resource_id, {})
-        of = next((one for one in known if one.name == name), None)
-        if of is None:
+        """Record a reading of a field. Return the field's new heartbeat, or None if there is no such field."""
+        by_field = self.heartbeats.get(resource_id, {})
+        field = next((candidate for candidate in by_field if candidate.name == name), None)
+        if field is None:
             return None
-        known[of] = known[of].advanced_to(sample_end(of, at))
-        return known[of]
+        by_field[field] = by_field[field].advanced_to(sample_end(field, at))
+        return by_field[field]
 
     def record_device_report(self, device_id: str, at: int) -> Heartbeat | None:
-        """Take note that a device has said something of itself; None where the device is none of the picture."""
-        sender = self.devices.get(device_id)
-        if sender is None:
+        """Record a device's report about itself. Return its new heartbeat, or None for an unknown device."""
+        device = self.devices.get(device_id)
+        if device is None:
             return None
-        self.devices[device_id] = sender._replace(heartbeat=sender.heartbeat.advanced_to(at))
+        self.devices[device_id] = device._replace(heartbeat=device.heartbeat.advanced_to(at))
         return self.devices[device_id].heartbeat
 
     def record_intake(self, name: str, at: int, connected: bool) -> Heartbeat | None:
-        """Take note of a sign of life of an intake; None where no device of the picture needs one."""
+        """Record a heartbeat of an intake. Return its new heartbeat, or None if the snapshot has no devices."""
         if not self.devices:
             return None
-        known = self.intakes.get(name)
-        pulse = Heartbeat(at, INTAKE_HEARTBEAT_INTERVAL_MS) if known is None else known.heartbeat.advanced_to(at)
-        self.intakes[name] = IntakeStatus(pulse, connected)
-        return pulse
+        previous = self.intakes.get(name)
+        heartbeat = (
+            Heartbeat(at, INTAKE_HEARTBEAT_INTERVAL_MS) if previous is None else previous.heartbeat.advanced_to(at)
+        )
+        self.intakes[name] = IntakeStatus(heartbeat, connected)
+        return heartbeat
 
     def next_change(self, now: int) -> int | None:
-        """The next instant at which something may change if nothing comes."""
-        pulses = [one for known in self.heartbeats.values() for one in known.values()]
-        pulses += [sender.heartbeat for sender in self.devices.values()]
-        pulses += [intake.heartbeat for intake in self.intakes.values()]
-        turns = [one.next_change(now) for one in pulses]
-        return min((turn for turn in turns if turn is not None), default=None)
+        """Return the next instant at which a state changes if nothing arrives; None if all are OFFLINE."""
+        heartbeats = [heartbeat for by_field in self.heartbeats.values() for heartbeat in by_field.values()]
+        heartbeats += [device.heartbeat for device in self.devices.values()]
+        heartbeats += [intake.heartbeat for intake in self.intakes.values()]
+        changes = [heartbeat.next_change(now) for heartbeat in heartbeats]
+        return min((change for change in changes if change is not None), default=None)
 
-    def _cause(self, resource_id: str, pulse: Heartbeat, now: int) -> FreshnessCause:
-        """What keeps the readings of a resource away: its meter where its device still talks, else the device."""
+    def _cause(self, resource_id: str, heartbeat: Heartbeat, now: int) -> FreshnessCause:
+        """Return the cause of missing readings: the meter if its device still responds, otherwise the device."""
         device_id = self.device_by_resource.get(resource_id)
         if device_id is None:
             return FreshnessCause.UNKNOWN
-        if self._stopped_with_intake(pulse, now):
+        if self._stopped_with_intake(heartbeat, now):
             return FreshnessCause.PLATFORM
         if freshest_heartbeat(self._device_heartbeats(device_id), now).state(now) in RESPONDING_STATES:
             return FreshnessCause.METER
-        sender = self.devices[device_id]
-        meters = [
-            one
-            for one in sender.resource_ids
-            if any(pulse.as_of is not None for pulse in self.heartbeats[one].values())
+        device = self.devices[device_id]
+        active_resources = [
+            fed_id
+            for fed_id in device.resource_ids
+            if any(heartbeat.as_of is not None for heartbeat in self.heartbeats[fed_id].values())
         ]
-        # a device that only ever spoke through one meter: nobody can tell which of the two is silent
-        alone = sender.heartbeat.as_of is None and len(meters) < 2
-        return FreshnessCause.UNKNOWN if alone else FreshnessCause.GATEWAY
+        # A device that has only ever sent readings of one meter: either of the two may be silent.
+        single_source = device.heartbeat.as_of is None and len(active_resources) < 2
+        return FreshnessCause.UNKNOWN if single_source else FreshnessCause.GATEWAY
 
-    def _stopped_with_intake(self, pulse: Heartbeat, now: int) -> bool:
-        """Whether a source was live as long as messages were taken in, and has been silent only since then."""
-        up = [one for one in self.intakes.values() if one.connected and one.heartbeat.state(now) is FreshnessState.LIVE]
-        if up or not self.intakes or pulse.as_of is None:
+    def _stopped_with_intake(self, heartbeat: Heartbeat, now: int) -> bool:
+        """Return whether a source was live until the intakes stopped, so that the platform is the cause."""
+        working = any(
+            intake.connected and intake.heartbeat.state(now) is FreshnessState.LIVE for intake in self.intakes.values()
+        )
+        if working or not self.intakes or heartbeat.as_of is None:
             return False
-        until = max(one.heartbeat.as_of or 0 for one in self.intakes.values())
-        return pulse.as_of <= until + INTAKE_HEARTBEAT_INTERVAL_MS and pulse.state(until) is FreshnessState.LIVE
+        stopped_at = max(intake.heartbeat.as_of or 0 for intake in self.intakes.values())
+        was_live = heartbeat.state(stopped_at) is FreshnessState.LIVE
+        return was_live and heartbeat.as_of <= stopped_at + INTAKE_HEARTBEAT_INTERVAL_MS
 
     def _device_heartbeats(self, device_id: str) -> list[Heartbeat]:
-        """What a device said of itself and its live readings, or all where there is none of these."""
-        sender = self.devices[device_id]
-        known = [pair for one in sender.resource_ids for pair in self.heartbeats[one].items()]
-        live = [sender.heartbeat, *(pulse for one, pulse in known if not is_collected_by_network(one))]
-        if all(pulse.as_of is None for pulse in live):
-            return [sender.heartbeat, *(pulse for _, pulse in known)]
+        """Return the heartbeats of a device's reports and live readings, or of all its readings if those are empty."""
+        device = self.devices[device_id]
+        readings = [item for fed_id in device.resource_ids for item in self.heartbeats[fed_id].items()]
+        live = [device.heartbeat, *(heartbeat for field, heartbeat in readings if not is_collected_by_network(field))]
+        if all(heartbeat.as_of is None for heartbeat in live):
+            return [device.heartbeat, *(heartbeat for _, heartbeat in readings)]
         return live

@@ -1,7 +1,7 @@
-"""What in-home displays publish over MQTT, read as values: tables and pure functions.
+"""Parser of the MQTT messages that in-home displays publish: tables and functions without I/O.
 
-Two dialects: the local one, which a display speaks to a broker in the home, and the cloud's, which carries attributes
-of the ZigBee metering cluster as hexadecimal numbers.
+There are two formats. A display publishes the local format to a broker in the home. The cloud format has attributes of
+the ZigBee metering cluster as hexadecimal numbers.
 """
 
 import json
@@ -22,13 +22,13 @@ T = TypeVar("T")
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,16}")
 
 MAX_PAYLOAD_BYTES = 64 * 1024
-"""Bytes of the largest message that is read; real ones have less than two thousand."""
+"""Bytes of the largest accepted message. Real messages have less than two thousand."""
 
 MAX_TEXT_LENGTH = 64
 
 
 class MeterMessageError(ValueError):
-    """A message, or a part of one, that is not what displays send; the message says why."""
+    """A message, or a part of it, cannot be parsed; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class MeterMessage:
-    """What a display says at some instant: what its meters measure, and what it says of itself.
+    """A parsed message: measurements of meters, or the network state of the display, at one instant.
 
-    `unreadable` says what else stood in the message and could not be read.
+    `problems` describes the parts of the message that could not be parsed.
     """
 
     hardware_id: str
@@ -57,9 +57,9 @@ class MeterMessage:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A storage field that messages fill: its unit, the largest amount that is believed, and whether 0 is one.
+    """A storage field for measurements: its unit, its largest plausible amount, and whether 0 is a value.
 
-    `units` are those that messages use, with what turns them into the field's; the first is meant where none is named.
+    `units` maps each unit of messages to its factor to the field's unit. The first unit is the default.
     """
 
     unit: str
@@ -70,27 +70,30 @@ class Quantity:
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {
-        # the attribute that power comes from has 24 bits
+        # the power attribute has 24 bits
         "POWER": Quantity("W", 2**23, {"kW": Decimal(1000), "W": Decimal(1)}, allows_zero=True),
-        # registers have at most eight digits before the point; old firmware tells gas in the billions
+        # registers have at most eight digits before the point; old firmware reports billions for gas
         "REGISTER": Quantity("kWh", 10**8, {"kWh": Decimal(1), "Wh": Decimal("0.001")}),
         "VOLUME": Quantity("m3", 10**8, {"m3": Decimal(1)}),
         "RATE": Quantity("pence", 10**6, {"pounds": Decimal(100)}),
         "STANDING": Quantity("pence", 10**6, {"pounds": Decimal(100)}),
     }
 )
-"""The fields by whose names a resource type opts in. A zero register or price is told before the display knows it."""
+"""Measured fields, by name. A resource type receives those for which it has a field of the same name.
+
+Displays send zero registers and prices before they know the actual value, so zeros of these are ignored.
+"""
 
 MAX_PARSED_AMOUNT = 10**12
-"""More than the largest amount in any unit: beyond it, not even arithmetic is tried."""
+"""More than the largest amount in any unit. Larger numbers are rejected before any arithmetic."""
 
 NO_POWER_VALUE = Decimal(-(2**23))
-"""The power in W that stands for none (-8388.608 kW): the least number of a signed 24-bit attribute."""
+"""The power in W that means 'no value' (-8388.608 kW): the minimum of a signed 24-bit attribute."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueMapping:
-    """Where a value stands in a meter's part of a local message, and what it is."""
+    """The path of a value and of its unit in a meter's part of a local message, and the field that it fills."""
 
     value_path: tuple[str, ...]
     unit_path: tuple[str, ...] | None
@@ -116,7 +119,7 @@ LOCAL_VALUE_MAPPINGS: Mapping[str, tuple[ValueMapping, ...]] = MappingProxyType(
             *_energy_mappings(ELECTRICITY),
             ValueMapping(("energy", "export", "cumulative"), ("energy", "export", "units"), EXPORT, "REGISTER"),
         ),
-        # power and export of gas, which old firmware tells, are nothing that a gas meter measures
+        # old firmware also reports power and export for gas; gas meters measure neither
         "gasmeter": (
             *_energy_mappings(GAS),
             ValueMapping(
@@ -133,7 +136,8 @@ CLOUD_REGISTERS: Mapping[str, tuple[tuple[tuple[str, str], str], ...]] = Mapping
         "gasMtr": ((("00", "00"), GAS),),
     }
 )
-"""By meter of a cloud message: the set and attribute of each cumulative register in the metering cluster."""
+"""For each meter of a cloud message: set and attribute of its cumulative registers in the metering cluster, and the
+classifier of each."""
 
 UNIT_ATTRIBUTE, MULTIPLIER_ATTRIBUTE, DIVISOR_ATTRIBUTE, DEMAND_ATTRIBUTE = (
     ("03", "00"),
@@ -142,11 +146,11 @@ UNIT_ATTRIBUTE, MULTIPLIER_ATTRIBUTE, DIVISOR_ATTRIBUTE, DEMAND_ATTRIBUTE = (
     ("04", "00"),
 )
 CLOUD_UNITS: Mapping[int, tuple[str, str]] = MappingProxyType({0: ("REGISTER", "kWh"), 1: ("VOLUME", "m3")})
-"""By the attribute UNIT: the field that a register fills, and its unit."""
+"""For each value of the attribute UNIT: the field that a register fills, and its unit."""
 
 
 def parse_message(topic: str, payload: bytes) -> MeterMessage:
-    """What a message says. Unreadable where it is none of a display, or says nothing that can be dated."""
+    """Parse a message. Raise MeterMessageError if it is not a display's message, or has no timestamp."""
     match topic.split("/"):
         case [*_, mac, "SENSOR", ("electricitymeter" | "gasmeter") as meter]:
             return _parse_local(_parse_hardware_id(mac), meter, _parse_object(payload))
@@ -154,7 +158,7 @@ def parse_message(topic: str, payload: bytes) -> MeterMessage:
             return _parse_state(_parse_hardware_id(mac), _parse_object(payload))
         case ["SMART", _, hardware_id]:
             return _parse_cloud(_parse_hardware_id(hardware_id), _parse_object(payload))
-    raise MeterMessageError("the topic is none that displays publish on")
+    raise MeterMessageError("unknown topic: displays do not publish on it")
 
 
 def _parse_local(hardware_id: str, meter: Literal["electricitymeter", "gasmeter"], payload: Any) -> MeterMessage:
@@ -162,7 +166,7 @@ def _parse_local(hardware_id: str, meter: Literal["electricitymeter", "gasmeter"
     if part is None:
         raise MeterMessageError(f"{meter} is missing")
     at, parts = _parse_timestamp(_get_member(payload, meter, "timestamp")), _PartParser()
-    values = [parts.parse(_parse_value, part, told) for told in LOCAL_VALUE_MAPPINGS[meter]]
+    values = [parts.parse(_parse_value, part, mapping) for mapping in LOCAL_VALUE_MAPPINGS[meter]]
     return MeterMessage(hardware_id, at, _without_none(values), problems=tuple(parts.problems))
 
 
@@ -194,7 +198,9 @@ def _parse_cloud(hardware_id: str, payload: Any) -> MeterMessage:
     at, parts = _parse_cloud_timestamp(payload), _PartParser()
     values = [parts.parse(_parse_demand, payload)]
     for meter, registers in CLOUD_REGISTERS.items():
-        values += [parts.parse(_parse_register, payload, meter, place, classifier) for place, classifier in registers]
+        values += [
+            parts.parse(_parse_register, payload, meter, attribute, classifier) for attribute, classifier in registers
+        ]
     state = NetworkState(
         at=at,
         hardware=parts.parse(_parse_text, payload, "hversion"),
@@ -203,12 +209,12 @@ def _parse_cloud(hardware_id: str, payload: Any) -> MeterMessage:
         lqi=parts.parse(_parse_byte, payload, "pan", "lqi"),
         status=parts.parse(_parse_text, payload, "pan", "status"),
     )
-    said = state if _get_member(payload, "pan") is not None else None
-    return MeterMessage(hardware_id, at, _without_none(values), said, tuple(parts.problems))
+    reported_state = state if _get_member(payload, "pan") is not None else None
+    return MeterMessage(hardware_id, at, _without_none(values), reported_state, tuple(parts.problems))
 
 
 def _parse_demand(payload: Any) -> Measurement | None:
-    """The power. It has 24 bits with a sign, and comes with or without the sign in further bits before them."""
+    """Parse the power: a signed 24-bit number, with or without its sign extended into higher bits."""
     bits = _parse_hexadecimal(payload, "elecMtr", METERING_CLUSTER, *DEMAND_ATTRIBUTE)
     if bits is None:
         return None
@@ -219,28 +225,31 @@ def _parse_demand(payload: Any) -> Measurement | None:
 
 
 def _parse_register(payload: Any, meter: str, attribute: tuple[str, str], classifier: str) -> Measurement | None:
-    """A cumulative register, by the unit and scale that its own message names."""
-    counted = _parse_hexadecimal(payload, meter, METERING_CLUSTER, *attribute)
-    if counted is None or counted == (1 << 48) - 1:  # all ones: the meter has none
+    """Parse a cumulative register, with the unit and scale in the same message."""
+    count = _parse_hexadecimal(payload, meter, METERING_CLUSTER, *attribute)
+    if count is None or count == (1 << 48) - 1:  # all bits set: the meter has no such register
         return None
     unit, multiplier, divisor = (
-        _parse_hexadecimal(payload, meter, METERING_CLUSTER, *one)
-        for one in (UNIT_ATTRIBUTE, MULTIPLIER_ATTRIBUTE, DIVISOR_ATTRIBUTE)
+        _parse_hexadecimal(payload, meter, METERING_CLUSTER, *attribute_path)
+        for attribute_path in (UNIT_ATTRIBUTE, MULTIPLIER_ATTRIBUTE, DIVISOR_ATTRIBUTE)
     )
-    meant = CLOUD_UNITS.get(unit) if unit is not None else None
-    if meant is None or not multiplier or not divisor:
-        raise MeterMessageError(f"{meter} names no unit and scale for its register")
-    field, name = meant
-    return _to_measurement(classifier, field, Decimal(counted) * multiplier / divisor, name)
+    field_and_unit = CLOUD_UNITS.get(unit) if unit is not None else None
+    if field_and_unit is None or not multiplier or not divisor:
+        raise MeterMessageError(f"{meter} has a register without a known unit, a multiplier and a divisor")
+    field, unit_name = field_and_unit
+    return _to_measurement(classifier, field, Decimal(count) * multiplier / divisor, unit_name)
 
 
 def _to_measurement(classifier: str, field: str, amount: Decimal, unit: Any) -> Measurement | None:
-    """An amount in its field's own unit, or None where it stands for no value. Unreadable where none could be it."""
+    """Convert an amount to its field's unit. Return None if it means 'no value'.
+
+    Raise MeterMessageError for an unknown unit or an implausible amount.
+    """
     quantity = QUANTITIES[field]
-    named = next(iter(quantity.units)) if unit is None else unit
-    factor = quantity.units.get(named) if isinstance(named, str) else None
+    unit_name = next(iter(quantity.units)) if unit is None else unit
+    factor = quantity.units.get(unit_name) if isinstance(unit_name, str) else None
     if factor is None:
-        raise MeterMessageError(f"the unit of {field} is none of {', '.join(quantity.units)}")
+        raise MeterMessageError(f"the unit of {field} is not one of {', '.join(quantity.units)}")
     if amount.copy_abs() > MAX_PARSED_AMOUNT or abs(value := amount * factor) > quantity.max_amount:
         raise MeterMessageError(f"{field} is more than {quantity.max_amount:,} {quantity.unit}")
     if (value == 0 and not quantity.allows_zero) or (field == "POWER" and value == NO_POWER_VALUE):
@@ -253,7 +262,7 @@ def _without_none(values: list[Measurement | None]) -> tuple[Measurement, ...]:
 
 
 class _PartParser:
-    """Reads the parts of a message one by one: what is wrong with one leaves the others as they are."""
+    """Parses the parts of a message one by one. A part that fails adds a problem and does not affect the others."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -267,16 +276,16 @@ class _PartParser:
 
 
 def _parse_object(payload: bytes) -> Any:
-    """The JSON object of a payload, with exact decimals."""
+    """Parse a payload as a JSON object, with exact decimals."""
     if len(payload) > MAX_PAYLOAD_BYTES:
-        raise MeterMessageError(f"it has more than {MAX_PAYLOAD_BYTES:,} bytes")
+        raise MeterMessageError(f"the message has more than {MAX_PAYLOAD_BYTES:,} bytes")
     try:
-        told = json.loads(payload, parse_float=Decimal, parse_constant=_reject_constant)
+        parsed = json.loads(payload, parse_float=Decimal, parse_constant=_reject_constant)
     except (ValueError, ArithmeticError, RecursionError):
-        raise MeterMessageError("it is not JSON") from None
-    if not isinstance(told, dict):
-        raise MeterMessageError("it is not a JSON object")
-    return told
+        raise MeterMessageError("the message is not JSON") from None
+    if not isinstance(parsed, dict):
+        raise MeterMessageError("the message is not a JSON object")
+    return parsed
 
 
 def _reject_constant(name: str) -> None:
@@ -284,19 +293,19 @@ def _reject_constant(name: str) -> None:
 
 
 def _get_member(payload: Any, *path: str) -> Any:
-    """What stands at a path of members; None where any of them is missing or null."""
-    found = payload
+    """Return the value at a path of members; None if any of them is missing or null."""
+    value = payload
     for position, name in enumerate(path):
-        if found is None:
+        if value is None:
             return None
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise MeterMessageError(f"{'.'.join(path[:position])} is not an object")
-        found = found.get(name)
-    return found
+        value = value.get(name)
+    return value
 
 
 def _parse_text(payload: Any, *path: str) -> str | None:
-    """A short text without control characters, which no database takes."""
+    """Parse a short text without control characters, which databases reject."""
     text = _get_member(payload, *path)
     if text is None:
         return None
@@ -306,7 +315,7 @@ def _parse_text(payload: Any, *path: str) -> str | None:
 
 
 def _parse_integer(payload: Any, *path: str) -> int | None:
-    """A small whole number."""
+    """Parse a whole number from -1000 to 1000."""
     number = _get_member(payload, *path)
     if number is None:
         return None
@@ -316,7 +325,7 @@ def _parse_integer(payload: Any, *path: str) -> int | None:
 
 
 def _parse_hexadecimal(payload: Any, *path: str) -> int | None:
-    """A number of at most 64 bits, without a sign."""
+    """Parse an unsigned hexadecimal number of at most 64 bits."""
     digits = _get_member(payload, *path)
     if digits is None:
         return None
@@ -339,26 +348,29 @@ def _parse_signed_byte(payload: Any, *path: str) -> int | None:
 
 def _parse_hardware_id(text: str) -> str:
     if not text or not text.isprintable() or len(text) > MAX_TEXT_LENGTH:
-        raise MeterMessageError("the topic names no hardware id")
+        raise MeterMessageError("the topic has no hardware id")
     return text
 
 
 def _parse_timestamp(text: Any) -> datetime:
-    """The instant of a local message. A message without one is not dated by its arrival: brokers deliver late."""
+    """Parse the timestamp of a local message.
+
+    The arrival time cannot replace a missing timestamp, because brokers may deliver late.
+    """
     try:
         at = datetime.fromisoformat(text)
         if at.tzinfo is not None:
             return at.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise MeterMessageError("its timestamp is not ISO 8601 with a UTC offset")
+    raise MeterMessageError("the timestamp is not ISO 8601 with a UTC offset")
 
 
 def _parse_cloud_timestamp(payload: Any) -> datetime:
-    """The instant of a cloud message: seconds since 1970, as a number or else in hexadecimal."""
+    """Parse the timestamp of a cloud message: seconds since 1970, as a number or in hexadecimal."""
     seconds = _get_member(payload, "gmtime")
     if seconds is None:
         seconds = _parse_hexadecimal(payload, "time")
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 0 <= seconds < 1 << 32:
-        raise MeterMessageError("neither gmtime nor time says when it was measured")
+        raise MeterMessageError("neither gmtime nor time is a number of seconds since 1970")
     return EPOCH + timedelta(seconds=seconds)

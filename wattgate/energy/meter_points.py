@@ -1,6 +1,6 @@
-"""Numbers that name meters: of meter points (MPAN, MPRN), of devices (EUI-64), and postcodes. Pure.
+"""Canonical forms of meter point numbers (MPAN, MPRN), device ids (EUI-64) and postcodes. No I/O.
 
-Each function gives the one spelling that is stored and compared, or None where the text is no such number.
+Records store and compare these forms. A parser returns None if the text has no such form.
 """
 
 import re
@@ -13,7 +13,7 @@ _CHECK_DIGIT_WEIGHTS = (3, 5, 7, 13, 17, 19, 23, 29, 31, 37, 41, 43)
 
 
 def parse_meter_point_number(text: str) -> str | None:
-    """An MPAN or MPRN of 1 to 13 digits; an MPAN without its check digit (12 digits) gets it."""
+    """Parse an MPAN or MPRN of 1 to 13 digits. An MPAN without its check digit (12 digits) gets it."""
     digits = re.sub(r"\s", "", text)
     if not _METER_POINT_NUMBER.match(digits):
         return None
@@ -21,27 +21,27 @@ def parse_meter_point_number(text: str) -> str | None:
 
 
 def canonical_meter_point(text: str) -> str:
-    """The one spelling by which meter points are compared; a text that is no number stays as it is."""
+    """Return the form in which meter points are compared. Text that is not a number is returned unchanged."""
     return parse_meter_point_number(text) or text
 
 
 def meter_point_spellings(number: str) -> set[str]:
-    """The ways in which records may have a meter point's number: an MPAN also without its check digit."""
+    """Return all forms of a meter point's number that records may have: an MPAN also without its check digit."""
     core = number[: len(_CHECK_DIGIT_WEIGHTS)]
     bare = {core} if len(number) == len(_CHECK_DIGIT_WEIGHTS) + 1 and check_digit(core) == number[-1] else set()
     return {number} | bare
 
 
 def check_digit(digits: str) -> str:
-    """The thirteenth digit of an MPAN, from its first twelve: their sum weighted by primes, modulo 11, modulo 10."""
+    """Return the 13th digit of an MPAN: the sum of the first 12, weighted by primes, modulo 11, modulo 10."""
     total = sum(int(digit) * weight for digit, weight in zip(digits, _CHECK_DIGIT_WEIGHTS, strict=True))
     return str(total % 11 % 10)
 
 
 def parse_eui(text: str) -> str | None:
-    """An EUI-64 as 16 capital hexadecimal digits, written bare or with `:` or `-`.
+    """Parse an EUI-64, with or without `:` or `-`, into 16 capital hexadecimal digits.
 
-    A MAC address of 12 digits is the EUI-64 that IEEE makes of it, with FFFE in the middle.
+    A MAC address of 12 digits is converted to an EUI-64 as IEEE defines it, with FFFE in the middle.
     """
     digits = _SEPARATORS.sub("", text).upper()
     if _MAC.match(digits):
@@ -50,10 +50,10 @@ def parse_eui(text: str) -> str | None:
 
 
 def normalize_postcode(text: str) -> str | None:
-    """A postcode in capitals without spaces."""
+    """Return a postcode in capitals without spaces; None if nothing is left."""
     return re.sub(r"\s", "", text).upper() or None
 
 
 def normalize_hardware_id(text: str) -> str:
-    """A hardware id as it is compared: without separators, in capitals."""
+    """Return a hardware id in the form in which it is compared: in capitals, without separators."""
     return _SEPARATORS.sub("", text).upper()

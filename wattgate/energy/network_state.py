@@ -1,4 +1,4 @@
-"""The state of a display on the home's meter network."""
+"""State of a display and of its link to the home's meter network."""
 
 from datetime import datetime
 
@@ -6,9 +6,9 @@ import msgspec
 
 
 class NetworkState(msgspec.Struct):
-    """What a display says of itself and of its place on the home's meter network.
+    """A display's report about itself and its link to the home's meter network.
 
-    `rssi` is the strength of the signal in dBm, `lqi` the quality of the link from 0 to 255.
+    `rssi` is the signal strength in dBm. `lqi` is the link quality from 0 to 255.
     """
 
     at: datetime

@@ -1,6 +1,6 @@
-"""What energy costs. Pure, and exact: amounts are whole numbers until one rule rounds them.
+"""Exact cost of energy. Amounts are integers until `divide_half_up` or `round_half_up` rounds them. No I/O.
 
-Units are those of `timeline`; so an amount (energy times rate) is in 10^-15 pence, and with VAT in 10^-23.
+Units are those of `timeline`. So an amount (energy times rate) is in 10^-15 pence without VAT, and 10^-23 with VAT.
 """
 
 from bisect import bisect_left
@@ -28,7 +28,7 @@ _EXACT_CONTEXT = Context(prec=100)
 
 
 class EnergySample(NamedTuple):
-    """Energy that was used from an instant on; `estimated` where no meter read it."""
+    """Energy of a sample that begins at `at`; `estimated` if no meter measured it."""
 
     at: int
     energy: int
@@ -36,7 +36,7 @@ class EnergySample(NamedTuple):
 
 
 class PricedPart(NamedTuple):
-    """A sample, or the part of it inside one block, and what prices it: no charge where nothing does."""
+    """A sample, or its part within one block, and its charge and rate. `charge` is None if there is no price."""
 
     at: int
     energy: int
@@ -46,7 +46,7 @@ class PricedPart(NamedTuple):
 
 
 class CostLine(msgspec.Struct, gc=False):
-    """One line of an explanation: so much of something at a rate (pence), in whole pence."""
+    """One line of a bill: a quantity at a rate (pence), and the amount in whole pence."""
 
     kind: CostLineKind
     band: str | None
@@ -62,7 +62,7 @@ class CostLine(msgspec.Struct, gc=False):
 
 
 class CostVat(msgspec.Struct, gc=False):
-    """VAT at one rate (percent) on the sum of the lines that bear it, in whole pence."""
+    """VAT at one rate (percent) on the sum of the lines with that rate, in whole pence."""
 
     rate: Decimal
     on: Decimal
@@ -70,7 +70,7 @@ class CostVat(msgspec.Struct, gc=False):
 
 
 class Bill(msgspec.Struct, gc=False):
-    """Lines, VAT and total in whole pence; `exact` is the total before any rounding. Energy is in kWh."""
+    """Lines, VAT and total in whole pence. `exact` is the total before rounding. Energy is in kWh."""
 
     energy: Decimal
     unpriced: Decimal
@@ -84,9 +84,9 @@ class Bill(msgspec.Struct, gc=False):
 
 @dataclass(slots=True)
 class BucketCost:
-    """What the samples of a bucket cost with VAT (10^-23 pence) and without standing charge.
+    """The cost of a bucket's samples, with VAT (10^-23 pence) and without standing charge.
 
-    `count`, `estimated` and `unpriced` are numbers of samples; `unpriced_energy` is theirs.
+    `count`, `estimated` and `unpriced` are numbers of samples. `unpriced_energy` is the energy of the unpriced ones.
     """
 
     amount: int = 0
@@ -97,44 +97,48 @@ class BucketCost:
 
     @property
     def pence(self) -> Decimal:
-        """The amount, exactly."""
+        """The exact amount in pence."""
         return to_decimal(self.amount, VAT_DECIMALS)
 
     @property
     def unpriced_kwh(self) -> Decimal:
-        """The energy that has no price."""
+        """The energy without a price, in kWh."""
         return to_decimal(self.unpriced_energy, ENERGY_DECIMALS)
 
 
 def price_samples(samples: Sequence[EnergySample], spans: Sequence[RateSpan], start: int) -> Iterator[PricedPart]:
-    """The samples from `start` on, each with the rate that holds when it begins.
+    """Yield the samples from `start`, each with the rate in force when it begins.
 
-    Samples are in order; earlier ones count towards the limits of blocks. A sample that crosses a limit is split.
+    Samples must be in order. Earlier samples count towards the limits of blocks. A sample that crosses a limit is
+    split.
     """
     times = [sample.at for sample in samples]
     counts = [0, *accumulate(sample.energy for sample in samples)]
     following = iter(spans)
     _, rule = next(following)
-    until, then = next(following, _END_SPAN)
-    before = 0  # what was counted when the period of a block tariff began
+    until, next_rule = next(following, _END_SPAN)
+    period_start_count = 0  # the cumulative energy when the period of a block tariff began
     for index in range(bisect_left(times, start), len(samples)):
         at, energy, estimated = samples[index]
         if at >= until:
             while at >= until:
-                rule = then
-                until, then = next(following, _END_SPAN)
-            before = counts[bisect_left(times, rule.since)] if isinstance(rule, BlockRates) else 0
+                rule = next_rule
+                until, next_rule = next(following, _END_SPAN)
+            period_start_count = counts[bisect_left(times, rule.since)] if isinstance(rule, BlockRates) else 0
         if rule is None:
             yield PricedPart(at, energy, estimated, None, 0)
         elif isinstance(rule, Rate):
             yield PricedPart(at, energy, estimated, *rule)
         else:
-            for part, rate in split_by_block(energy, counts[index] - before, rule):
+            for part, rate in split_by_block(energy, counts[index] - period_start_count, rule):
                 yield PricedPart(at, part, estimated, *rate)
 
 
 def split_by_block(energy: int, counted: int, blocks: BlockRates) -> list[tuple[int, Rate]]:
-    """Energy on top of what was counted before, block by block. Negative energy goes back down through the blocks."""
+    """Split energy at the limits of blocks, given the energy counted before it in the period.
+
+    Negative energy is deducted from the highest used block first.
+    """
     after = counted + energy
     low, high = min(counted, after), max(counted, after)
     for block in blocks.blocks:
@@ -145,27 +149,27 @@ def split_by_block(energy: int, counted: int, blocks: BlockRates) -> list[tuple[
 
 
 def current_block_rate(counted: int, blocks: BlockRates) -> Rate:
-    """The rate of what comes next, after so much energy."""
+    """Return the rate of the next unit of energy, given the energy counted so far in the period."""
     return next(block.rate for block in blocks.blocks if block.ceiling is None or counted < block.ceiling)
 
 
 def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: str) -> Bill:
-    """A bill for pieces of energy (`unit` says in what) and for days, each given by the tariff whose charge it bears.
+    """Return the bill for parts of energy in `unit`, and for days. Each day is given by its tariff.
 
-    Each line is rounded once to the whole penny, halves away from zero; VAT is rounded once for each rate of VAT, on
-    the sum of its rounded lines. So lines and VAT add up to the total.
+    Each line is rounded once to whole pence, halves away from zero. VAT is rounded once for each VAT rate, on the sum
+    of the rounded lines. So lines and VAT add up to the total.
     """
-    used = _total_by_charge(parts)
-    unpriced = used.pop(None, _ChargeTotal())
-    entries = [_energy_line(charge, one, unit) for charge, one in used.items() if charge]
+    totals = _total_by_charge(parts)
+    unpriced = totals.pop(None, _ChargeTotal())
+    entries = [_energy_line(charge, total, unit) for charge, total in totals.items() if charge]
     entries += [_standing_line(tariff, count) for tariff, count in _days_by_tariff(days)]
-    on: dict[int, Decimal] = {}
+    taxable: dict[int, Decimal] = {}
     for line, vat, _ in entries:
-        on[vat] = on.get(vat, Decimal(0)) + line.amount
-    taxes = [_build_vat(vat, amount) for vat, amount in sorted(on.items()) if vat]
+        taxable[vat] = taxable.get(vat, Decimal(0)) + line.amount
+    taxes = [_build_vat(vat, amount) for vat, amount in sorted(taxable.items()) if vat]
     subtotal = sum((line.amount for line, _, _ in entries), Decimal(0))
     return Bill(
-        energy=to_decimal(unpriced.energy + sum(one.energy for one in used.values()), ENERGY_DECIMALS),
+        energy=to_decimal(unpriced.energy + sum(total.energy for total in totals.values()), ENERGY_DECIMALS),
         unpriced=to_decimal(unpriced.energy, ENERGY_DECIMALS),
         lines=[line for line, _, _ in entries],
         subtotal=subtotal,
@@ -177,55 +181,57 @@ def build_bill(parts: Iterable[PricedPart], days: Iterable[TariffTerms], unit: s
 
 
 def cost_by_bucket(parts: Iterable[PricedPart], edges: Sequence[int]) -> dict[int, BucketCost]:
-    """By position of the bucket between consecutive edges, what its samples cost; without buckets that have none."""
-    found: dict[int, BucketCost] = {}
-    position, until, before = -1, edges[0], None
+    """Return the cost of each bucket between consecutive edges, by position. Buckets without samples are omitted."""
+    costs: dict[int, BucketCost] = {}
+    position, until, previous_at = -1, edges[0], None
     bucket = BucketCost()
     for at, energy, estimated, charge, rate in parts:
         if at >= until:
             while at >= until:
                 position += 1
                 until = edges[position + 1]
-            bucket = found[position] = BucketCost()
-        if at != before:  # the second part of a sample that a block's limit has split is no second sample
+            bucket = costs[position] = BucketCost()
+        if at != previous_at:  # count a sample that a block's limit has split once
             bucket.count += 1
             bucket.estimated += estimated
-        before = at
+        previous_at = at
         if charge is None:
             bucket.unpriced += 1
             bucket.unpriced_energy += energy
         else:
             bucket.amount += energy * rate * (VAT_WHOLE + charge.vat)
-    return found
+    return costs
 
 
-def cost_by_sample(pieces: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool]]:
-    """Of each sample that has a price: its instant, its cost with VAT (10^-23 pence), and whether it is estimated."""
-    for at, parts in groupby(pieces, key=itemgetter(0)):
-        inside = list(parts)
-        if all(part.charge is not None for part in inside):
-            amount = sum(part.energy * part.rate * (VAT_WHOLE + part.charge.vat) for part in inside if part.charge)
-            yield at, amount, inside[0].estimated
+def cost_by_sample(parts: Iterable[PricedPart]) -> Iterator[tuple[int, int, bool]]:
+    """Yield instant, cost with VAT (10^-23 pence) and estimated flag of each sample that has a price."""
+    for at, group in groupby(parts, key=itemgetter(0)):
+        sample_parts = list(group)
+        if all(part.charge is not None for part in sample_parts):
+            amount = sum(
+                part.energy * part.rate * (VAT_WHOLE + part.charge.vat) for part in sample_parts if part.charge
+            )
+            yield at, amount, sample_parts[0].estimated
 
 
 def add_vat(tariff: TariffTerms, amount: Decimal) -> Decimal:
-    """A rate or standing charge of the tariff (pence) with its VAT, exactly."""
+    """Return a rate or standing charge (pence) with the tariff's VAT, without rounding."""
     return to_decimal(to_scaled(amount) * (VAT_WHOLE + to_scaled(tariff.vat_rate)), VAT_DECIMALS - ENERGY_DECIMALS)
 
 
 def divide_half_up(amount: int, unit: int) -> int:
-    """The amount in whole units; halves go away from zero. The one rounding rule of money."""
+    """Return the amount in whole units, with halves rounded away from zero. All amounts of money are rounded so."""
     whole = (2 * abs(amount) + unit) // (2 * unit)
     return whole if amount >= 0 else -whole
 
 
 def round_half_up(amount: Decimal, decimals: int) -> Decimal:
-    """A decimal at so many places, by the one rounding rule."""
+    """Return an amount rounded to a number of decimal places, with halves rounded away from zero."""
     return amount.quantize(Decimal(1).scaleb(-decimals), rounding="ROUND_HALF_UP", context=_EXACT_CONTEXT)
 
 
 def to_decimal(number: int, decimals: int) -> Decimal:
-    """The decimal whose last of so many places the number counts, without zeros at its end."""
+    """Return number / 10^decimals as a decimal without trailing zeros."""
     while decimals and not number % 10:
         number, decimals = number // 10, decimals - 1
     return _EXACT_CONTEXT.scaleb(Decimal(number), -decimals)
@@ -233,7 +239,7 @@ def to_decimal(number: int, decimals: int) -> Decimal:
 
 @dataclass(slots=True)
 class _ChargeTotal:
-    """What one charge sums up: energy, its amount (10^-15 pence), and whether some of it is estimated."""
+    """The total of one charge: energy, amount (10^-15 pence), and whether some of it is estimated."""
 
     energy: int = 0
     amount: int = 0
@@ -246,23 +252,23 @@ _BillEntry = tuple[CostLine, int, int]
 _END_SPAN = RateSpan(2**63, None)
 
 
-def _total_by_charge(pieces: Iterable[PricedPart]) -> dict[Charge | None, _ChargeTotal]:
-    found: dict[Charge | None, _ChargeTotal] = {}
-    for _, energy, estimated, charge, rate in pieces:
-        used = found.get(charge)
-        if used is None:
-            used = found[charge] = _ChargeTotal()
-        used.energy += energy
-        used.amount += energy * rate
-        used.estimated |= estimated
-    return found
+def _total_by_charge(parts: Iterable[PricedPart]) -> dict[Charge | None, _ChargeTotal]:
+    totals: dict[Charge | None, _ChargeTotal] = {}
+    for _, energy, estimated, charge, rate in parts:
+        total = totals.get(charge)
+        if total is None:
+            total = totals[charge] = _ChargeTotal()
+        total.energy += energy
+        total.amount += energy * rate
+        total.estimated |= estimated
+    return totals
 
 
 def _days_by_tariff(days: Iterable[TariffTerms]) -> list[tuple[TariffTerms, int]]:
-    found: dict[str, tuple[TariffTerms, int]] = {}
+    counts: dict[str, tuple[TariffTerms, int]] = {}
     for tariff in days:
-        found[tariff.tariff_id] = (tariff, found.get(tariff.tariff_id, (tariff, 0))[1] + 1)
-    return [(tariff, count) for tariff, count in found.values() if tariff.standing_charge]
+        counts[tariff.tariff_id] = (tariff, counts.get(tariff.tariff_id, (tariff, 0))[1] + 1)
+    return [(tariff, count) for tariff, count in counts.values() if tariff.standing_charge]
 
 
 def _energy_line(charge: Charge, total: _ChargeTotal, unit: str) -> _BillEntry:
@@ -331,7 +337,7 @@ def _build_vat(vat: int, on: Decimal) -> CostVat:
 
 
 def _clamp_to_block(block: BlockRate, counted: int) -> int:
-    """Where a count of energy stands within a block: held at its floor and its ceiling."""
+    """Return the counted energy, limited to the floor and the ceiling of a block."""
     if block.floor is not None and counted < block.floor:
         return block.floor
     return counted if block.ceiling is None else min(counted, block.ceiling)

@@ -1,4 +1,4 @@
-"""What a storage definition says about readings: which fields there are, and what a value must be. Pure."""
+"""Storage definitions of resource types: their fields, and the checks of values and instants. No I/O."""
 
 import re
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ from wattgate.energy.buckets import DAY_MS, HOUR_MS, MINUTE_MS
 from wattgate.enums import ReadingQuality
 
 MAX_STORED_VALUE = 10**15 - 1
-"""The largest stored integer: a JSON number of up to 15 digits comes back as it was written."""
+"""The largest stored integer. A JSON number of up to 15 digits is returned exactly as it was sent."""
 
 MAX_DECIMALS = 9
 
 QUALITIES = tuple(ReadingQuality)
 QUALITY_CODES = {quality: code for code, quality in enumerate(QUALITIES)}
-"""What is stored for a quality; 0 is ACTUAL."""
+"""The stored integer of each quality; 0 is ACTUAL."""
 
 POWER_FIELD = "POWER"
-"""The field of live power, by whose name a resource type has it."""
+"""The name of the field for live power. A resource type has live power if it has a field of this name."""
 
 MAX_AHEAD_MS = 5 * MINUTE_MS
-"""How far a reading's time may lie ahead of the gateway's clock: meters' clocks are not exact."""
+"""How far a reading may be dated ahead of the gateway's clock, because meters' clocks are not exact."""
 
 _DATATYPE = re.compile(r"^(?:fixedpoint|decimal)\((?:\d+\s*,\s*)?(\d+)\)$|^integer$", re.IGNORECASE)
 _INTERVAL = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
 
 
 class StorageField(msgspec.Struct):
-    """One measured quantity: what its values are and how exactly they are kept."""
+    """One measured quantity: its unit, its stored precision, and whether values may be negative."""
 
     field_name: str
     unit: str
@@ -41,7 +41,7 @@ class StorageField(msgspec.Struct):
 
 
 class StorageDefinition(msgspec.Struct):
-    """How readings of a resource type are stored. `interval` is the ISO 8601 grid of regular sampling."""
+    """How readings of a resource type are stored. `interval` is the ISO 8601 interval of regular sampling."""
 
     type: str
     sampling: str
@@ -51,15 +51,15 @@ class StorageDefinition(msgspec.Struct):
 
 
 class StorageError(ValueError):
-    """A definition or a value that cannot be taken; the message says why."""
+    """A storage definition, value or instant is invalid; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingField:
-    """One storage field of a resource, ready to check and scale values.
+    """A storage field of a resource, with which values are checked and scaled.
 
-    `index` is its position over all the resource's storage definitions; `interval_ms` is None where sampling is
-    not regular; `start_ms` is the first instant that may be stored.
+    `index` is its position among the fields of all storage definitions of the resource. `interval_ms` is None if
+    sampling is irregular. `start_ms` is the first instant that may be stored.
     """
 
     index: int
@@ -71,7 +71,7 @@ class ReadingField:
     start_ms: int
 
     def to_stored(self, value: Decimal) -> int:
-        """The integer that is stored for a value. Refused where the field cannot hold it exactly."""
+        """Return the stored integer of a value. Raise StorageError if the field cannot store it exactly."""
         if not value.is_finite():
             raise StorageError(f"{value} is not a number")
         if value < 0 and not self.negative:
@@ -85,7 +85,7 @@ class ReadingField:
         return whole
 
     def to_stored_ms(self, at: datetime, now_ms: int) -> int:
-        """The milliseconds since 1970 that are stored for an instant. Refused outside what may be stored."""
+        """Return the stored milliseconds since 1970 of an instant. Raise StorageError if it may not be stored."""
         ms = to_ms(at)
         if ms > now_ms + MAX_AHEAD_MS:
             raise StorageError(f"{format_iso(at)} is in the future")
@@ -98,33 +98,33 @@ class ReadingField:
 
     @property
     def has_hourly_rollup(self) -> bool:
-        """Whether the field's hours are rolled up."""
+        """Whether hourly rollups are stored for the field."""
         return has_hourly_rollup(self.interval_ms)
 
     def expected_samples(self, start_ms: int, stop_ms: int) -> int | None:
-        """How many samples regular sampling takes from start to before stop; None where sampling is not regular."""
+        """Return the number of samples of regular sampling in [start, stop); None if sampling is irregular."""
         if self.interval_ms is None:
             return None
         before, until = ((self.start_ms - ms) // self.interval_ms for ms in (start_ms, stop_ms))
         return before - until
 
     def from_stored(self, scaled: int) -> float:
-        """The value of a stored integer, as the nearest double: prints as the decimal that was stored."""
+        """Return the value of a stored integer as the nearest double, which prints as the stored decimal."""
         return float(scaled / 10**self.decimals)
 
 
 def has_hourly_rollup(interval_ms: int | None) -> bool:
-    """Whether hours are rolled up: an hour of up to four samples is read as fast from the samples."""
+    """Return whether hourly rollups are stored. With up to four samples an hour, the samples are as fast to read."""
     return interval_ms is None or interval_ms * 4 < HOUR_MS
 
 
 def parse_fields(storage: list[StorageDefinition]) -> tuple[ReadingField, ...]:
-    """The fields of a resource in order. Refused where a definition cannot be understood."""
+    """Return the fields of a resource in order. Raise StorageError for an invalid definition."""
     fields: list[ReadingField] = []
     for definition in storage:
         interval, start = _parse_interval(definition), _parse_start(definition.start)
         if definition.type != "timeseries":
-            raise StorageError(f"storage type {definition.type!r} is not known; timeseries is")
+            raise StorageError(f"unknown storage type {definition.type!r}; use timeseries")
         for field in definition.fields:
             fields.append(
                 ReadingField(
@@ -138,14 +138,14 @@ def parse_fields(storage: list[StorageDefinition]) -> tuple[ReadingField, ...]:
                 )
             )
     if not fields:
-        raise StorageError("a resource type stores at least one field")
+        raise StorageError("a resource type needs at least one storage field")
     if len({field.name for field in fields}) < len(fields):
         raise StorageError("two fields have the same name")
     return tuple(fields)
 
 
 def find_field(fields: tuple[ReadingField, ...], name: str | None) -> ReadingField | None:
-    """The field of that name; the first field where no name is given; None where there is none."""
+    """Return the field of that name, or the first field without a name. Return None if there is no such field."""
     if name is None:
         return fields[0]
     return next((field for field in fields if field.name == name), None)
@@ -156,7 +156,7 @@ def _parse_decimals(datatype: str) -> int:
     match = _DATATYPE.match(datatype.strip())
     if not match or int(match[1] or 0) > MAX_DECIMALS:
         raise StorageError(
-            f"datatype {datatype!r} is not known; fixedpoint(0) to fixedpoint({MAX_DECIMALS}) and integer are"
+            f"unknown datatype {datatype!r}; use fixedpoint(0) to fixedpoint({MAX_DECIMALS}), or integer"
         )
     return int(match[1] or 0)
 
@@ -174,11 +174,11 @@ def _parse_start(text: str) -> int:
 
 
 def _parse_interval(definition: StorageDefinition) -> int | None:
-    """Milliseconds between samples; half an hour where sampling is regular and no interval is named."""
+    """Return the milliseconds between samples; half an hour by default, and None if sampling is irregular."""
     if definition.sampling == "irregular":
         return None
     if definition.sampling != "regular":
-        raise StorageError(f"sampling {definition.sampling!r} is not known; regular and irregular are")
+        raise StorageError(f"unknown sampling {definition.sampling!r}; use regular or irregular")
     match = _INTERVAL.match(definition.interval or "PT30M")
     if match is None:
         raise StorageError(
@@ -187,5 +187,5 @@ def _parse_interval(definition: StorageDefinition) -> int | None:
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     interval = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
     if not 1000 <= interval <= DAY_MS:
-        raise StorageError("a sampling interval is between one second and one day")
+        raise StorageError(f"interval {definition.interval!r} is not between one second and one day")
     return interval

@@ -1,4 +1,4 @@
-"""What storage fields take, for many readings of many fields at once: the same rules as `storage.Field`, in columns."""
+"""Checks of storage fields for many readings at once: the rules of `ReadingField` in columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from wattgate.energy.storage_fields import MAX_AHEAD_MS, MAX_STORED_VALUE, Readi
 
 @dataclass(frozen=True, slots=True)
 class StorageLimits:
-    """The rules of some fields, in columns; `oldest` is the first instant (ms) that is kept of each."""
+    """The rules of several fields, in columns. `oldest` is the first instant (ms) that is retained for each field."""
 
     scale: FloatArray
     negative: BoolArray
@@ -30,16 +30,17 @@ class StorageLimits:
         )
 
     def encode(self, field_index: IntArray, at: IntArray, value: FloatArray, now_ms: int) -> tuple[IntArray, BoolArray]:
-        """The integers that are stored for values, and whether each may be: `place` is that of its field.
+        """Return the stored integer of each value, and a mask of the values that may be stored.
 
-        A double is a decimal of so many places if the nearest such decimal is read as the same double. What may not be
-        stored, and why, is told by `Field.stamp` and `Field.scaled`.
+        `field_index` is the position of each value's field in this table. A double has the field's number of decimal
+        places if the nearest decimal with that many places parses to the same double. For the reason of a rejection,
+        call `ReadingField.to_stored_ms` and `ReadingField.to_stored`.
         """
         scale, start = self.scale[field_index], self.start[field_index]
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.rint(value * scale)
-            good = (np.abs(scaled) <= MAX_STORED_VALUE) & (scaled / scale == value)
-        good &= self.negative[field_index] | (value >= 0)
-        good &= (at <= now_ms + MAX_AHEAD_MS) & (at >= start) & (at >= self.oldest[field_index])
-        good &= (at - start) % self.interval[field_index] == 0
-        return np.where(good, scaled, 0).astype(np.int64), good
+            valid = (np.abs(scaled) <= MAX_STORED_VALUE) & (scaled / scale == value)
+        valid &= self.negative[field_index] | (value >= 0)
+        valid &= (at <= now_ms + MAX_AHEAD_MS) & (at >= start) & (at >= self.oldest[field_index])
+        valid &= (at - start) % self.interval[field_index] == 0
+        return np.where(valid, scaled, 0).astype(np.int64), valid

@@ -1,4 +1,4 @@
-"""What a tariff may say, and which of its bands holds when in a week. Pure."""
+"""Terms of tariffs, their validation, and the band of each half hour of the week. No I/O."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,15 +17,15 @@ from wattgate.errors import Problem, ProblemPath
 
 DAY_SLOTS = 48
 WEEK_SLOTS = 7 * DAY_SLOTS
-"""The half hours of a week, from Monday's midnight on."""
+"""Half hours of a week, from midnight on Monday."""
 
 MAX_RATE = Decimal(10) ** 6
 MAX_PARTS = 50
-"""How many bands or blocks a tariff has at most."""
+"""Maximum number of bands, and of blocks, of a tariff."""
 
 MIN_VALID_FROM = datetime(2000, 1, 1, tzinfo=UTC)
 MAX_AHEAD = timedelta(days=2 * 366)
-"""How far ahead a tariff may be set."""
+"""How far in the future a tariff may become valid."""
 
 _HALF_HOUR_TIME = re.compile(r"^([01]\d|2[0-3]):(00|30)$", re.ASCII)
 _BLOCK_PERIODS = (Period.P1D, Period.P1W, Period.P1M, Period.P1Y)
@@ -38,13 +38,13 @@ _ALLOWED_PARTS = {
 
 
 RATE_DECIMALS = 6
-"""How exactly rates are kept: a millionth of a penny."""
+"""Decimal places of stored rates: a millionth of a penny."""
 
 
 class TariffBand(msgspec.Struct):
-    """Hours of some weekdays that have a rate of their own, by the wall clock of the tariff's zone ("HH:MM").
+    """Hours of some weekdays that have their own rate, in the wall-clock time of the tariff's zone ("HH:MM").
 
-    An end that is not after the start lies on the next day; such a band belongs to the weekday on which it starts.
+    If `end` is not after `start`, the band ends on the next day. It belongs to the weekday on which it starts.
     """
 
     name: str
@@ -55,14 +55,14 @@ class TariffBand(msgspec.Struct):
 
 
 class TariffBlock(msgspec.Struct):
-    """A rate for the energy of a period up to some amount (kWh); the last block has no limit."""
+    """The rate of a period's energy up to a limit (kWh). The last block has no limit."""
 
     rate: Decimal
     up_to: Decimal | None = None
 
 
 class TariffTerms(Protocol):
-    """The terms of a tariff, as the table of tariffs has them.
+    """The terms of a tariff: the columns of the table of tariffs.
 
     Rates and the standing charge are pence per unit and pence per day; `vat_rate` is a percentage.
     """
@@ -82,7 +82,7 @@ class TariffTerms(Protocol):
 
 
 def band_by_slot(bands: Sequence[TariffBand]) -> list[int | None]:
-    """By half hour of the week, the index of the band that holds in it; None outside every band."""
+    """Return the index of the band of each half hour of the week; None outside all bands."""
     week: list[int | None] = [None] * WEEK_SLOTS
     for index, band in enumerate(bands):
         for slot in _band_slots(band):
@@ -91,7 +91,7 @@ def band_by_slot(bands: Sequence[TariffBand]) -> list[int | None]:
 
 
 def find_problems(tariff: TariffTerms, now: datetime) -> list[Problem]:
-    """Everything that is wrong with a tariff, with its place in it (GraphQL names); none where it may be set."""
+    """Return all problems of a tariff, with their paths (GraphQL names). A valid tariff has none."""
     return [
         *_term_problems(tariff),
         *_part_problems(tariff),
@@ -102,7 +102,7 @@ def find_problems(tariff: TariffTerms, now: datetime) -> list[Problem]:
 
 
 def normalize_rates(tariff: TariffTerms) -> None:
-    """Bring the numbers of a tariff without problems to the form in which they are kept and read again."""
+    """Round the numbers of a valid tariff in place, to the form in which they are stored and read."""
     tariff.rate = None if tariff.rate is None else round(tariff.rate, RATE_DECIMALS)
     tariff.standing_charge = round(tariff.standing_charge, RATE_DECIMALS)
     tariff.vat_rate = round(tariff.vat_rate, RATE_DECIMALS)
@@ -114,7 +114,7 @@ def normalize_rates(tariff: TariffTerms) -> None:
 
 
 def rate_problems(rate: Decimal, *path: str | int) -> Iterator[Problem]:
-    """The problem, if there is one, of a number that is to be kept as a rate."""
+    """Yield the problem of a number that is to be stored as a rate, if it has one."""
     if not rate.is_finite():
         yield Problem(path, f"{rate} is not a number")
     elif abs(rate) > MAX_RATE:
@@ -124,7 +124,7 @@ def rate_problems(rate: Decimal, *path: str | int) -> Iterator[Problem]:
 
 
 def find_price_problem(at: datetime, rate: Decimal, tariff: TariffTerms) -> Problem | None:
-    """What is wrong with a price of a dynamic tariff, if anything."""
+    """Return the problem of a price of a dynamic tariff, or None."""
     for problem in rate_problems(rate, "rate"):
         return problem
     if to_ms(at) % HALF_HOUR_MS or at != from_ms(to_ms(at)):
@@ -152,8 +152,8 @@ def _term_problems(tariff: TariffTerms) -> Iterator[Problem]:
 
 
 def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
-    """What a kind of tariff needs, and what it does not take."""
-    given = {
+    """Yield the parts that the tariff's kind needs but lacks, and those that it must not have."""
+    values = {
         "rate": tariff.rate,
         "bands": tariff.bands,
         "blocks": tariff.blocks,
@@ -161,9 +161,9 @@ def _part_problems(tariff: TariffTerms) -> Iterator[Problem]:
     }
     kind = tariff.kind.value
     for name in sorted(_ALLOWED_PARTS[tariff.kind] - {"rate"}):
-        if not given[name]:
+        if not values[name]:
             yield Problem((name,), f"is missing: a {kind} tariff needs it")
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in _ALLOWED_PARTS[tariff.kind] and value not in (None, []):
             yield Problem((name,), f"does not belong to a {kind} tariff")
     if tariff.kind is TariffKind.FLAT and tariff.rate is None:
@@ -183,9 +183,9 @@ def _bands_problems(tariff: TariffTerms) -> list[Problem]:
     problems = list(_overlap_problems(bands))
     gap = next((slot for slot, band in enumerate(band_by_slot(bands)) if band is None), None)
     if gap is not None and tariff.rate is None:
-        problems.append(Problem(("rate",), f"is missing: no band holds on {_format_slot(gap)}"))
+        problems.append(Problem(("rate",), f"is missing: no band covers {_format_slot(gap)}"))
     if gap is None and tariff.rate is not None:
-        problems.append(Problem(("rate",), "applies never: the bands cover the whole week"))
+        problems.append(Problem(("rate",), "never applies: the bands cover the whole week"))
     return problems
 
 
@@ -204,30 +204,30 @@ def _band_problems(band: TariffBand, *path: str | int) -> Iterator[Problem]:
 
 
 def _overlap_problems(bands: Sequence[TariffBand]) -> Iterator[Problem]:
-    """For each band that meets an earlier one: both, and where they meet first."""
-    holds: dict[int, int] = {}
+    """Yield a problem for each pair of bands that overlap, with the first half hour in which they do."""
+    band_at: dict[int, int] = {}
     for index, band in enumerate(bands):
-        met: set[int] = set()
+        reported: set[int] = set()
         for slot in sorted(_band_slots(band)):
-            other = holds.setdefault(slot, index)
-            if other != index and other not in met:
-                met.add(other)
+            other = band_at.setdefault(slot, index)
+            if other != index and other not in reported:
+                reported.add(other)
                 message = f"{band.name!r} overlaps {bands[other].name!r} on {_format_slot(slot)}"
                 yield Problem(("bands", index), message)
 
 
 def _block_problems(blocks: Sequence[TariffBlock]) -> Iterator[Problem]:
     for index, block in enumerate(blocks[:MAX_PARTS]):
-        place: ProblemPath = ("blocks", index)
-        yield from rate_problems(block.rate, *place, "rate")
+        path: ProblemPath = ("blocks", index)
+        yield from rate_problems(block.rate, *path, "rate")
         last = index == len(blocks) - 1
         if block.up_to is None:
             if not last:
-                yield Problem((*place, "upTo"), "only the last block has no limit")
+                yield Problem((*path, "upTo"), "only the last block has no limit")
             continue
-        yield from rate_problems(block.up_to, *place, "upTo")
+        yield from rate_problems(block.up_to, *path, "upTo")
         if last:
-            yield Problem((*place, "upTo"), "the last block has no limit")
+            yield Problem((*path, "upTo"), "the last block has no limit")
     limits = [Decimal(0), *(block.up_to for block in blocks if block.up_to is not None and block.up_to.is_finite())]
     if any(limit <= before for before, limit in pairwise(limits)):
         yield Problem(("blocks",), "do not ascend from 0")
@@ -241,7 +241,7 @@ def _validity_problems(valid_from: datetime, now: datetime) -> Iterator[Problem]
 
 
 def _band_slots(band: TariffBand) -> Iterator[int]:
-    """The half hours of the week in which a band holds."""
+    """Yield the half hours of the week that a band covers."""
     start, end = _parse_slot(band.start), _parse_slot(band.end)
     length = (end - start) % DAY_SLOTS or DAY_SLOTS
     for weekday in band.weekdays:

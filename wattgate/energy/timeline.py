@@ -1,7 +1,7 @@
-"""Which tariff, and which of its rates, holds when. Pure.
+"""Timeline of tariffs and rates: the tariff and rate in force at each instant. No I/O.
 
-Instants are in milliseconds since 1970; rates are in millionths of a penny per unit or day, VAT in millionths of a
-percent, energy in billionths of a unit (kWh). Of a timeline of tariffs, each holds from its `valid_from` to the next's.
+Instants are milliseconds since 1970. Rates are in millionths of a penny per unit or day, VAT is in millionths of a
+percent, and energy in billionths of a unit (kWh). A tariff is in force from its `valid_from` to that of the next one.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ ENERGY_DECIMALS = 9
 
 
 class Price(NamedTuple):
-    """The rate of a dynamic tariff for the half hour from `at` on."""
+    """The rate of a dynamic tariff for the half hour that begins at `at`."""
 
     at: int
     rate: int
@@ -30,9 +30,9 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Charge:
-    """One line of a bill to be: what energy of one tariff and band is put down to.
+    """A tariff and band to which energy is charged: one line of a later bill.
 
-    `rate` is None where it changes with every half hour.
+    `rate` is None if it changes with every half hour.
     """
 
     tariff: TariffTerms
@@ -42,14 +42,14 @@ class Charge:
 
 
 class Rate(NamedTuple):
-    """A rate that holds for a while, and the charge that it is put down to."""
+    """A rate, and the charge under which its energy is billed."""
 
     charge: Charge
     rate: int
 
 
 class BlockRate(NamedTuple):
-    """The energy of a period between two counts has this rate. The first has no floor, the last no ceiling."""
+    """The rate of a period's energy between two totals. The first block has no floor, the last no ceiling."""
 
     floor: int | None
     ceiling: int | None
@@ -57,39 +57,42 @@ class BlockRate(NamedTuple):
 
 
 class BlockRates(NamedTuple):
-    """Rates that depend on how much energy was counted since an instant."""
+    """Rates that depend on the energy counted since the start of a period."""
 
     since: int
     blocks: tuple[BlockRate, ...]
 
 
 class RateSpan(NamedTuple):
-    """What holds from an instant to the next span: None where no tariff or price is known."""
+    """The rule in force from `start` to the next span; None if no tariff or price is known."""
 
     start: int
     rule: Rate | BlockRates | None
 
 
 PricesByTariff = Mapping[str, Sequence[Price]]
-"""By tariff id, the known prices of dynamic tariffs in order."""
+"""The known prices of dynamic tariffs, in order, by tariff id."""
 
 
 def rate_spans(tariffs: Sequence[TariffTerms], prices: PricesByTariff, start: int, stop: int) -> list[RateSpan]:
-    """What holds when between two instants, in order. The first span begins at `start`; of several that begin at the
-    same instant the last one holds.
+    """Return the spans between two instants, in order. The first begins at `start`.
+
+    If several spans begin at the same instant, only the last of them applies.
     """
-    found = [RateSpan(start, None)]
+    spans = [RateSpan(start, None)]
     for tariff, begin, end in tariffs_in_force(tariffs, start, stop):
         if tariff.kind is TariffKind.DYNAMIC:
-            made = _dynamic_spans(tariff, prices.get(tariff.tariff_id, ()), begin)
+            tariff_spans = _dynamic_spans(tariff, prices.get(tariff.tariff_id, ()), begin)
         else:
-            made = _SPAN_BUILDERS[tariff.kind](tariff, begin, end)
-        found += [span if span.start >= begin else RateSpan(begin, span.rule) for span in made if span.start < end]
-    return found
+            tariff_spans = _SPAN_BUILDERS[tariff.kind](tariff, begin, end)
+        spans += [
+            span if span.start >= begin else RateSpan(begin, span.rule) for span in tariff_spans if span.start < end
+        ]
+    return spans
 
 
 def tariffs_in_force(tariffs: Sequence[TariffTerms], start: int, stop: int) -> Iterator[tuple[TariffTerms, int, int]]:
-    """The tariffs of a timeline that hold between two instants, each with when that begins and ends."""
+    """Yield each tariff in force between two instants, with the start and end of its part of that time."""
     edges = [*(to_ms(tariff.valid_from) for tariff in tariffs), stop]
     for tariff, (begin, end) in zip(tariffs, pairwise(edges), strict=True):
         if max(begin, start) < min(end, stop):
@@ -97,7 +100,7 @@ def tariffs_in_force(tariffs: Sequence[TariffTerms], start: int, stop: int) -> I
 
 
 def standing_charge_days(tariffs: Sequence[TariffTerms], start: int, stop: int) -> Iterator[tuple[int, TariffTerms]]:
-    """Each day that begins between two instants, by the wall clock of the tariff in force then, and that tariff."""
+    """Yield each midnight between two instants and the tariff in force then. Midnight is that of the tariff's zone."""
     for tariff, begin, end in tariffs_in_force(tariffs, start, stop):
         for midnight in period_edges(begin, end, Period.P1D, ZoneInfo(tariff.time_zone)):
             if begin <= midnight < end:
@@ -105,27 +108,27 @@ def standing_charge_days(tariffs: Sequence[TariffTerms], start: int, stop: int) 
 
 
 def energy_needed_from(tariffs: Sequence[TariffTerms], start: int, stop: int) -> int:
-    """From when on the energy must be known to price what comes between two instants: blocks count from earlier on."""
-    found = start
+    """Return from when energy must be known to price [start, stop): the period of a block tariff may begin earlier."""
+    needed_from = start
     for tariff, begin, _ in tariffs_in_force(tariffs, start, stop):
         if tariff.kind is TariffKind.BLOCK and tariff.block_period:
             first, *_ = period_edges(begin, begin + 1, tariff.block_period, ZoneInfo(tariff.time_zone))
-            found = min(found, first)
-    return found
+            needed_from = min(needed_from, first)
+    return needed_from
 
 
 def period_edges(start: int, stop: int, period: Period, zone: tzinfo) -> list[int]:
-    """The edges of all buckets of a period that share time with [start, stop)."""
+    """Return the edges of all buckets of a period that overlap [start, stop)."""
     return buckets.build_grid(from_ms(start), from_ms(stop), period, zone).edges
 
 
 def to_scaled(number: Decimal, decimals: int = RATE_DECIMALS) -> int:
-    """A decimal as a whole number of its last place."""
+    """Return a decimal as an integer, scaled by 10^decimals."""
     return int(number.scaleb(decimals))
 
 
 def from_scaled(rate: int) -> Decimal:
-    """The decimal of a rate."""
+    """Return the decimal of a scaled rate."""
     return Decimal(rate).scaleb(-RATE_DECIMALS)
 
 
@@ -147,28 +150,28 @@ def _time_of_use_spans(tariff: TariffTerms, begin: int, end: int) -> Iterator[Ra
 
 
 def _clock_change_day_spans(week: Sequence[Rate], midnight: int, following: int, zone: ZoneInfo) -> Iterator[RateSpan]:
-    """A day on which clocks change, minute by minute: the wall clock says what holds."""
-    before = None
+    """Yield the spans of a day with a clock change. Check every minute, because the wall clock jumps."""
+    previous = None
     for minute in range(midnight, following, MINUTE_MS):
         local = from_ms(minute).astimezone(zone)
         rate = week[local.weekday() * DAY_SLOTS + local.hour * 2 + local.minute // 30]
-        if rate is not before:
+        if rate is not previous:
             yield RateSpan(minute, rate)
-        before = rate
+        previous = rate
 
 
 def _rate_by_slot(tariff: TariffTerms) -> list[Rate]:
-    """The rate of each half hour of the week. Bands with the same name and rate share a charge."""
+    """Return the rate of each half hour of the week. Bands with the same name and rate share a charge."""
     rates: dict[tuple[str | None, Decimal], Rate] = {}
     parts = [(band.name, band.rate) for band in tariff.bands]
     for name, rate in [*parts, (None, tariff.rate or Decimal(0))]:
         rates.setdefault((name, rate), _build_rate(tariff, name, rate))
-    outside = rates[None, tariff.rate or Decimal(0)]
-    return [outside if index is None else rates[parts[index]] for index in band_by_slot(tariff.bands)]
+    default_rate = rates[None, tariff.rate or Decimal(0)]
+    return [default_rate if index is None else rates[parts[index]] for index in band_by_slot(tariff.bands)]
 
 
 def _rate_changes(day: Sequence[Rate]) -> list[tuple[int, Rate]]:
-    """The half hours of a day at which its rate changes, the first one included."""
+    """Return the half hours of a day at which the rate changes, and the first half hour."""
     return [(slot, rate) for slot, rate in enumerate(day) if slot == 0 or rate is not day[slot - 1]]
 
 

@@ -1,7 +1,8 @@
-"""Texts by their SHA-256, which clients send once and then name: automatic persisted queries.
+"""Automatic persisted queries: stored GraphQL documents by their SHA-256 digest.
 
-Source: https://www.apollographql.com/docs/apollo-server/performance/apq. A text is stored under its own hash and under
-no other, so that what is found never has to be looked at again.
+A client sends a document once and then only its digest.
+Source: https://www.apollographql.com/docs/apollo-server/performance/apq. Each store verifies the digest when it adds a
+text, so that no reader has to verify it again.
 """
 
 import hashlib
@@ -14,23 +15,23 @@ from wattgate.realtime.bus.best_effort_redis import BestEffortRedis, RedisUnavai
 from wattgate.realtime.bus.redis_client import ScriptCall
 
 MAX_TEXTS = 1_000
-"""How many texts a process keeps."""
+"""Maximum number of texts in the store of a process."""
 
 MAX_TOTAL_SIZE = 8 * 2**20
-"""Characters of all texts that a process keeps, and bytes of those in Redis."""
+"""Maximum total size of the texts: characters in a process, bytes in Redis."""
 
 ENTRY_OVERHEAD_BYTES = 256
-"""Bytes that a text takes in Redis beside its own."""
+"""Bytes that Redis needs for an entry in addition to its text."""
 
 MAX_TEXT_LENGTH = 32_768
-"""Characters of the longest text that is stored."""
+"""Maximum length of a stored text in characters."""
 
 TTL_SECONDS = 7 * 86_400
-"""After so long without a request for any text Redis forgets all."""
+"""Redis deletes all texts when none was requested for this long."""
 
 _SHA256_HEX = re.compile(r"[0-9a-f]{64}")
 
-# KEYS: the texts by their hashes, the hashes by when they were asked for last, how many bytes all of them take.
+# KEYS: a hash of the texts by digest, a sorted set of the digests by the time of their last request, the total bytes.
 GET_SCRIPT = """
 local text = redis.call('HGET', KEYS[1], ARGV[1])
 if text then
@@ -42,13 +43,13 @@ return text
 """
 PUT_SCRIPT = """
 if redis.call('EXISTS', unpack(KEYS)) < 3 then redis.call('DEL', unpack(KEYS)) end
-local each = tonumber(ARGV[5])
-if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[3]) == 1 then redis.call('INCRBY', KEYS[3], #ARGV[3] + each) end
+local overhead = tonumber(ARGV[5])
+if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[3]) == 1 then redis.call('INCRBY', KEYS[3], #ARGV[3] + overhead) end
 local time = redis.call('TIME')
 redis.call('ZADD', KEYS[2], time[1] * 1000000 + time[2], ARGV[1])
 while tonumber(redis.call('GET', KEYS[3])) > tonumber(ARGV[4]) do
   local oldest = redis.call('ZPOPMIN', KEYS[2])[1]
-  redis.call('DECRBY', KEYS[3], redis.call('HSTRLEN', KEYS[1], oldest) + each)
+  redis.call('DECRBY', KEYS[3], redis.call('HSTRLEN', KEYS[1], oldest) + overhead)
   redis.call('HDEL', KEYS[1], oldest)
 end
 for n = 1, 3 do redis.call('EXPIRE', KEYS[n], ARGV[2]) end
@@ -58,27 +59,27 @@ STORE_KEYS = ("wattgate:{texts}:text", "wattgate:{texts}:asked", "wattgate:{text
 
 
 def digest_of(text: str) -> str:
-    """The SHA-256 of a text in UTF-8, in lower-case hexadecimal digits."""
+    """Return the SHA-256 of a text in UTF-8, in lower-case hexadecimal digits."""
     return hashlib.sha256(_encode_utf8(text)).hexdigest()
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text could be such a digest."""
+    """Return whether a text has the form of a digest."""
     return _SHA256_HEX.fullmatch(text) is not None
 
 
 class ApqStore(Protocol):
-    """Texts that all callers share. Any of them may be forgotten: whoever names it sends it again."""
+    """Texts that all callers share. The store may drop any text; the client then sends it again."""
 
     async def get(self, digest: str) -> str | None:
-        """The text of a digest, where it is known."""
+        """Return the text with this digest, or None if it is not stored."""
 
     async def put(self, digest: str, text: str) -> bool:
-        """Keep a text; False where it is too long. ValueError where the digest is another text's."""
+        """Store a text. Return False if it is too long. Raise ValueError if the digest does not match it."""
 
 
 class LocalApqStore:
-    """The texts of a single process."""
+    """A store in the memory of one process."""
 
     def __init__(
         self,
@@ -100,13 +101,16 @@ class LocalApqStore:
         if len(text) > self._max_text_length:
             return False
         if digest_of(text) != digest:
-            raise ValueError("the digest is not that of the text")
+            raise ValueError("the digest does not match the text")
         self._cache.put(digest, text)
         return True
 
 
 class RedisApqStore:
-    """Texts that all gateways share; each has those at hand that it was asked for lately."""
+    """A store in Redis that all gateways share, with a local store of recently requested texts in front of it.
+
+    While Redis is unavailable, each gateway uses its local store alone.
+    """
 
     def __init__(self, redis: BestEffortRedis, local: LocalApqStore, *, max_total_size: int = MAX_TOTAL_SIZE) -> None:
         self._redis = redis
@@ -118,12 +122,12 @@ class RedisApqStore:
         if text is not None or not is_digest(digest):
             return text
         try:
-            (found,) = await self._redis.run([ScriptCall(GET_SCRIPT, STORE_KEYS, (digest.encode(), TTL_SECONDS))])
+            (stored_text,) = await self._redis.run([ScriptCall(GET_SCRIPT, STORE_KEYS, (digest.encode(), TTL_SECONDS))])
         except RedisUnavailable:
             return None
-        if found is None:
+        if stored_text is None:
             return None
-        text = found.decode(errors="surrogatepass")
+        text = stored_text.decode(errors="surrogatepass")
         await self._local.put(digest, text)
         return str(text)
 
@@ -135,7 +139,7 @@ class RedisApqStore:
             STORE_KEYS,
             (digest.encode(), TTL_SECONDS, _encode_utf8(text), self._max_total_size, ENTRY_OVERHEAD_BYTES),
         )
-        with suppress(RedisUnavailable):  # who names it at another gateway sends it there
+        with suppress(RedisUnavailable):  # a client that uses the digest at another gateway sends the text again
             await self._redis.run([call])
         return True
 

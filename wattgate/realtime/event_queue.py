@@ -1,4 +1,4 @@
-"""Events that wait for one who takes them when it can."""
+"""A bounded queue of events for one reader, which drops superseded events when it is full."""
 
 import asyncio
 from collections import deque
@@ -7,14 +7,14 @@ from wattgate.errors import Unavailable
 from wattgate.realtime.events import Event
 
 MAX_QUEUED_EVENTS = 1024
-"""How many events wait for a slow reader before older ones give way to newer ones of the same key."""
+"""Initial bound of the queue. Above it, newer events replace older ones with the same topic and key."""
 
 
 class EventQueue:
-    """The events of some topics for one listener, in order.
+    """The events of some topics for one reader, in order.
 
-    When more than `bound` wait, all but the newest of each topic and key are dropped; the bound is at least
-    twice the count of those, so that dropping stays rare.
+    When more than `max_events` are queued, the queue keeps only the newest event of each topic and key. It then raises
+    the bound to twice the number of kept events if that is more, so that this remains rare.
     """
 
     def __init__(self, max_events: int = MAX_QUEUED_EVENTS) -> None:
@@ -24,7 +24,7 @@ class EventQueue:
         self._has_lost_events = False
 
     def on_event(self, event: Event) -> None:
-        """Let an event wait."""
+        """Add an event to the queue."""
         if self._has_lost_events:
             return
         self._events.append(event)
@@ -34,23 +34,28 @@ class EventQueue:
         self._wakeup.set()
 
     def on_events_lost(self, topic: str, position: str) -> None:
-        """Take no more events, because some were lost."""
+        """Accept no more events. `get` raises Unavailable after the queued ones."""
         self._has_lost_events = True
         self._wakeup.set()
 
     @property
     def pending_count(self) -> int:
-        """How many events wait to be taken."""
+        """The number of queued events."""
         return len(self._events)
 
     async def get(self) -> Event:
-        """The next event, as soon as there is one. Unavailable after the last one before some that were lost."""
+        """Wait for the next event and return it. Raise Unavailable when events were lost after the last queued one."""
         while not self._events:
             if self._has_lost_events:
-                raise Unavailable("some events were lost; ask again", retry_after=1)
+                raise events_lost_error()
             self._wakeup.clear()
             await self._wakeup.wait()
         return self._events.popleft()
+
+
+def events_lost_error() -> Unavailable:
+    """Return the error that ends a subscription which cannot continue after a loss of events."""
+    return Unavailable("Some events were lost. Subscribe again.", retry_after=1)
 
 
 def _newest_by_key(events: deque[Event]) -> deque[Event]:

@@ -1,4 +1,4 @@
-"""What travels live: events on topics."""
+"""Events that the bus carries, and the payload types of each topic."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -12,9 +12,10 @@ from wattgate.realtime.operation_request import OperationRequest
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened. Later events of the same topic and key replace earlier ones for a slow reader.
+    """An event on a topic. For a slow reader, a later event replaces an earlier one with the same topic and key.
 
-    `position` says where it stands in its topic, for whoever comes back. None until the bus has published it.
+    `position` is the position of the event in its topic, from which a client can resume. It is None until the bus has
+    published the event.
     """
 
     topic: str
@@ -24,15 +25,15 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class MeterPointConsentRevoked(msgspec.Struct, frozen=True):
-    """The payload that ends a stream of readings: the consent for their meter point was withdrawn."""
+    """Payload on a topic of readings: the consent for the meter point was withdrawn. It ends the subscription."""
 
     mpxn: str
 
 
 class CredentialsRevoked(msgspec.Struct, frozen=True):
-    """The payload on the topic of revocations: tokens of an account are good no more, or, with None, nothing of it.
+    """Payload on the topic of revocations: tokens of an account are revoked.
 
-    The token with the id `but` is good all the same.
+    With `token_ids` None, all credentials of the account are revoked. The token `except_token_id` stays valid.
     """
 
     account_id: str
@@ -41,20 +42,20 @@ class CredentialsRevoked(msgspec.Struct, frozen=True):
 
 
 class ConnectionsDisplaced(msgspec.Struct, frozen=True):
-    """The payload on the topic of displacements: connections whose places newer ones have taken."""
+    """Payload on the topic of displacements: connection slots that newer connections have replaced."""
 
     slot_ids: tuple[str, ...] = msgspec.field(name="seats")
 
 
 class StreamOperation(msgspec.Struct, frozen=True):
-    """The payload on the topic of an event stream: a subscription that is to begin, or None: an operation to stop."""
+    """Payload on the topic of an event stream: start this subscription or, if `request` is None, stop the operation."""
 
     operation_id: str
     request: OperationRequest | None
 
 
 class OneTimeCodeCreated(msgspec.Struct, frozen=True):
-    """The payload on a topic of codes: what to send to whom. It stands nowhere else in clear."""
+    """Payload on a topic of one-time codes: a code to send and its recipient. The code is stored nowhere in clear."""
 
     purpose: str
     account_id: str
@@ -65,7 +66,7 @@ class OneTimeCodeCreated(msgspec.Struct, frozen=True):
 
 
 class ReadingRecorded(msgspec.Struct, frozen=True, gc=False):
-    """The payload on a topic of readings: one value of one field of a resource."""
+    """Payload on a topic of readings: one value of one field of a resource."""
 
     resource_id: str
     field: str
@@ -76,7 +77,7 @@ class ReadingRecorded(msgspec.Struct, frozen=True, gc=False):
 
 
 class CatchUpStateChanged(msgspec.Struct, frozen=True, gc=False):
-    """The payload on a topic of catch-ups: one retrieval, as it stands after a change of its state."""
+    """Payload on a topic of catch-ups: a retrieval after a change of its state."""
 
     catch_up_id: str
     resource_id: str
@@ -89,7 +90,7 @@ class CatchUpStateChanged(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlertSent(msgspec.Struct, frozen=True, gc=False):
-    """The payload on a topic of alerts: one of them, as it was sent."""
+    """Payload on a topic of alerts: an alert as it was sent."""
 
     alert_id: str
     application_id: str
@@ -105,20 +106,20 @@ class AlertSent(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlertsRead(msgspec.Struct, frozen=True, gc=False):
-    """The payload on a topic of alerts that were read: how many are left."""
+    """Payload on a topic of read alerts: the number of unread alerts that remain."""
 
     user_id: str
     unread: int
 
 
 class DeliveryQueued(msgspec.Struct, frozen=True, gc=False):
-    """The payload on the topic of deliveries: something of a kind is to leave at once."""
+    """Payload on the topic of deliveries: the outbox has a new delivery of this kind, due now."""
 
     kind: DeliveryKind
 
 
 class RuleReadingRecorded(msgspec.Struct, frozen=True, gc=False):
-    """The payload on the topic of watched readings: some were recorded for a field of a resource with alert rules."""
+    """Payload on the topic of rule readings: readings were recorded for a field of a resource with alert rules."""
 
     application_id: str
     resource_id: str
@@ -126,14 +127,14 @@ class RuleReadingRecorded(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeviceStateChanged(msgspec.Struct, frozen=True, gc=False):
-    """The payload on a topic of device states: what a device has said of itself."""
+    """Payload on a topic of device states: the network state that a device has reported."""
 
     device_id: str
     network_state: NetworkState
 
 
 class IntakeHeartbeat(msgspec.Struct, frozen=True, gc=False):
-    """The payload on a topic of intakes: a sign of life of a connection on which messages of devices come in."""
+    """Payload on a topic of intakes: a heartbeat of a connection that receives messages of devices."""
 
     name: str
     at: datetime
@@ -141,20 +142,20 @@ class IntakeHeartbeat(msgspec.Struct, frozen=True, gc=False):
 
 
 class TariffChanged(msgspec.Struct, frozen=True, gc=False):
-    """The payload on a topic of tariffs: one was set or withdrawn, or has other prices."""
+    """Payload on a topic of tariffs: a tariff was set or withdrawn, or its prices have changed."""
 
     resource_id: str
     tariff_id: str
 
 
 class VirtualEntityChanged(msgspec.Struct, frozen=True, gc=False):
-    """The payload on a topic of homes: the record of a virtual entity has changed."""
+    """Payload on a topic of virtual entities: the record of a virtual entity has changed."""
 
     ve_id: str
 
 
 class DfsEventStateChanged(msgspec.Struct, frozen=True, gc=False):
-    """The payload on a topic of demand flexibility events: one of them, as it stands after a change of its state."""
+    """Payload on a topic of demand flexibility events: an event after a change of its state."""
 
     dfs_event_id: str
     application_id: str

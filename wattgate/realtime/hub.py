@@ -1,4 +1,4 @@
-"""Who in this process listens to which topic."""
+"""Listeners of this process by topic: dispatch of events from the bus."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -12,17 +12,17 @@ from wattgate.realtime.request_batcher import RequestBatcher
 
 
 class Listener(Protocol):
-    """Somebody to whom the events of some topics are handed, in order and at once."""
+    """A receiver of the events of some topics, in order. The hub calls it synchronously."""
 
     def on_event(self, event: Event) -> None:
-        """Take an event."""
+        """Handle an event."""
 
     def on_events_lost(self, topic: str, position: str) -> None:
-        """Take note that events of the topic were lost, and that it goes on from a position."""
+        """Handle a loss of events: the topic continues after `position`, and events before it are missing."""
 
 
 class _HubTopic:
-    """A topic that somebody listens to. `position` is None until it is known from where its events come."""
+    """A topic with listeners. `position` is None until the bus has opened the topic."""
 
     __slots__ = ("listeners", "position")
 
@@ -32,7 +32,7 @@ class _HubTopic:
 
 
 class Hub:
-    """Hands each event of the bus to those that listen to its topic, and tells those that have missed some."""
+    """Pass each event of the bus to the listeners of its topic, and report losses of events to them."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -42,15 +42,15 @@ class Hub:
         bus.set_callbacks(self._dispatch, self._on_resync)
 
     def add_listener(self, listener: Listener, topics: Sequence[str]) -> None:
-        """Hand what comes on these topics to a listener. `open` says from when on all of it comes."""
+        """Pass events on these topics to a listener. Events may be missing until `open_topics` has returned."""
         for topic in topics:
             self._topics.setdefault(topic, _HubTopic()).listeners[listener] = None
         WATCHED_TOPICS.set(len(self._topics))
 
     async def open_topics(self, topics: Sequence[str]) -> list[str]:
-        """Return once all events of these topics, which are listened to, come; their positions.
+        """Open topics that have listeners, and return their positions. All events after these positions are dispatched.
 
-        Unavailable where the bus is away.
+        Raise Unavailable if the bus is unavailable.
         """
         closed = [topic for topic in topics if self._topics[topic].position is None]
         if closed:
@@ -58,50 +58,50 @@ class Hub:
         return [str(self._topics[topic].position) for topic in topics]
 
     async def read_since(self, topic_positions: Sequence[tuple[str, str]]) -> Sequence[list[Event] | None]:
-        """For each topic and position the kept events after it; see `Bus.read_since`."""
+        """Return the retained events after each topic position; see `Bus.read_since`."""
         return await self._read_batcher.submit(topic_positions)
 
     def remove_listener(self, listener: Listener, topics: Sequence[str]) -> None:
-        """Hand a listener nothing more of these topics."""
-        ended = []
+        """Stop passing events on these topics to a listener. Close the topics that have no other listener."""
+        unused_topics = []
         for topic in topics:
             listeners = self._topics[topic].listeners
             del listeners[listener]
             if not listeners:
                 del self._topics[topic]
-                ended.append(topic)
-        if ended:
-            self._bus.close_topics(ended)
+                unused_topics.append(topic)
+        if unused_topics:
+            self._bus.close_topics(unused_topics)
             WATCHED_TOPICS.set(len(self._topics))
 
     @asynccontextmanager
     async def open_queue(self, topics: Sequence[str]) -> AsyncIterator[EventQueue]:
-        """A feed of all that comes on these topics from now on, for as long as the context lasts."""
-        feed, names = EventQueue(), tuple(dict.fromkeys(topics))
-        self.add_listener(feed, names)
+        """Provide a queue of all events on these topics from now on, until the context ends."""
+        queue, unique_topics = EventQueue(), tuple(dict.fromkeys(topics))
+        self.add_listener(queue, unique_topics)
         try:
-            await self.open_topics(names)
-            yield feed
+            await self.open_topics(unique_topics)
+            yield queue
         finally:
-            self.remove_listener(feed, names)
+            self.remove_listener(queue, unique_topics)
 
     @property
     def listener_count(self) -> int:
-        """How many listeners there are over all topics."""
+        """The number of listeners over all topics. A listener counts once for each of its topics."""
         return sum(len(topic.listeners) for topic in self._topics.values())
 
     @property
     def topic_count(self) -> int:
-        """How many topics are listened to."""
+        """The number of topics with listeners."""
         return len(self._topics)
 
     async def _open_on_bus(self, names: Sequence[str]) -> list[None]:
-        wanted = {name: self._topics[name] for name in names if name in self._topics}
-        for name, position in (await self._bus.open_topics(list(wanted))).items():
+        requested = {name: self._topics[name] for name in names if name in self._topics}
+        for name, position in (await self._bus.open_topics(list(requested))).items():
             topic = self._topics.get(name)
-            if topic is None:  # everybody has left in the meantime
+            if topic is None:  # the last listener was removed in the meantime
                 self._bus.close_topics([name])
-            elif topic is wanted[name] and topic.position is None:
+            elif topic is requested[name] and topic.position is None:
                 topic.position = position
         return [None] * len(names)
 

@@ -1,15 +1,15 @@
-"""The request of a GraphQL operation, as every transport carries it."""
+"""A GraphQL request, in the form that all transports share."""
 
 from typing import Any
 
 import msgspec
 
 PERSISTED_QUERY = "persistedQuery"
-"""The extension by which a request names a document that was sent before."""
+"""The extension of an automatic persisted query: it refers to a document by its hash."""
 
 
 class OperationRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """An operation that is asked for: by its document, or by the name of one that the gateway has."""
+    """A requested operation: its document, or the id or hash of a document that the gateway stores."""
 
     query: str | None = None
     operation_name: str | None = None
@@ -19,4 +19,4 @@ class OperationRequest(msgspec.Struct, frozen=True, rename="camel"):
 
     def __post_init__(self) -> None:
         if self.query is None and self.document_id is None and not (self.extensions or {}).get(PERSISTED_QUERY):
-            raise ValueError("there is no query")  # which is told as any other fault of the message
+            raise ValueError("there is no query")  # msgspec reports it as a validation error of the message

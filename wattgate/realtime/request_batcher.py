@@ -1,4 +1,4 @@
-"""Many who ask, and one who answers them together."""
+"""Batching of concurrent requests into one call."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,9 +9,10 @@ R = TypeVar("R")
 
 
 class RequestBatcher(Generic[T, R]):
-    """Answers what was asked while an answer was under way by one call: a storm of callers becomes a few calls.
+    """Collect the items submitted while a batch runs, and run them together as the next batch.
 
-    `work` takes items and answers one result for each. Its error is that of all who asked in the call.
+    `run_batch` receives the items and returns one result for each. If it raises, `submit` raises the same error for all
+    callers of that batch. Many concurrent callers thus cause few calls.
     """
 
     def __init__(self, run_batch: Callable[[list[T]], Awaitable[Sequence[R]]]) -> None:
@@ -20,26 +21,26 @@ class RequestBatcher(Generic[T, R]):
         self._task: asyncio.Task[None] | None = None
 
     async def submit(self, items: Sequence[T]) -> Sequence[R]:
-        """The result of each item."""
-        answer: asyncio.Future[Sequence[R]] = asyncio.get_running_loop().create_future()
-        self._pending.append((items, answer))
+        """Return the result of each item."""
+        results: asyncio.Future[Sequence[R]] = asyncio.get_running_loop().create_future()
+        self._pending.append((items, results))
         if self._task is None:
             self._task = asyncio.create_task(self._process_pending())
-        return await answer
+        return await results
 
     async def _process_pending(self) -> None:
         while self._pending:
-            asked, self._pending = self._pending, []
+            batch, self._pending = self._pending, []
             try:
-                results = await self._run_batch([item for items, _ in asked for item in items])
-            except Exception as error:  # noqa: BLE001 (it is not hidden: each who asked gets it)
-                for _, answer in asked:
-                    if not answer.done():
-                        answer.set_exception(error)
+                results = await self._run_batch([item for items, _ in batch for item in items])
+            except Exception as error:  # noqa: BLE001 (each caller of the batch receives it)
+                for _, future in batch:
+                    if not future.done():
+                        future.set_exception(error)
                 continue
             start = 0
-            for items, answer in asked:
-                if not answer.done():
-                    answer.set_result(results[start : start + len(items)])
+            for items, future in batch:
+                if not future.done():
+                    future.set_result(results[start : start + len(items)])
                 start += len(items)
         self._task = None

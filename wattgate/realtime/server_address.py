@@ -1,4 +1,4 @@
-"""Where the servers are that the gateway uses, as settings name them. Pure."""
+"""Addresses of Redis servers and MQTT brokers, parsed from the URLs in settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,14 +6,14 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 REDIS_PORTS = {"redis": 6379, "rediss": 6379}
 MQTT_PORTS = {"mqtt": 1883, "mqtts": 8883}
-"""The usual port of each scheme."""
+"""Default port of each scheme."""
 
 TLS_SCHEMES = ("rediss", "mqtts")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """A server's address, and who the gateway is to it; `database` is Redis's."""
+    """Address and credentials of a server. `database` is the number of a Redis database."""
 
     host: str
     port: int
@@ -24,29 +24,29 @@ class ServerAddress:
 
     @classmethod
     def from_redis_url(cls, url: str) -> "ServerAddress":
-        """The Redis server of a URL such as rediss://user:password@host:6379/0. ValueError where it is none."""
+        """Parse a URL such as rediss://user:password@host:6379/0. Raise ValueError if it is invalid."""
         parts = urlsplit(url)
         database = parts.path.removeprefix("/") or "0"
-        found = _parse_address(parts, REDIS_PORTS)
-        if found is None or not (database.isascii() and database.isdigit()):
+        address = _parse_address(parts, REDIS_PORTS)
+        if address is None or not (database.isascii() and database.isdigit()):
             raise ValueError("is not an address such as redis://user:password@host:6379/0")
-        return replace(found, database=int(database))
+        return replace(address, database=int(database))
 
     @classmethod
     def from_mqtt_url(cls, url: str) -> "ServerAddress":
-        """The MQTT broker of a URL such as mqtts://user:password@host:8883. ValueError where it is none."""
+        """Parse a URL such as mqtts://user:password@host:8883. Raise ValueError if it is invalid."""
         parts = urlsplit(url)
-        found = _parse_address(parts, MQTT_PORTS)
-        if found is None or parts.path not in ("", "/"):
+        address = _parse_address(parts, MQTT_PORTS)
+        if address is None or parts.path not in ("", "/"):
             raise ValueError("is not an address such as mqtt://user:password@host:1883")
-        return found
+        return address
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
 
 def _parse_address(parts: SplitResult, ports: Mapping[str, int]) -> ServerAddress | None:
-    """The server that a URL with one of these schemes names."""
+    """Return the address in a URL, or None if its scheme is not one of `ports` or the URL has other parts."""
     if parts.scheme not in ports or not parts.hostname or parts.query or parts.fragment:
         return None
     return ServerAddress(

@@ -1,4 +1,4 @@
-"""One wheel for all deadlines of a process: far cheaper than a timer for each."""
+"""A timer wheel for all deadlines of a process. It is much cheaper than one asyncio timer for each deadline."""
 
 import asyncio
 import logging
@@ -9,20 +9,20 @@ from typing import Protocol, Self
 log = logging.getLogger(__name__)
 
 SLOT_SECONDS = 0.25
-"""How exact the wheel is: what is due is done up to so much later."""
+"""Resolution of the wheel: a listener is called up to this long after its deadline."""
 
 
 class TimerListener(Protocol):
-    """Something with deadlines. It has one place on the wheel: that of the earliest."""
+    """An object with deadlines. Its slot on the wheel is that of its earliest deadline, or None."""
 
     timer_slot: int | None
 
     def on_timer(self, now: float) -> float | None:
-        """Do what is due at this time (in seconds of the wheel's clock); the next deadline, if there is one."""
+        """Do the work that is due at `now` (seconds of the wheel's clock). Return the next deadline, or None."""
 
 
 class TimerWheel:
-    """Visits each of those on it at the earliest of their deadlines, or a little later, and never early."""
+    """Call each listener at its earliest deadline or up to `SLOT_SECONDS` later, and never before it."""
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
         self.now = now
@@ -41,7 +41,7 @@ class TimerWheel:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def schedule(self, listener: TimerListener, deadline: float) -> None:
-        """See to it that `one` is visited at this time; it is visited earlier as well if it was to be."""
+        """Call the listener at the deadline. An earlier deadline that is already scheduled stays."""
         slot = max(int(deadline / SLOT_SECONDS) + 1, self._current_slot + 1)
         if listener.timer_slot is not None:
             if listener.timer_slot <= slot:
@@ -51,13 +51,13 @@ class TimerWheel:
         self._slots.setdefault(slot, set()).add(listener)
 
     def cancel(self, listener: TimerListener) -> None:
-        """Visit `one` no more."""
+        """Remove the listener from the wheel."""
         if listener.timer_slot is not None:
             self._slots[listener.timer_slot].discard(listener)
             listener.timer_slot = None
 
     def advance(self) -> None:
-        """Visit everybody whose deadline has come."""
+        """Call all listeners whose deadline has passed."""
         now = self.now()
         while self._current_slot < int(now / SLOT_SECONDS):
             if not self._slots:
@@ -65,21 +65,21 @@ class TimerWheel:
                 return
             self._current_slot += 1
             due = self._slots.pop(self._current_slot, ())
-            for one in due:
-                one.timer_slot = None
-            for one in due:
-                self._fire(one, now)
+            for listener in due:
+                listener.timer_slot = None
+            for listener in due:
+                self._fire(listener, now)
 
     @property
     def scheduled_count(self) -> int:
-        """How many have a place on the wheel."""
+        """The number of listeners on the wheel."""
         return sum(map(len, self._slots.values()))
 
     def _fire(self, listener: TimerListener, now: float) -> None:
         try:
             deadline = listener.on_timer(now)
-        except Exception:  # the supervisor: one fault must not stop the deadlines of everybody else
-            log.exception("a deadline ended by a fault")
+        except Exception:  # supervisor: an error in one listener must not stop the others
+            log.exception("A timer listener failed")
             return
         if deadline is not None:
             self.schedule(listener, deadline)

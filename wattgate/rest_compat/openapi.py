@@ -1,7 +1,7 @@
-"""The REST interface as an OpenAPI 3.1 document, made from the catalogue.
+"""OpenAPI 3.1 document of the REST interface, built from the operation catalogue.
 
-Uniform places are described by the same GraphQL types that validate and render them; places of the legacy form by the
-examples of `rest_compat.examples`.
+The GraphQL types that validate requests and render responses also describe the uniform endpoints. The examples in
+`rest_compat.examples` describe the endpoints with a legacy format.
 """
 
 import re
@@ -60,24 +60,30 @@ PYTHON_TYPE_SCHEMAS: Mapping[Any, Json] = {
     Decimal: {"type": "number"},
 }
 SECURITY_SCHEMES: Json = {
-    "basic": {"type": "http", "scheme": "basic", "description": "An application's credential, or an account's."},
-    "token": {"type": "apiKey", "in": "header", "name": "token", "description": "A token of POST /auth."},
+    "basic": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "Credential of an application; or username and password of an account, with the header "
+        "`applicationId`.",
+    },
+    "token": {"type": "apiKey", "in": "header", "name": "token", "description": "Token from POST /auth."},
 }
 APPLICATION_HEADER: Json = {
     "name": "applicationId",
     "in": "header",
-    "description": "The application, where the body does not name it.",
+    "description": "ID of the application. Required unless the body has `applicationId`.",
     "schema": {"type": "string"},
 }
 LEGACY_QUERY_DESCRIPTIONS: Mapping[str, str] = {
-    "from": "The first instant: wall-clock time at the offset, without a zone.",
-    "to": "The last instant, inclusive: the bucket that begins there is still answered.",
-    "period": "PT1M, PT30M, PT1H, P1D, P1W, P1M or P1Y.",
-    "function": "sum, avg, min or max.",
-    "offset": "Minutes to add to the wall clock for UTC: British summer time is -60.",
-    "nulls": "1 answers null for missing values, which are 0 otherwise.",
+    "from": "Start of the range, inclusive: a wall-clock time at `offset`, without a time zone.",
+    "to": "End of the range, inclusive: a wall-clock time at `offset`. The response includes the bucket that starts "
+    "there.",
+    "period": "Length of a bucket: PT1M, PT30M, PT1H, P1D, P1W, P1M or P1Y.",
+    "function": "Function that combines the readings of a bucket: sum, avg, min or max.",
+    "offset": "Minutes to add to the wall-clock time to get UTC, such as -60 for British Summer Time. Default: 0.",
+    "nulls": "1 returns null for missing values. Default: missing values are 0.",
 }
-"""The query parameters of the legacy interface whose names mean something of their own."""
+"""Descriptions of query parameters that only the legacy interface has."""
 
 ERROR_RESPONSES: Json = {
     str(status): {
@@ -86,19 +92,19 @@ ERROR_RESPONSES: Json = {
     }
     for status in sorted({kind.status for kind in GatewayError.__subclasses__()})
 }
-"""Every status with which any operation may refuse, in the one form of all errors."""
+"""Error responses by HTTP status. All operations share them and one error format."""
 
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
 def build_openapi_document(operations: Iterable[Operation], schema: Schema, base_path: str) -> Json:
-    """The OpenAPI document, as JSON values."""
+    """Return the OpenAPI document as JSON values."""
     components: Json = {"Error": _error_schema()}
     paths: Json = {}
     for operation in operations:
         for rest in operation.rest:
             item = paths.setdefault(rest.path, {}).setdefault(rest.method.lower(), {})
-            if rest.media_type != JSON and item:  # a further media type of a place that is there already
+            if rest.media_type != JSON and item:  # another media type of the same endpoint
                 item["responses"][str(rest.status)]["content"][rest.media_type] = _binary_content()
             else:
                 item.update(_path_operation(operation, rest, schema, components))
@@ -107,8 +113,8 @@ def build_openapi_document(operations: Iterable[Operation], schema: Schema, base
         "info": {
             "title": "wattgate",
             "version": __version__,
-            "description": "Metered energy readings, and the users, homes, devices and content around them. Every "
-            "operation is a GraphQL field too, which the header `x-graphql-operation` of its answers names.",
+            "description": "Metered energy readings, and the users, homes, devices and content that belong to them. "
+            "Each operation is also a GraphQL field. The response header `x-graphql-operation` has its name.",
         },
         "servers": [{"url": base_path}],
         "paths": dict(sorted(paths.items())),
@@ -130,8 +136,8 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
         f"GraphQL: `{operation.kind.value.lower()} {to_camel_case(operation.name)}`",
         "tags": [rest.path.split("/")[1]],
         "parameters": [
-            *_path_parameters(rest),
-            *_query_parameters(rest, arguments, shown, components),
+            *_path_parameters(operation, rest),
+            *_query_parameters(operation, rest, arguments, shown, components),
             *([APPLICATION_HEADER] if operation.needs is Permission.ANYONE else []),
         ],
         "responses": {
@@ -154,7 +160,7 @@ def _path_operation(operation: Operation, rest: RestRoute, schema: Schema, compo
 
 
 def _summary(operation: Operation, rest: RestRoute) -> str:
-    """What the operation does; of a place for one edge of a record, what that edge is."""
+    """Return the first line of the operation's description, or the description of the only edge that is returned."""
     if len(rest.edges) == 1 and not rest.path.endswith("}"):
         for field in operation.result_type.__strawberry_definition__.fields:
             if wire_name(field) in rest.edges and len(operation.rest) > 1:
@@ -162,20 +168,30 @@ def _summary(operation: Operation, rest: RestRoute) -> str:
     return operation.description.partition("\n")[0]
 
 
-def _path_parameters(rest: RestRoute) -> Iterator[Json]:
+def _path_parameters(operation: Operation, rest: RestRoute) -> Iterator[Json]:
     for name in _PARAMETER.findall(rest.path):
-        meaning = description_for(name, None) or ""
-        yield {"name": name, "in": "path", "required": True, "description": meaning, "schema": {"type": "string"}}
+        description = description_for(to_camel_case(operation.name), name) or ""
+        schema = {"type": "string"}
+        yield {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
 
 
 def _query_parameters(
-    rest: RestRoute, arguments: Mapping[str, GraphQLArgument], examples: EndpointExamples, components: Json
+    operation: Operation,
+    rest: RestRoute,
+    arguments: Mapping[str, GraphQLArgument],
+    examples: EndpointExamples,
+    components: Json,
 ) -> Iterator[Json]:
     if examples.query is not None:
         for name, example in examples.query.items():
-            meaning = description_for(name, LEGACY_QUERY_DESCRIPTIONS.get(name)) or ""
-            schema = {"type": "string"}
-            yield {"name": name, "in": "query", "description": meaning, "schema": schema, "example": example}
+            owner, own_description = to_camel_case(operation.name), LEGACY_QUERY_DESCRIPTIONS.get(name)
+            yield {
+                "name": name,
+                "in": "query",
+                "description": description_for(owner, name, own_description) or "",
+                "schema": {"type": "string"},
+                "example": example,
+            }
     elif rest.method == "GET":
         for name, argument in arguments.items():
             if f"{{{name}}}" not in rest.path:
@@ -210,7 +226,7 @@ def _request_body(
 
 
 def _success_response(operation: Operation, rest: RestRoute, examples: EndpointExamples, components: Json) -> Json:
-    headers = {"x-graphql-operation": {"description": "The GraphQL field.", "schema": {"type": "string"}}}
+    headers = {"x-graphql-operation": {"description": "Name of the GraphQL field.", "schema": {"type": "string"}}}
     if rest.media_type != JSON:
         return {"description": "OK", "headers": headers, "content": {rest.media_type: _binary_content()}}
     if examples.response is not None:
@@ -225,7 +241,7 @@ def _success_response(operation: Operation, rest: RestRoute, examples: EndpointE
 
 
 def _input_schema(type_: GraphQLInputType, components: Json) -> Json:
-    """The JSON Schema of a GraphQL input type; objects and enums become components."""
+    """Return the JSON Schema of a GraphQL input type. Add objects and enums to the components."""
     if isinstance(type_, GraphQLNonNull):
         return _non_null_schema(type_.of_type, components)
     return {"anyOf": [_non_null_schema(type_, components), {"type": "null"}]}
@@ -251,7 +267,7 @@ def _non_null_schema(type_: Any, components: Json) -> Json:
 
 
 def _output_schema(type_: Any, components: Json, edges: tuple[str, ...] = ()) -> Json:
-    """The JSON Schema of a Strawberry type as REST renders it: its plain fields, and the edges that are included."""
+    """Return the JSON Schema of a Strawberry type as REST renders it: its plain fields and the given edges."""
     definition: StrawberryObjectDefinition = type_.__strawberry_definition__
     name = definition.name if not edges else f"{definition.name}With{''.join(edge.title() for edge in edges)}"
     if name not in components:
@@ -261,7 +277,7 @@ def _output_schema(type_: Any, components: Json, edges: tuple[str, ...] = ()) ->
         made["properties"] = {
             wire_name(one): {
                 **_output_field_schema(one.type, components),
-                "description": description_for(wire_name(one), one.description) or "",
+                "description": description_for(definition.name, wire_name(one), one.description) or "",
             }
             for one in fields
         }
@@ -290,7 +306,7 @@ def _example_content(example: Any, examples: EndpointExamples) -> Json:
 
 
 def schema_of_example(example: Any) -> Json:
-    """What an example shows of a value's form. None stands for any value, and nothing is required."""
+    """Return the JSON Schema of values like an example. None permits any value; no member is required."""
     match example:
         case None:
             return {}
@@ -317,15 +333,22 @@ def _error_schema() -> Json:
     }
     return {
         "type": "object",
-        "description": "Why a request was refused.",
+        "description": "Error response.",
         "properties": {
-            "error": {"type": "string", "description": "A sentence, or the legacy words."},
-            "code": {"type": "string", "description": "UPPER_SNAKE."},
+            "error": {
+                "type": "string",
+                "description": "Error message. Some endpoints keep the message of the legacy interface.",
+            },
+            "code": {"type": "string", "description": "Machine-readable error code, such as BAD_INPUT."},
             "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
-            "retryAfter": {"type": "integer", "description": "Seconds to wait."},
-            "traceId": {"type": "string", "description": "Under which the gateway's log has the request."},
+            "retryAfter": {"type": "integer", "description": "Seconds to wait before a retry."},
+            "traceId": {"type": "string", "description": "ID of the request in the log of the gateway."},
             "description": {"type": "string"},
-            "problems": {"type": "array", "items": problem, "description": "Everything wrong with the request."},
+            "problems": {
+                "type": "array",
+                "items": problem,
+                "description": "All problems of the request, each with its path.",
+            },
         },
         "required": ["error", "code", "retryable", "traceId"],
     }

@@ -1,4 +1,4 @@
-"""An outbox with a user who gets mail, and a mail server."""
+"""Fixtures: an outbox with a user who gets mail, and a mail server."""
 
 from collections.abc import AsyncIterator
 
@@ -14,25 +14,25 @@ from wattgate.principal import Permission
 
 
 @pytest.fixture
-async def post(settled: Tenant) -> AsyncIterator[Post]:
-    """An outbox with nothing in it, and a user with one address who gets mail."""
-    made = Post(settled)
-    await made.clear()
-    made.clock.now = NOW
-    await made.run(address_of, email="user@example.org")
-    yield made
-    await made.clear()
+async def outbox(settled: Tenant) -> AsyncIterator[Post]:
+    """An empty outbox, and a user with one mail address."""
+    outbox = Post(settled)
+    await outbox.clear()
+    outbox.clock.now = NOW
+    await outbox.run(set_address, email="user@example.org")
+    yield outbox
+    await outbox.clear()
 
 
 @pytest.fixture
-async def there() -> AsyncIterator[MailServer]:
-    async with mail_server() as made:
-        yield made
+async def smtp() -> AsyncIterator[MailServer]:
+    async with mail_server() as server:
+        yield server
 
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
-async def address_of(call: Call, *, email: str) -> None:
-    """Give every account an address, forget which ones get no mail, and put no template to use."""
+async def set_address(call: Call, *, email: str) -> None:
+    """Set the address of every account, clear suppressions and kept mails, and deactivate all templates."""
     await call.rows.update(Account, email=email)
     await call.rows.update(Template, active=False)
     await call.rows.delete(MailSuppression)

@@ -1,11 +1,11 @@
-"""One alert on all of its ways at once, each to a real server: for mail, for pushes, and of a webhook."""
+"""One alert on all channels at once: mail, push and webhook, each with a real server."""
 
 import json
 
 from standardwebhooks import Webhook as Verifier
 
 from tests.delivery.mail.test_alerts import settings, write_template
-from tests.delivery.webhooks.test_deliveries import register
+from tests.delivery.webhooks.test_deliveries import register_endpoint
 from tests.support.outbox import Post
 from tests.support.sinks import sink
 from tests.support.smtp import MailServer
@@ -15,30 +15,30 @@ from wattgate.enums import NotificationState
 from wattgate.graphql.types.alerts import Alert, Channel
 
 
-async def test_an_alert_arrives_as_mail_push_and_webhook(post: Post, there: MailServer) -> None:
-    post.clock.now = utc_now()
-    await post.tokens("fcm:phone")
-    await write_template(post, "<h1>Dear {{ name }}</h1>")
+async def test_alert_arrives_as_mail_push_and_webhook(outbox: Post, smtp: MailServer) -> None:
+    outbox.clock.now = utc_now()
+    await outbox.tokens("fcm:phone")
+    await write_template(outbox, "<h1>Dear {{ name }}</h1>")
     async with sink() as provider, sink() as endpoint:
-        issued = await register(post, endpoint.url, "alert.notification.*")
-        alert_id = await post.send(Channel.EMAIL, Channel.PUSH, Channel.INBOX, data={"name": "Ada"})
-        given = settings(there, push_url=provider.url, callout_networks=["127.0.0.0/8"], callout_http=True)
-        parts = create_delivery_handlers(given, post.runner, post.clock)
-        await post.worker_with(parts).deliver_due()
-        for carrier in parts.values():
-            if carrier.close is not None:
-                await carrier.close()
-    (mail,) = there.taken
+        issued = await register_endpoint(outbox, endpoint.url, "alert.notification.*")
+        alert_id = await outbox.send(Channel.EMAIL, Channel.PUSH, Channel.INBOX, data={"name": "Ada"})
+        config = settings(smtp, push_url=provider.url, callout_networks=["127.0.0.0/8"], callout_http=True)
+        handlers = create_delivery_handlers(config, outbox.runner, outbox.clock)
+        await outbox.worker_with(handlers).deliver_due()
+        for handler in handlers.values():
+            if handler.close is not None:
+                await handler.close()
+    (mail,) = smtp.taken
     assert mail.message.get_content_type() == "multipart/alternative"
     assert [part.get_content_type() for part in mail.message.iter_parts()] == ["text/plain", "text/html"]
     (pushed,) = provider.received
     assert json.loads(pushed.body)["data"]["alertId"] == alert_id
     verifier = Verifier(issued.secret)
-    events = [verifier.verify(one.body.decode(), one.headers) for one in endpoint.received]
-    assert {one["eventCode"] for one in events} == {
-        f"alert.notification.{way}.sent" for way in ("email", "push", "inbox")
+    events = [verifier.verify(row.body.decode(), row.headers) for row in endpoint.received]
+    assert {row["eventCode"] for row in events} == {
+        f"alert.notification.{channel}.sent" for channel in ("email", "push", "inbox")
     }
-    assert {one["ns_alert_id"] for one in events} == {alert_id}
-    states = await post.tenant.run("alert", alert_id=alert_id)
-    (sent,) = await post.tenant.edge(Alert, "notifications", [states])
-    assert {one.state for one in sent} == {NotificationState.SENT}
+    assert {row["ns_alert_id"] for row in events} == {alert_id}
+    alert = await outbox.tenant.run("alert", alert_id=alert_id)
+    (sent,) = await outbox.tenant.edge(Alert, "notifications", [alert])
+    assert {row.state for row in sent} == {NotificationState.SENT}

@@ -1,11 +1,11 @@
-"""Templates tried out in a real mail program: who may get them, what arrives, and what becomes of it."""
+"""Test mails of templates: permitted recipients, content and outcomes."""
 
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.delivery.mail.test_alerts import REFUSED, settings, work
+from tests.delivery.mail.test_alerts import REFUSED, deliver_due, settings
 from tests.support.house import House
 from tests.support.outbox import Post
 from tests.support.smtp import MailServer
@@ -23,91 +23,91 @@ HTML = "<style>p { color: #0a5 }</style><p>Dear {{ name }}, {{ used }} % is used
 TESTER = "tester@energy.example"
 
 
-async def try_out(post: Post, address: str = TESTER, **input: Any) -> Any:
-    given = TemplateToPreview(**{"html": HTML, "subject": "Budget of {{ name }}", **input})
-    return await post.run(template_test_mail.send_test_mail, address=address, input=given)
+async def send_test_mail(outbox: Post, address: str = TESTER, **input: Any) -> Any:
+    template = TemplateToPreview(**{"html": HTML, "subject": "Budget of {{ name }}", **input})
+    return await outbox.run(template_test_mail.send_test_mail, address=address, input=template)
 
 
-async def now(post: Post, sent: Any) -> Any:
-    """How far a test mail is."""
-    return await post.run(template_test_mail.test_mail, test_mail_id=sent.test_mail.test_mail_id)
+async def fetch_test_mail(outbox: Post, sent: Any) -> Any:
+    """Return the state of a test mail."""
+    return await outbox.run(template_test_mail.test_mail, test_mail_id=sent.test_mail.test_mail_id)
 
 
-async def test_what_is_written_arrives_marked_as_a_test(post: Post, there: MailServer) -> None:
-    sent = await try_out(post, data={"name": "Zoë <b>", "used": 80})
+async def test_test_mail_arrives_marked_as_a_test(outbox: Post, smtp: MailServer) -> None:
+    sent = await send_test_mail(outbox, data={"name": "Zoë <b>", "used": 80})
     assert sent.state is DeliveryState.WAITING
-    assert await work(post, settings(there)) == 1
-    (taken,) = there.taken
-    assert taken.recipients == [TESTER]
-    assert taken.message["Subject"] == "[TEST] Budget of Zoë <b>"
-    html, text = taken.message.get_body(("html",)), taken.message.get_body(("plain",))
+    assert await deliver_due(outbox, settings(smtp)) == 1
+    (received,) = smtp.taken
+    assert received.recipients == [TESTER]
+    assert received.message["Subject"] == "[TEST] Budget of Zoë <b>"
+    html, text = received.message.get_body(("html",)), received.message.get_body(("plain",))
     assert html is not None
     assert text is not None
     assert '<p style="color: #0a5;">Dear Zoë &lt;b&gt;, 80 % is used.</p>' in html.get_content()
     assert "Dear Zoë <b>, 80 % is used." in text.get_content()
-    assert taken.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    found = await now(post, sent)
-    assert (found.state, found.reason, found.test_mail.address) == (DeliveryState.SENT, None, TESTER)
+    assert received.message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    status = await fetch_test_mail(outbox, sent)
+    assert (status.state, status.reason, status.test_mail.address) == (DeliveryState.SENT, None, TESTER)
 
 
-async def test_without_data_some_is_made_from_the_variables(post: Post, there: MailServer) -> None:
-    await try_out(post, "Any Body <any@testers.example>")
-    await work(post, settings(there))
-    assert there.taken[0].recipients == ["any@testers.example"]
-    assert there.taken[0].message["Subject"] == "[TEST] Budget of Ada Lovelace"
+async def test_test_mail_without_data_uses_sample_data(outbox: Post, smtp: MailServer) -> None:
+    await send_test_mail(outbox, "Any Body <any@testers.example>")
+    await deliver_due(outbox, settings(smtp))
+    assert smtp.taken[0].recipients == ["any@testers.example"]
+    assert smtp.taken[0].message["Subject"] == "[TEST] Budget of Ada Lovelace"
 
 
-async def test_without_a_mail_server_a_test_mail_is_kept_as_it_would_have_been_sent(post: Post) -> None:
-    await try_out(post)
-    assert await work(post, settings(environment="development")) == 1
-    (kept,) = await post.rows(KeptMail)
+async def test_test_mail_without_a_server_is_stored_in_development(outbox: Post) -> None:
+    await send_test_mail(outbox)
+    assert await deliver_due(outbox, settings(environment="development")) == 1
+    (kept,) = await outbox.rows(KeptMail)
     assert (kept.recipient, parse_mail(kept.content)["Subject"]) == (TESTER, "[TEST] Budget of Ada Lovelace")
 
 
-async def test_a_server_that_is_away_is_asked_again_for_some_minutes_and_its_answer_is_told(
-    post: Post, there: MailServer
-) -> None:
-    there.say("RCPT", *["451 4.7.1 greylisted"] * 3)
-    sent = await try_out(post)
+async def test_test_mail_is_retried_and_reports_the_reason(outbox: Post, smtp: MailServer) -> None:
+    smtp.say("RCPT", *["451 4.7.1 greylisted"] * 3)
+    sent = await send_test_mail(outbox)
     for _ in range(3):
-        await work(post, settings(there))
-        found = await now(post, sent)
-        assert found.state is DeliveryState.WAITING
-        assert "greylisted" in found.reason
-        post.pass_time(timedelta(minutes=10))
-    await work(post, settings(there))
-    assert (await now(post, sent)).state is DeliveryState.SENT
+        await deliver_due(outbox, settings(smtp))
+        status = await fetch_test_mail(outbox, sent)
+        assert status.state is DeliveryState.WAITING
+        assert "greylisted" in status.reason
+        outbox.pass_time(timedelta(minutes=10))
+    await deliver_due(outbox, settings(smtp))
+    assert (await fetch_test_mail(outbox, sent)).state is DeliveryState.SENT
 
 
-async def test_a_tester_whom_nobody_knows_is_told_of_and_gets_no_more(post: Post, there: MailServer) -> None:
-    there.say("RCPT", REFUSED)
-    sent = await try_out(post)
-    await work(post, settings(there))
-    found = await now(post, sent)
-    assert found.state is DeliveryState.FAILED
-    assert "no such user here" in found.reason
-    assert [one.address for one in await post.rows(MailSuppression)] == [TESTER]
-    again = await try_out(post)
-    await work(post, settings(there))
-    assert (await now(post, again)).state is DeliveryState.FAILED
-    assert there.taken == []
+async def test_test_mail_to_an_unknown_address_fails_and_suppresses_the_address(outbox: Post, smtp: MailServer) -> None:
+    smtp.say("RCPT", REFUSED)
+    sent = await send_test_mail(outbox)
+    await deliver_due(outbox, settings(smtp))
+    status = await fetch_test_mail(outbox, sent)
+    assert status.state is DeliveryState.FAILED
+    assert "no such user here" in status.reason
+    assert [row.address for row in await outbox.rows(MailSuppression)] == [TESTER]
+    second = await send_test_mail(outbox)
+    await deliver_due(outbox, settings(smtp))
+    assert (await fetch_test_mail(outbox, second)).state is DeliveryState.FAILED
+    assert smtp.taken == []
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "message"),
     [
-        ("somebody@energy.example", "may not get test mails"),
-        ("tester@energy.example.org", "may not get test mails"),
-        ("tester@sub.testers.example", "may not get test mails"),
+        ("somebody@energy.example", "may not receive test mails"),
+        ("tester@energy.example.org", "may not receive test mails"),
+        ("tester@sub.testers.example", "may not receive test mails"),
         ("a@testers.example@elsewhere.example", "is not an e-mail address"),
         ("a@testers.example\r\nBcc: b@elsewhere.example", "an address"),
         ("", "is not an e-mail address"),
     ],
 )
-async def test_nobody_else_gets_one(post: Post, address: str, told: str) -> None:
-    with pytest.raises(BadInput, match=told) as refused:
-        await try_out(post, address)
-    assert [one.path for one in refused.value.problems] == [("address",)]
+async def test_test_mail_to_an_address_outside_the_allow_list_is_rejected(
+    outbox: Post, address: str, message: str
+) -> None:
+    with pytest.raises(BadInput, match=message) as error:
+        await send_test_mail(outbox, address)
+    assert [problem.path for problem in error.value.problems] == [("address",)]
 
 
 @pytest.mark.parametrize(
@@ -121,37 +121,37 @@ async def test_nobody_else_gets_one(post: Post, address: str, told: str) -> None
     ],
     ids=["does not parse", "never ends", "lacks a variable", "is a push", "is nothing"],
 )
-async def test_what_would_not_be_sent_is_not_tried_out(post: Post, input: dict[str, Any]) -> None:
+async def test_invalid_template_is_not_sent_as_a_test_mail(outbox: Post, input: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
-        await try_out(post, **input)
+        await send_test_mail(outbox, **input)
 
 
-async def test_not_very_many_wait(post: Post) -> None:
+async def test_number_of_waiting_test_mails_is_limited(outbox: Post) -> None:
     for _ in range(template_test_mail.MAX_WAITING_MAILS):
-        await try_out(post)
-    with pytest.raises(Unavailable, match="20 test mails wait already"):
-        await try_out(post)
+        await send_test_mail(outbox)
+    with pytest.raises(Unavailable, match="20 test mails are already waiting"):
+        await send_test_mail(outbox)
 
 
-async def test_they_wait_where_there_is_neither_a_mail_server_nor_an_outbox_to_look_at(post: Post) -> None:
+async def test_mail_has_no_handler_in_production_without_a_server(outbox: Post) -> None:
     others = {DeliveryKind.PUSH, DeliveryKind.WEBHOOK}
-    assert set(create_delivery_handlers(settings(environment="production"), post.runner)) == others
-    assert set(create_delivery_handlers(settings(environment="development"), post.runner)) == set(DeliveryKind)
+    assert set(create_delivery_handlers(settings(environment="production"), outbox.runner)) == others
+    assert set(create_delivery_handlers(settings(environment="development"), outbox.runner)) == set(DeliveryKind)
 
 
 @pytest.mark.parametrize("text", ["", "@", "energy.example", "a@b@c", "@energy example"])
-def test_an_allow_list_holds_addresses_and_domains_alone(text: str) -> None:
+def test_allow_list_accepts_only_addresses_and_domains(text: str) -> None:
     with pytest.raises(NotMailable):
         AllowList.from_texts([text])
 
 
-def test_an_allow_list_knows_an_address_however_it_is_written() -> None:
-    known = AllowList.from_texts(["Zoë@Energy.example", "@BÜCHER.example"])
+def test_allow_list_matches_all_spellings_of_an_address() -> None:
+    allow_list = AllowList.from_texts(["Zoë@Energy.example", "@BÜCHER.example"])
     for text in ("zoë@energy.EXAMPLE", "Zoë <Zoë@energy.example>", "any@bücher.example", "any@xn--bcher-kva.example"):
-        assert known.allows(parse_mailbox(text)), text
+        assert allow_list.allows(parse_mailbox(text)), text
 
 
-async def test_who_may_not_write_templates_sends_none(served: House) -> None:
+async def test_sending_a_test_mail_needs_the_permission_to_write_templates(served: House) -> None:
     query = 'mutation { sendTestMail(address: "a@testers.example", input: {html: "x"}) { state } }'
-    told = await served.graphql(query, served.one.headers["account"])
-    assert told["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+    response = await served.graphql(query, served.one.headers["account"])
+    assert response["errors"][0]["extensions"]["code"] == "FORBIDDEN"

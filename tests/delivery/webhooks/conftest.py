@@ -1,4 +1,4 @@
-"""A tenant whose webhooks go to sinks of this machine, at a time that tests set."""
+"""Fixtures: an outbox at a fixed time, and a receiver of webhooks on this machine."""
 
 from collections.abc import AsyncIterator
 
@@ -13,23 +13,23 @@ from wattgate.graphql.resolvers import webhook_endpoints, webhooks
 
 
 @pytest.fixture
-async def post(settled: Tenant) -> AsyncIterator[Post]:
-    """An outbox with nothing in it and no endpoints, before and after."""
-    made = Post(settled)
-    await clear(made)
-    made.clock.now = NOW
-    yield made
-    await clear(made)
+async def outbox(settled: Tenant) -> AsyncIterator[Post]:
+    """An outbox without deliveries and endpoints. It is cleared before and after the test."""
+    outbox = Post(settled)
+    await clear(outbox)
+    outbox.clock.now = NOW
+    yield outbox
+    await clear(outbox)
 
 
-async def clear(post: Post) -> None:
-    for endpoint in await post.rows(models.WebhookEndpoint):
-        await post.run(webhook_endpoints.delete_webhook_endpoint, endpoint_id=endpoint.endpoint_id)
-    await post.clear()
-    await post.run(webhooks.purge_events)
+async def clear(outbox: Post) -> None:
+    for endpoint in await outbox.rows(models.WebhookEndpoint):
+        await outbox.run(webhook_endpoints.delete_webhook_endpoint, endpoint_id=endpoint.endpoint_id)
+    await outbox.clear()
+    await outbox.run(webhooks.purge_events)
 
 
 @pytest.fixture
-async def there() -> AsyncIterator[Sink]:
-    async with sink() as made:
-        yield made
+async def receiver() -> AsyncIterator[Sink]:
+    async with sink() as receiver:
+        yield receiver

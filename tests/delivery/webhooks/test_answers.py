@@ -1,4 +1,4 @@
-"""What the answer of a receiver means, and how long an endpoint is left alone."""
+"""Responses of receivers: Retry-After, failed attempts, and pauses of an endpoint."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -27,7 +27,7 @@ MINUTE = timedelta(minutes=1)
         ("Mon, 01 Jun 2026 12:10:00 GMT", 600.0),
         ("Mon, 01 Jun 2026 11:00:00 GMT", 0.0),
         ("Mon, 01 Jun 2026 12:10:00 +0100", 0.0),
-        ("Mon, 01 Jun 2026 12:10:00", None),  # of no zone
+        ("Mon, 01 Jun 2026 12:10:00", None),  # without a zone
         ("", None),
         ("-5", None),
         ("1.5", None),
@@ -36,17 +36,17 @@ MINUTE = timedelta(minutes=1)
         ("\u0665", None),
     ],
 )
-def test_what_an_answer_asks_to_wait_is_read_in_both_its_forms(written: str, seconds: float | None) -> None:
+def test_retry_after_is_parsed_in_both_forms(written: str, seconds: float | None) -> None:
     assert parse_retry_after({"retry-after": written}, NOW) == seconds
 
 
-def test_an_answer_that_asks_nothing_asks_nothing() -> None:
+def test_response_without_retry_after_has_no_pause() -> None:
     assert parse_retry_after({}, NOW) is None
 
 
-def test_a_fault_of_the_gateway_has_the_shape_of_other_failures() -> None:
-    told = failed_attempt_json(3, "2026-06-01T12:00:00.000Z", {}, "an unexpected error has occurred")
-    assert told == {
+def test_failure_of_the_gateway_has_the_same_form_as_other_failures() -> None:
+    failure = failed_attempt_json(3, "2026-06-01T12:00:00.000Z", {}, "an unexpected error has occurred")
+    assert failure == {
         "attempt": 3,
         "attemptAt": "2026-06-01T12:00:00.000Z",
         "statusCode": 0,
@@ -58,7 +58,7 @@ def test_a_fault_of_the_gateway_has_the_shape_of_other_failures() -> None:
     }
 
 
-def test_the_pauses_grow_from_a_minute_to_an_hour() -> None:
+def test_pauses_grow_from_a_minute_to_an_hour() -> None:
     health, pauses = EndpointHealth(), []
     for _ in range(FAILURE_THRESHOLD + 10):
         health = on_attempt_failed(health, NOW, throttled=False, retry_after_seconds=None)
@@ -69,14 +69,14 @@ def test_the_pauses_grow_from_a_minute_to_an_hour() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "pause"), [(None, MINUTE), (5.0, timedelta(seconds=5)), (0.0, timedelta(0)), (1e9, timedelta(days=1))]
+    ("requested", "pause"), [(None, MINUTE), (5.0, timedelta(seconds=5)), (0.0, timedelta(0)), (1e9, timedelta(days=1))]
 )
-def test_who_asks_to_be_left_alone_is_for_a_day_at_most(asked: float | None, pause: timedelta) -> None:
-    health = on_attempt_failed(EndpointHealth(), NOW, throttled=True, retry_after_seconds=asked)
+def test_requested_pause_is_limited_to_a_day(requested: float | None, pause: timedelta) -> None:
+    health = on_attempt_failed(EndpointHealth(), NOW, throttled=True, retry_after_seconds=requested)
     assert (health.paused_until or NOW) - NOW == pause
 
 
-def test_after_a_pause_one_goes_ahead_and_the_others_wait() -> None:
+def test_after_a_pause_one_delivery_probes_and_the_others_wait() -> None:
     paused = EndpointHealth(FAILURE_THRESHOLD, NOW, NOW + MINUTE)
     assert open_until(paused, NOW) == NOW + MINUTE
     later = NOW + MINUTE
@@ -85,7 +85,7 @@ def test_after_a_pause_one_goes_ahead_and_the_others_wait() -> None:
     assert on_attempt_started(EndpointHealth(), later) == EndpointHealth()
 
 
-def test_five_days_are_counted_from_the_first_failure() -> None:
+def test_endpoint_is_disabled_five_days_after_the_first_failure() -> None:
     health = on_attempt_failed(
         on_attempt_failed(EndpointHealth(), NOW, throttled=False, retry_after_seconds=None),
         NOW + MINUTE,

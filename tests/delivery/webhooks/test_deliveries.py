@@ -1,4 +1,4 @@
-"""Webhooks arrive: once if all goes well, in order, signed, and never lost; what goes wrong is on record."""
+"""Delivery of webhooks: order, signatures, retries, and records of failures."""
 
 import asyncio
 import json
@@ -35,10 +35,10 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
-async def tell(
+async def emit_events(
     call: Call, *, count: int = 1, first: int = 0, callback_url: str | None = None, fails: bool = False
 ) -> None:
-    """Something happens so many times."""
+    """Enqueue `count` events, and then fail if requested."""
     for number in range(first, first + count):
         await enqueue_event(call, "alert.sent", {"n": number}, callback_url=callback_url)
     if fails:
@@ -48,95 +48,97 @@ async def tell(
 TLS = ssl.create_default_context()
 
 
-def worker(post: Post, total: float = 5.0) -> DeliveryWorker:
-    """A worker as `wattgate worker` has it, for sinks on this machine."""
-    channel = WebhookChannel(OutboundHttpClient(HERE, tls=TLS, timeout_seconds=total), post.clock)
-    return post.worker_with(
+def worker(outbox: Post, total: float = 5.0) -> DeliveryWorker:
+    """Return a worker as in `wattgate worker`, but with receivers on this machine."""
+    channel = WebhookChannel(OutboundHttpClient(HERE, tls=TLS, timeout_seconds=total), outbox.clock)
+    return outbox.worker_with(
         {DeliveryKind.WEBHOOK: DeliveryHandler(webhooks.prepare_webhook, channel, webhooks.record_webhook_outcome)}
     )
 
 
-async def register(post: Post, url: str, *events: str, **more: Any) -> webhook_endpoints.EndpointWithSecret:
-    given = NewWebhookEndpoint(url=url, events=list(events) or ["*"], **more)
-    issued: webhook_endpoints.EndpointWithSecret = await post.run(webhook_endpoints.add_webhook_endpoint, input=given)
+async def register_endpoint(outbox: Post, url: str, *events: str, **more: Any) -> webhook_endpoints.IssuedSecretResult:
+    endpoint = NewWebhookEndpoint(url=url, events=list(events) or ["*"], **more)
+    issued: webhook_endpoints.IssuedSecretResult = await outbox.run(
+        webhook_endpoints.add_webhook_endpoint, input=endpoint
+    )
     return issued
 
 
-async def records(post: Post, endpoint_id: str) -> list[Any]:
-    """The webhooks of an endpoint, in the order of their events."""
-    of_it = col(Webhook.endpoint_id) == endpoint_id
-    return await post.rows(Webhook, of_it, order_by=[Webhook.event_number])
+async def webhook_records(outbox: Post, endpoint_id: str) -> list[Any]:
+    """Return the webhooks of an endpoint, in the order of their events."""
+    of_endpoint = col(Webhook.endpoint_id) == endpoint_id
+    return await outbox.rows(Webhook, of_endpoint, order_by=[Webhook.event_number])
 
 
-async def health(post: Post, endpoint_id: str) -> Any:
-    (found,) = await post.rows(WebhookEndpoint, col(WebhookEndpoint.endpoint_id) == endpoint_id)
-    return found
+async def endpoint_health(outbox: Post, endpoint_id: str) -> Any:
+    (endpoint,) = await outbox.rows(WebhookEndpoint, col(WebhookEndpoint.endpoint_id) == endpoint_id)
+    return endpoint
 
 
-def told(there: Sink) -> list[int]:
-    """The numbers of the events that a sink was sent."""
-    return [json.loads(one.body)["n"] for one in there.received]
+def received_numbers(receiver: Sink) -> list[int]:
+    """Return the numbers of the events that a receiver got."""
+    return [json.loads(request.body)["n"] for request in receiver.received]
 
 
-async def test_an_event_arrives_signed_and_is_on_record(post: Post, there: Sink) -> None:
-    post.clock.now = utc_now()
-    issued = await register(post, there.url, "alert.*")
-    await post.run(tell)
-    assert await worker(post).deliver_due() == 1
-    (received,) = there.received
+async def test_event_arrives_signed_and_is_recorded(outbox: Post, receiver: Sink) -> None:
+    outbox.clock.now = utc_now()
+    issued = await register_endpoint(outbox, receiver.url, "alert.*")
+    await outbox.run(emit_events)
+    assert await worker(outbox).deliver_due() == 1
+    (received,) = receiver.received
     assert (received.method, received.target) == ("POST", "/events")
     assert received.headers["content-type"] == "application/json"
     assert Verifier(issued.secret).verify(received.body.decode(), received.headers) == {
         "n": 0,
         "eventCode": "alert.sent",
     }
-    (record,) = await records(post, issued.endpoint.endpoint_id)
+    (record,) = await webhook_records(outbox, issued.endpoint.endpoint_id)
     assert (record.status, record.number_of_attempts, record.failed_attempts) == ("complete", 1, [])
-    assert record.successful_attempt == {"attempt": 1, "statusCode": 204, "successedAt": format_iso(post.clock.now)}
-    assert (received.headers["webhook-id"], record.callback_url) == (record.event_id, there.url)
+    assert record.successful_attempt == {"attempt": 1, "statusCode": 204, "successedAt": format_iso(outbox.clock.now)}
+    assert (received.headers["webhook-id"], record.callback_url) == (record.event_id, receiver.url)
 
 
-async def test_an_endpoint_is_told_what_its_patterns_stand_for_and_nothing_else(post: Post, there: Sink) -> None:
-    await register(post, there.url, "consent.*", "alert.notification.*.sent")
-    await post.run(tell)
-    await post.send(Channel.INBOX)
-    await worker(post).deliver_due()
-    assert [json.loads(one.body)["eventCode"] for one in there.received] == ["alert.notification.inbox.sent"]
+async def test_endpoint_receives_only_events_that_match_its_patterns(outbox: Post, receiver: Sink) -> None:
+    await register_endpoint(outbox, receiver.url, "consent.*", "alert.notification.*.sent")
+    await outbox.run(emit_events)
+    await outbox.send(Channel.INBOX)
+    await worker(outbox).deliver_due()
+    assert [json.loads(request.body)["eventCode"] for request in receiver.received] == ["alert.notification.inbox.sent"]
 
 
-async def test_nothing_is_told_of_what_was_not_done(post: Post, there: Sink) -> None:
-    await register(post, there.url)
+async def test_no_event_is_sent_for_a_failed_operation(outbox: Post, receiver: Sink) -> None:
+    await register_endpoint(outbox, receiver.url)
     with pytest.raises(NotFound):
-        await post.run(tell, fails=True)
-    assert await worker(post).deliver_due() == 0
+        await outbox.run(emit_events, fails=True)
+    assert await worker(outbox).deliver_due() == 0
 
 
-async def test_a_disabled_endpoint_is_told_nothing(post: Post, there: Sink) -> None:
-    await register(post, there.url, enabled=False)
-    await post.run(tell)
-    await worker(post).deliver_due()
-    assert there.connections == 0
+async def test_disabled_endpoint_receives_no_events(outbox: Post, receiver: Sink) -> None:
+    await register_endpoint(outbox, receiver.url, enabled=False)
+    await outbox.run(emit_events)
+    await worker(outbox).deliver_due()
+    assert receiver.connections == 0
 
 
-async def test_ten_attempts_are_made_over_three_days_and_then_it_is_given_up(post: Post, there: Sink) -> None:
-    there.behave = answering(500)
-    endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
-    await post.run(tell)
-    begun = post.clock.now
+async def test_delivery_fails_after_ten_attempts_over_three_days(outbox: Post, receiver: Sink) -> None:
+    receiver.behave = answering(500)
+    endpoint_id = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+    await outbox.run(emit_events)
+    started_at = outbox.clock.now
     for pause in WEBHOOK_SCHEDULE.pauses:
-        assert await worker(post).deliver_due() == 1
-        post.pass_time(pause - timedelta(seconds=1))
-        assert await worker(post).deliver_due() == 0
-        post.pass_time(pause * WEBHOOK_SCHEDULE.jitter + timedelta(seconds=1))
-    assert await worker(post).deliver_due() == 1
-    assert 75 * HOUR < post.clock.now - begun < 84 * HOUR
-    post.pass_time(30 * DAY)
-    assert await worker(post).deliver_due() == 0
-    assert (there.connections, len({one.headers["webhook-id"] for one in there.received})) == (10, 1)
-    (record,) = await records(post, endpoint_id)
+        assert await worker(outbox).deliver_due() == 1
+        outbox.pass_time(pause - timedelta(seconds=1))
+        assert await worker(outbox).deliver_due() == 0
+        outbox.pass_time(pause * WEBHOOK_SCHEDULE.jitter + timedelta(seconds=1))
+    assert await worker(outbox).deliver_due() == 1
+    assert 75 * HOUR < outbox.clock.now - started_at < 84 * HOUR
+    outbox.pass_time(30 * DAY)
+    assert await worker(outbox).deliver_due() == 0
+    assert (receiver.connections, len({item.headers["webhook-id"] for item in receiver.received})) == (10, 1)
+    (record,) = await webhook_records(outbox, endpoint_id)
     assert (record.status, record.number_of_attempts, record.successful_attempt) == ("failed", 10, None)
-    assert [one["attempt"] for one in record.failed_attempts] == list(range(1, 11))
-    (error,) = await post.rows(WebhookError, col(WebhookError.webhook_id) == record.webhook_id)
+    assert [item["attempt"] for item in record.failed_attempts] == list(range(1, 11))
+    (error,) = await outbox.rows(WebhookError, col(WebhookError.webhook_id) == record.webhook_id)
     assert error.attempt == record.failed_attempts[-1]
     assert error.attempt["error"] == {
         "type": "response",
@@ -146,20 +148,18 @@ async def test_ten_attempts_are_made_over_three_days_and_then_it_is_given_up(pos
 
 
 @pytest.mark.parametrize(("host", "code"), [("127.0.0.1", "ECONNREFUSED"), ("there-is-none.invalid", "ENOTFOUND")])
-async def test_a_failure_of_the_network_is_recorded_in_the_shape_of_the_specification(
-    post: Post, host: str, code: str
-) -> None:
+async def test_network_failure_is_recorded_in_the_form_of_the_specification(outbox: Post, host: str, code: str) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-        endpoint_id = (await register(post, f"http://{host}:{port}/")).endpoint.endpoint_id
-        await post.run(tell)
-        await worker(post).deliver_due()
-    (record,) = await records(post, endpoint_id)
+        endpoint_id = (await register_endpoint(outbox, f"http://{host}:{port}/")).endpoint.endpoint_id
+        await outbox.run(emit_events)
+        await worker(outbox).deliver_due()
+    (record,) = await webhook_records(outbox, endpoint_id)
     (attempt,) = record.failed_attempts
     table = spec.section("### Webhook").split("Each item of failedAttempts:")[1].strip().split("\n\n")[0]
     assert set(attempt) == {spec.cells(row)[0] for row in table.splitlines()[2:]}
-    assert (attempt["attempt"], attempt["attemptAt"], attempt["statusCode"]) == (1, format_iso(post.clock.now), 0)
+    assert (attempt["attempt"], attempt["attemptAt"], attempt["statusCode"]) == (1, format_iso(outbox.clock.now), 0)
     error = attempt["error"]
     assert set(error) == {"type", "error", "initialError"}
     assert (error["type"], set(error["error"])) == ("connection", {"statusCode", "message"})
@@ -169,306 +169,312 @@ async def test_a_failure_of_the_network_is_recorded_in_the_shape_of_the_specific
     assert initial["code"] in (code, "EAI_AGAIN" if code == "ENOTFOUND" else code)
 
 
-async def test_sinks_that_misbehave_are_told_apart(post: Post) -> None:
-    async with sink(hanging) as slow, sink(closing) as closed, sink() as large, sink() as elsewhere, sink() as sly:
-        large.behave = large.flooding
-        sly.behave = answering(302, headers=f"Location: {elsewhere.url}\r\n")
-        made = [(await register(post, one.url)).endpoint.endpoint_id for one in (slow, closed, large, sly)]
-        await post.run(tell)
-        assert await worker(post, total=0.5).deliver_due() == 4
-        found = [(await records(post, one))[0] for one in made]
-        assert [one.status for one in found] == ["pending", "pending", "complete", "pending"]
-        codes = [one.failed_attempts[0]["error"]["initialError"]["code"] for one in found[:2]]
+async def test_kinds_of_receiver_failures_are_distinguished(outbox: Post) -> None:
+    async with (
+        sink(hanging) as hanging_sink,
+        sink(closing) as closing_sink,
+        sink() as large_sink,
+        sink() as elsewhere,
+        sink() as redirecting_sink,
+    ):
+        large_sink.behave = large_sink.flooding
+        redirecting_sink.behave = answering(302, headers=f"Location: {elsewhere.url}\r\n")
+        endpoint_ids = [
+            (await register_endpoint(outbox, item.url)).endpoint.endpoint_id
+            for item in (hanging_sink, closing_sink, large_sink, redirecting_sink)
+        ]
+        await outbox.run(emit_events)
+        assert await worker(outbox, total=0.5).deliver_due() == 4
+        webhooks_found = [(await webhook_records(outbox, item))[0] for item in endpoint_ids]
+        assert [item.status for item in webhooks_found] == ["pending", "pending", "complete", "pending"]
+        codes = [item.failed_attempts[0]["error"]["initialError"]["code"] for item in webhooks_found[:2]]
         assert codes == ["ETIMEDOUT", "ECONNRESET"]
-        assert found[3].failed_attempts[0]["statusCode"] == 302
+        assert webhooks_found[3].failed_attempts[0]["statusCode"] == 302
         assert elsewhere.connections == 0
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-async def test_a_sink_that_fails_and_hangs_again_and_again_loses_nothing(
-    post: Post, there: Sink, ordered: bool
-) -> None:
-    taken: list[int] = []
+async def test_unreliable_receiver_gets_all_events(outbox: Post, receiver: Sink, ordered: bool) -> None:
+    accepted: list[int] = []
 
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
-        if len(there.received) % 3 == 0:
-            return  # the connection is closed without an answer
-        if len(there.received) % 10 == 0:
+        if len(receiver.received) % 3 == 0:
+            return  # closes the connection without a response
+        if len(receiver.received) % 10 == 0:
             await hanging(received, writer)
         await answering(200)(received, writer)
-        taken.append(json.loads(received.body)["n"])
+        accepted.append(json.loads(received.body)["n"])
 
-    there.behave = behave
-    endpoint_id = (await register(post, there.url, ordered=ordered)).endpoint.endpoint_id
-    await post.run(tell, count=30)
+    receiver.behave = behave
+    endpoint_id = (await register_endpoint(outbox, receiver.url, ordered=ordered)).endpoint.endpoint_id
+    await outbox.run(emit_events, count=30)
     for _ in range(60):
-        await worker(post, total=1).deliver_due()
-        post.pass_time(timedelta(minutes=10))
-    assert sorted(taken) == list(range(30))
-    assert not ordered or taken == sorted(taken)
-    assert {one.status for one in await records(post, endpoint_id)} == {"complete"}
+        await worker(outbox, total=1).deliver_due()
+        outbox.pass_time(timedelta(minutes=10))
+    assert sorted(accepted) == list(range(30))
+    assert not ordered or accepted == sorted(accepted)
+    assert {item.status for item in await webhook_records(outbox, endpoint_id)} == {"complete"}
     ids: dict[int, set[str]] = {}
-    for one in there.received:
-        ids.setdefault(json.loads(one.body)["n"], set()).add(one.headers["webhook-id"])
-    assert all(len(one) == 1 for one in ids.values())  # attempts at one event have one id
+    for item in receiver.received:
+        ids.setdefault(json.loads(item.body)["n"], set()).add(item.headers["webhook-id"])
+    assert all(len(item) == 1 for item in ids.values())  # all attempts for an event have the same id
 
 
-async def test_an_event_waits_for_the_one_before_and_other_endpoints_do_not(post: Post, there: Sink) -> None:
+async def test_event_waits_for_the_previous_one_of_the_same_endpoint_only(outbox: Post, receiver: Sink) -> None:
     async with sink() as other:
-        there.behave = answering(500)
-        await register(post, there.url)
-        await register(post, other.url)
-        await post.run(tell, count=3)
-        await worker(post).deliver_due()
-        assert (told(there), told(other)) == ([0], [0, 1, 2])
-        there.behave = answering(200)
-        post.pass_time(timedelta(seconds=6))
-        await worker(post).deliver_due()
-        assert told(there) == [0, 0, 1, 2]
+        receiver.behave = answering(500)
+        await register_endpoint(outbox, receiver.url)
+        await register_endpoint(outbox, other.url)
+        await outbox.run(emit_events, count=3)
+        await worker(outbox).deliver_due()
+        assert (received_numbers(receiver), received_numbers(other)) == ([0], [0, 1, 2])
+        receiver.behave = answering(200)
+        outbox.pass_time(timedelta(seconds=6))
+        await worker(outbox).deliver_due()
+        assert received_numbers(receiver) == [0, 0, 1, 2]
 
 
-async def test_several_workers_send_everything_once_and_in_order(post: Post, there: Sink) -> None:
-    await register(post, there.url)
-    await post.run(tell, count=15)
-    workers = [worker(post) for _ in range(3)]
-    while len(there.received) < 15:
-        await asyncio.gather(*[one.deliver_due() for one in workers])
-    await asyncio.gather(*[one.deliver_due() for one in workers])
-    assert told(there) == list(range(15))
+async def test_several_workers_send_each_event_once_and_in_order(outbox: Post, receiver: Sink) -> None:
+    await register_endpoint(outbox, receiver.url)
+    await outbox.run(emit_events, count=15)
+    workers = [worker(outbox) for _ in range(3)]
+    while len(receiver.received) < 15:
+        await asyncio.gather(*[each.deliver_due() for each in workers])
+    await asyncio.gather(*[each.deliver_due() for each in workers])
+    assert received_numbers(receiver) == list(range(15))
 
 
-async def test_what_a_worker_did_not_finish_arrives_again_with_the_same_id(post: Post, there: Sink) -> None:
-    await register(post, there.url)
-    await post.run(tell)
+async def test_delivery_of_a_crashed_worker_arrives_with_the_same_id(outbox: Post, receiver: Sink) -> None:
+    await register_endpoint(outbox, receiver.url)
+    await outbox.run(emit_events)
     claim = {"kinds": [DeliveryKind.WEBHOOK], "worker": "that dies", "lease": 60.0, "limit": 1}
-    (delivery,) = await post.run(deliveries.claim_deliveries, **claim)
-    sent = await post.run(webhooks.prepare_webhook, delivery_id=delivery.delivery_id)
-    assert await worker(post).deliver_due() == 0
-    post.pass_time(timedelta(seconds=61))
-    assert await worker(post).deliver_due() == 1
-    assert there.received[0].headers["webhook-id"] == sent.headers["webhook-id"]
+    (delivery,) = await outbox.run(deliveries.claim_deliveries, **claim)
+    sent = await outbox.run(webhooks.prepare_webhook, delivery_id=delivery.delivery_id)
+    assert await worker(outbox).deliver_due() == 0
+    outbox.pass_time(timedelta(seconds=61))
+    assert await worker(outbox).deliver_due() == 1
+    assert receiver.received[0].headers["webhook-id"] == sent.headers["webhook-id"]
 
 
-async def test_a_receiver_that_asks_for_patience_is_left_alone_with_everything(post: Post, there: Sink) -> None:
-    there.behave = answering(429, headers="Retry-After: 600\r\n")
-    endpoint_id = (await register(post, there.url, ordered=False)).endpoint.endpoint_id
-    await post.run(tell)
-    await worker(post).deliver_due()
-    assert (await health(post, endpoint_id)).paused_until == post.clock.now + timedelta(seconds=600)
-    await post.run(tell, first=1)
-    await worker(post).deliver_due()
-    assert told(there) == [0]
-    there.behave = answering(200)
-    post.pass_time(timedelta(seconds=601))
-    await worker(post).deliver_due()
-    post.pass_time(PROBE_TIMEOUT)
-    await worker(post).deliver_due()
-    assert sorted(told(there)) == [0, 0, 1]
-    assert {one.number_of_attempts for one in await records(post, endpoint_id)} == {1, 2}  # waiting is no attempt
+async def test_retry_after_pauses_all_deliveries_to_the_endpoint(outbox: Post, receiver: Sink) -> None:
+    receiver.behave = answering(429, headers="Retry-After: 600\r\n")
+    endpoint_id = (await register_endpoint(outbox, receiver.url, ordered=False)).endpoint.endpoint_id
+    await outbox.run(emit_events)
+    await worker(outbox).deliver_due()
+    assert (await endpoint_health(outbox, endpoint_id)).paused_until == outbox.clock.now + timedelta(seconds=600)
+    await outbox.run(emit_events, first=1)
+    await worker(outbox).deliver_due()
+    assert received_numbers(receiver) == [0]
+    receiver.behave = answering(200)
+    outbox.pass_time(timedelta(seconds=601))
+    await worker(outbox).deliver_due()
+    outbox.pass_time(PROBE_TIMEOUT)
+    await worker(outbox).deliver_due()
+    assert sorted(received_numbers(receiver)) == [0, 0, 1]
+    records = await webhook_records(outbox, endpoint_id)
+    assert {record.number_of_attempts for record in records} == {1, 2}  # waiting does not count as an attempt
 
 
 @pytest.mark.parametrize("status", [502, 504])
-async def test_a_gateway_that_cannot_reach_the_receiver_throttles(post: Post, there: Sink, status: int) -> None:
-    there.behave = answering(status)
-    endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
-    await post.run(tell)
-    await worker(post).deliver_due()
-    assert (await health(post, endpoint_id)).paused_until == post.clock.now + timedelta(minutes=1)
+async def test_bad_gateway_and_gateway_timeout_throttle(outbox: Post, receiver: Sink, status: int) -> None:
+    receiver.behave = answering(status)
+    endpoint_id = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+    await outbox.run(emit_events)
+    await worker(outbox).deliver_due()
+    assert (await endpoint_health(outbox, endpoint_id)).paused_until == outbox.clock.now + timedelta(minutes=1)
 
 
-async def test_gone_disables_at_once_and_gives_up_what_waits(post: Post, there: Sink) -> None:
-    there.behave = answering(410)
-    endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
-    await post.run(tell, count=3)
-    await worker(post).deliver_due()
-    assert told(there) == [0]
-    found = await health(post, endpoint_id)
-    assert (found.enabled, found.disabled_reason) == (False, "it answered 410 Gone")
-    assert [(one.status, one.number_of_attempts) for one in await records(post, endpoint_id)] == [
+async def test_gone_disables_the_endpoint_and_fails_waiting_deliveries(outbox: Post, receiver: Sink) -> None:
+    receiver.behave = answering(410)
+    endpoint_id = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+    await outbox.run(emit_events, count=3)
+    await worker(outbox).deliver_due()
+    assert received_numbers(receiver) == [0]
+    health = await endpoint_health(outbox, endpoint_id)
+    assert (health.enabled, health.disabled_reason) == (False, "it answered 410 Gone")
+    assert [(record.status, record.number_of_attempts) for record in await webhook_records(outbox, endpoint_id)] == [
         ("failed", 1),
         ("failed", 0),
         ("failed", 0),
     ]
 
 
-async def test_an_endpoint_that_fails_again_and_again_is_probed_by_one_delivery_at_a_time(
-    post: Post, there: Sink
-) -> None:
-    there.behave = answering(500)
-    endpoint_id = (await register(post, there.url, ordered=False)).endpoint.endpoint_id
-    await post.run(tell, count=FAILURE_THRESHOLD)
-    await worker(post).deliver_due()
-    assert there.connections == FAILURE_THRESHOLD
-    assert (await health(post, endpoint_id)).paused_until == post.clock.now + timedelta(minutes=1)
-    await post.run(tell, count=20, first=FAILURE_THRESHOLD)
-    post.pass_time(timedelta(seconds=30))
-    await worker(post).deliver_due()
-    assert there.connections == FAILURE_THRESHOLD  # the circuit is open
-    post.pass_time(timedelta(seconds=31))
-    await worker(post).deliver_due()
-    assert there.connections == FAILURE_THRESHOLD + 1  # half open: one probe, and the rest waits
-    assert (await health(post, endpoint_id)).paused_until == post.clock.now + timedelta(minutes=2)
-    there.behave = answering(200)
+async def test_failing_endpoint_is_probed_by_one_delivery_at_a_time(outbox: Post, receiver: Sink) -> None:
+    receiver.behave = answering(500)
+    endpoint_id = (await register_endpoint(outbox, receiver.url, ordered=False)).endpoint.endpoint_id
+    await outbox.run(emit_events, count=FAILURE_THRESHOLD)
+    await worker(outbox).deliver_due()
+    assert receiver.connections == FAILURE_THRESHOLD
+    assert (await endpoint_health(outbox, endpoint_id)).paused_until == outbox.clock.now + timedelta(minutes=1)
+    await outbox.run(emit_events, count=20, first=FAILURE_THRESHOLD)
+    outbox.pass_time(timedelta(seconds=30))
+    await worker(outbox).deliver_due()
+    assert receiver.connections == FAILURE_THRESHOLD  # the circuit is open
+    outbox.pass_time(timedelta(seconds=31))
+    await worker(outbox).deliver_due()
+    assert receiver.connections == FAILURE_THRESHOLD + 1  # half open: one probe, and the others wait
+    assert (await endpoint_health(outbox, endpoint_id)).paused_until == outbox.clock.now + timedelta(minutes=2)
+    receiver.behave = answering(200)
     for _ in range(10):
-        post.pass_time(timedelta(minutes=2))
-        await worker(post).deliver_due()
-    assert {one.status for one in await records(post, endpoint_id)} == {"complete"}
-    assert (await health(post, endpoint_id)).failures == 0
+        outbox.pass_time(timedelta(minutes=2))
+        await worker(outbox).deliver_due()
+    assert {record.status for record in await webhook_records(outbox, endpoint_id)} == {"complete"}
+    assert (await endpoint_health(outbox, endpoint_id)).failures == 0
 
 
-async def test_an_endpoint_that_takes_nothing_for_five_days_is_disabled(post: Post, there: Sink) -> None:
-    there.behave = answering(500)
-    endpoint_id = (await register(post, there.url, ordered=False)).endpoint.endpoint_id
+async def test_endpoint_without_success_for_five_days_is_disabled(outbox: Post, receiver: Sink) -> None:
+    receiver.behave = answering(500)
+    endpoint_id = (await register_endpoint(outbox, receiver.url, ordered=False)).endpoint.endpoint_id
     for day in range(6):
-        await post.run(tell, first=day)
+        await outbox.run(emit_events, first=day)
         for _ in range(4):
-            await worker(post).deliver_due()
-            assert (await health(post, endpoint_id)).enabled is (post.clock.now - NOW < 5 * DAY)
-            post.pass_time(6 * HOUR)
-    found = await health(post, endpoint_id)
-    assert (found.enabled, found.disabled_reason) == (False, "it has taken nothing for 5 days")
-    sent = there.connections
+            await worker(outbox).deliver_due()
+            assert (await endpoint_health(outbox, endpoint_id)).enabled is (outbox.clock.now - NOW < 5 * DAY)
+            outbox.pass_time(6 * HOUR)
+    health = await endpoint_health(outbox, endpoint_id)
+    assert (health.enabled, health.disabled_reason) == (False, "it accepted no message for 5 days")
+    sent = receiver.connections
     change = WebhookEndpointChange(enabled=True)
-    again = await post.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
-    assert (again.enabled, again.disabled_reason, again.failures, again.failing_since) == (True, None, 0, None)
-    await post.run(tell, first=10)
-    await worker(post).deliver_due()
-    assert there.connections > sent
+    updated = await outbox.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
+    assert (updated.enabled, updated.disabled_reason, updated.failures, updated.failing_since) == (True, None, 0, None)
+    await outbox.run(emit_events, first=10)
+    await worker(outbox).deliver_due()
+    assert receiver.connections > sent
 
 
-async def test_a_circuit_is_never_open_for_longer_than_an_hour(post: Post, there: Sink) -> None:
-    there.behave = answering(500)
-    endpoint_id = (await register(post, there.url, ordered=False)).endpoint.endpoint_id
+async def test_circuit_is_open_for_at_most_an_hour(outbox: Post, receiver: Sink) -> None:
+    receiver.behave = answering(500)
+    endpoint_id = (await register_endpoint(outbox, receiver.url, ordered=False)).endpoint.endpoint_id
     for day in range(12):
-        await post.run(tell, first=day)
-        await worker(post).deliver_due()
-        post.pass_time(HOUR)
-    found = await health(post, endpoint_id)
-    assert found.failures > FAILURE_THRESHOLD
-    assert found.paused_until - post.clock.now <= MAX_PAUSE
+        await outbox.run(emit_events, first=day)
+        await worker(outbox).deliver_due()
+        outbox.pass_time(HOUR)
+    health = await endpoint_health(outbox, endpoint_id)
+    assert health.failures > FAILURE_THRESHOLD
+    assert health.paused_until - outbox.clock.now <= MAX_PAUSE
 
 
-async def test_what_was_given_up_is_sent_again_when_that_is_asked_for(post: Post, there: Sink) -> None:
-    there.behave = answering(410)
-    endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
-    await post.run(tell, count=3)
-    await worker(post).deliver_due()
-    there.behave = answering(200)
+async def test_failed_webhooks_are_sent_again_on_request(outbox: Post, receiver: Sink) -> None:
+    receiver.behave = answering(410)
+    endpoint_id = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+    await outbox.run(emit_events, count=3)
+    await worker(outbox).deliver_due()
+    receiver.behave = answering(200)
     change = WebhookEndpointChange(enabled=True)
-    await post.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
-    assert (await post.run(webhook_endpoints.redrive_webhooks, endpoint_id=endpoint_id)).queued == 3
-    assert (await post.run(webhook_endpoints.redrive_webhooks, endpoint_id=endpoint_id)).queued == 0
-    await worker(post).deliver_due()
-    assert told(there) == [0, 0, 1, 2]
-    assert there.received[0].headers["webhook-id"] == there.received[1].headers["webhook-id"]
-    found = await records(post, endpoint_id)
-    assert [(one.status, one.number_of_attempts) for one in found] == [
+    await outbox.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
+    assert (await outbox.run(webhook_endpoints.redrive_webhooks, endpoint_id=endpoint_id)).queued == 3
+    assert (await outbox.run(webhook_endpoints.redrive_webhooks, endpoint_id=endpoint_id)).queued == 0
+    await worker(outbox).deliver_due()
+    assert received_numbers(receiver) == [0, 0, 1, 2]
+    assert receiver.received[0].headers["webhook-id"] == receiver.received[1].headers["webhook-id"]
+    records = await webhook_records(outbox, endpoint_id)
+    assert [(record.status, record.number_of_attempts) for record in records] == [
         ("complete", 2),
         ("complete", 1),
         ("complete", 1),
     ]
-    assert await post.rows(WebhookError, col(WebhookError.webhook_id).in_([one.webhook_id for one in found])) == []
-
-
-async def test_events_since_an_instant_are_sent_again_in_their_order_to_new_endpoints_too(
-    post: Post, there: Sink
-) -> None:
-    old = (await register(post, there.url)).endpoint.endpoint_id
-    await post.run(tell, count=2)
-    post.pass_time(HOUR)
-    since = post.clock.now
-    await post.run(tell, count=2, first=2)
-    await worker(post).deliver_due()
-    assert told(there) == [0, 1, 2, 3]
-    ids = [one.headers["webhook-id"] for one in there.received]
-    assert (await post.run(webhook_endpoints.replay_webhooks, endpoint_id=old, since=since)).queued == 2
     assert (
-        await post.run(webhook_endpoints.replay_webhooks, endpoint_id=old, since=since)
-    ).queued == 0  # they wait already
-    await worker(post).deliver_due()
-    assert told(there)[4:] == [2, 3]
-    assert [one.headers["webhook-id"] for one in there.received][4:] == ids[2:]
+        await outbox.rows(WebhookError, col(WebhookError.webhook_id).in_([record.webhook_id for record in records]))
+        == []
+    )
+
+
+async def test_replay_sends_events_since_an_instant_in_order_and_to_new_endpoints(outbox: Post, receiver: Sink) -> None:
+    old = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+    await outbox.run(emit_events, count=2)
+    outbox.pass_time(HOUR)
+    since = outbox.clock.now
+    await outbox.run(emit_events, count=2, first=2)
+    await worker(outbox).deliver_due()
+    assert received_numbers(receiver) == [0, 1, 2, 3]
+    ids = [request.headers["webhook-id"] for request in receiver.received]
+    assert (await outbox.run(webhook_endpoints.replay_webhooks, endpoint_id=old, since=since)).queued == 2
+    repeated = await outbox.run(webhook_endpoints.replay_webhooks, endpoint_id=old, since=since)
+    assert repeated.queued == 0  # they are waiting already
+    await worker(outbox).deliver_due()
+    assert received_numbers(receiver)[4:] == [2, 3]
+    assert [request.headers["webhook-id"] for request in receiver.received][4:] == ids[2:]
     async with sink() as later:
-        new = (await register(post, later.url, "alert.*")).endpoint.endpoint_id
-        again = await post.run(webhook_endpoints.replay_webhooks, endpoint_id=new, since=since - HOUR, until=since)
-        assert (again.queued, again.next_since) == (2, None)
-        await worker(post).deliver_due()
-        assert told(later) == [0, 1]
+        new = (await register_endpoint(outbox, later.url, "alert.*")).endpoint.endpoint_id
+        replayed = await outbox.run(webhook_endpoints.replay_webhooks, endpoint_id=new, since=since - HOUR, until=since)
+        assert (replayed.queued, replayed.next_since) == (2, None)
+        await worker(outbox).deliver_due()
+        assert received_numbers(later) == [0, 1]
 
 
-async def test_events_are_forgotten_after_a_month(post: Post, there: Sink) -> None:
-    begun = post.clock.now
-    await post.run(tell)
-    post.pass_time(webhooks.EVENT_RETENTION + HOUR)
-    assert post.tenant.application_id in await post.run(webhooks.applications_with_old_events)
-    assert await post.run(webhooks.purge_events) > 0
-    assert await post.run(webhooks.applications_with_old_events) == []
-    endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
-    assert (await post.run(webhook_endpoints.replay_webhooks, endpoint_id=endpoint_id, since=begun)).queued == 0
+async def test_events_are_deleted_after_a_month(outbox: Post, receiver: Sink) -> None:
+    started_at = outbox.clock.now
+    await outbox.run(emit_events)
+    outbox.pass_time(webhooks.EVENT_RETENTION + HOUR)
+    assert outbox.tenant.application_id in await outbox.run(webhooks.applications_with_old_events)
+    assert await outbox.run(webhooks.purge_events) > 0
+    assert await outbox.run(webhooks.applications_with_old_events) == []
+    endpoint_id = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+    assert (await outbox.run(webhook_endpoints.replay_webhooks, endpoint_id=endpoint_id, since=started_at)).queued == 0
 
 
-async def test_a_test_goes_to_an_endpoint_that_is_disabled_too(post: Post, there: Sink) -> None:
-    endpoint_id = (await register(post, there.url, "consent.*", enabled=False)).endpoint.endpoint_id
-    made = await post.run(webhook_endpoints.ping_webhook_endpoint, endpoint_id=endpoint_id)
-    await worker(post).deliver_due()
-    assert json.loads(there.received[0].body) == {"endpointId": endpoint_id, "eventCode": "webhook.ping"}
-    (record,) = await records(post, endpoint_id)
-    assert (record.webhook_id, record.status) == (made.webhook_id, "complete")
+async def test_ping_is_also_sent_to_a_disabled_endpoint(outbox: Post, receiver: Sink) -> None:
+    endpoint_id = (await register_endpoint(outbox, receiver.url, "consent.*", enabled=False)).endpoint.endpoint_id
+    ping = await outbox.run(webhook_endpoints.ping_webhook_endpoint, endpoint_id=endpoint_id)
+    await worker(outbox).deliver_due()
+    assert json.loads(receiver.received[0].body) == {"endpointId": endpoint_id, "eventCode": "webhook.ping"}
+    (record,) = await webhook_records(outbox, endpoint_id)
+    assert (record.webhook_id, record.status) == (ping.webhook_id, "complete")
 
 
-async def test_while_a_secret_changes_both_sign_and_then_the_new_one_alone(post: Post, there: Sink) -> None:
-    issued = await register(post, there.url)
+async def test_rotated_secret_signs_with_the_old_one_until_the_overlap_ends(outbox: Post, receiver: Sink) -> None:
+    issued = await register_endpoint(outbox, receiver.url)
     endpoint_id = issued.endpoint.endpoint_id
-    post.clock.now = utc_now() - timedelta(hours=24, minutes=1)
-    again = await post.run(webhook_endpoints.rotate_webhook_secret, endpoint_id=endpoint_id, overlap_hours=24)
-    await post.run(tell)
-    await worker(post).deliver_due()
-    assert len(there.received[0].headers["webhook-signature"].split(" ")) == 2
-    post.pass_time(timedelta(hours=24, minutes=1))
-    await post.run(tell)
-    await worker(post).deliver_due()
-    received = there.received[1]
+    outbox.clock.now = utc_now() - timedelta(hours=24, minutes=1)
+    rotated = await outbox.run(webhook_endpoints.rotate_webhook_secret, endpoint_id=endpoint_id, overlap_hours=24)
+    await outbox.run(emit_events)
+    await worker(outbox).deliver_due()
+    assert len(receiver.received[0].headers["webhook-signature"].split(" ")) == 2
+    outbox.pass_time(timedelta(hours=24, minutes=1))
+    await outbox.run(emit_events)
+    await worker(outbox).deliver_due()
+    received = receiver.received[1]
     assert len(received.headers["webhook-signature"].split(" ")) == 1
-    assert Verifier(again.secret).verify(received.body.decode(), received.headers)
+    assert Verifier(rotated.secret).verify(received.body.decode(), received.headers)
 
 
-async def test_the_callback_of_an_alert_is_told_what_becomes_of_it(post: Post, there: Sink) -> None:
-    alert_id = await post.send(Channel.INBOX, callback_url=there.url)
-    await worker(post).deliver_due()
-    (received,) = there.received
+async def test_callback_of_an_alert_receives_its_outcome(outbox: Post, receiver: Sink) -> None:
+    alert_id = await outbox.send(Channel.INBOX, callback_url=receiver.url)
+    await worker(outbox).deliver_due()
+    (received,) = receiver.received
     body = json.loads(received.body)
     assert (body["eventCode"], body["ns_alert_id"]) == ("alert.notification.inbox.sent", alert_id)
-    assert "webhook-signature" not in received.headers  # nobody has a secret for it
+    assert "webhook-signature" not in received.headers  # the callback URL has no secret
 
 
-async def test_a_callback_to_the_address_of_an_endpoint_is_signed_and_comes_once(post: Post, there: Sink) -> None:
-    post.clock.now = utc_now()
-    issued = await register(post, there.url, "consent.*")
-    await post.send(Channel.INBOX, callback_url=there.url)
-    await worker(post).deliver_due()
-    (received,) = there.received
+async def test_callback_to_the_url_of_an_endpoint_is_signed_and_sent_once(outbox: Post, receiver: Sink) -> None:
+    outbox.clock.now = utc_now()
+    issued = await register_endpoint(outbox, receiver.url, "consent.*")
+    await outbox.send(Channel.INBOX, callback_url=receiver.url)
+    await worker(outbox).deliver_due()
+    (received,) = receiver.received
     assert Verifier(issued.secret).verify(received.body.decode(), received.headers)
     change = WebhookEndpointChange(events=["alert.notification.*.sent"])
-    await post.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=issued.endpoint.endpoint_id, input=change)
-    await post.send(Channel.INBOX, callback_url=there.url)
-    await worker(post).deliver_due()
-    assert len(there.received) == 2
+    await outbox.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=issued.endpoint.endpoint_id, input=change)
+    await outbox.send(Channel.INBOX, callback_url=receiver.url)
+    await worker(outbox).deliver_due()
+    assert len(receiver.received) == 2
 
 
-async def test_what_waits_for_an_endpoint_that_is_deleted_is_given_up(post: Post, there: Sink) -> None:
-    endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
-    await post.run(tell)
-    await post.run(webhook_endpoints.delete_webhook_endpoint, endpoint_id=endpoint_id)
-    await worker(post).deliver_due()
-    (record,) = await records(post, endpoint_id)
-    assert (record.status, there.connections) == ("failed", 0)
+async def test_waiting_delivery_to_a_deleted_endpoint_fails(outbox: Post, receiver: Sink) -> None:
+    endpoint_id = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+    await outbox.run(emit_events)
+    await outbox.run(webhook_endpoints.delete_webhook_endpoint, endpoint_id=endpoint_id)
+    await worker(outbox).deliver_due()
+    (record,) = await webhook_records(outbox, endpoint_id)
+    assert (record.status, receiver.connections) == ("failed", 0)
 
 
-async def test_what_waits_goes_to_where_the_endpoint_is_then(post: Post, there: Sink) -> None:
-    endpoint_id = (await register(post, "https://hooks.invalid/old")).endpoint.endpoint_id
-    await post.run(tell)
-    change = WebhookEndpointChange(url=there.url)
-    await post.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
-    await worker(post).deliver_due()
-    (record,) = await records(post, endpoint_id)
-    assert (record.status, record.callback_url) == ("complete", there.url)
+async def test_waiting_delivery_goes_to_the_new_url_of_its_endpoint(outbox: Post, receiver: Sink) -> None:
+    endpoint_id = (await register_endpoint(outbox, "https://hooks.invalid/old")).endpoint.endpoint_id
+    await outbox.run(emit_events)
+    change = WebhookEndpointChange(url=receiver.url)
+    await outbox.run(webhook_endpoints.update_webhook_endpoint, endpoint_id=endpoint_id, input=change)
+    await worker(outbox).deliver_due()
+    (record,) = await webhook_records(outbox, endpoint_id)
+    assert (record.status, record.callback_url) == ("complete", receiver.url)

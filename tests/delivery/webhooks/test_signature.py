@@ -1,4 +1,4 @@
-"""Signatures of webhooks, checked with the library of those who wrote their standard."""
+"""Signatures of webhooks, verified with the reference library of Standard Webhooks."""
 
 import base64
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from wattgate.delivery.http import signature
 BODY = '{"eventCode": "alert.sent", "name": "Zoë"}'.encode()
 
 
-def test_a_message_is_taken_by_whoever_has_the_secret_and_by_no_one_else() -> None:
+def test_message_is_verified_only_with_its_secret_and_unchanged_body() -> None:
     secret, other = signature.new_secret(), signature.new_secret()
     headers = signature.signature_headers("msg_1", datetime.now(UTC), BODY, [secret])
     assert Webhook(secret).verify(BODY.decode(), headers) == {"eventCode": "alert.sent", "name": "Zoë"}
@@ -21,7 +21,7 @@ def test_a_message_is_taken_by_whoever_has_the_secret_and_by_no_one_else() -> No
         Webhook(secret).verify(BODY.decode() + " ", headers)
 
 
-def test_while_a_secret_changes_the_old_and_the_new_one_hold() -> None:
+def test_message_with_two_signatures_is_verified_with_either_secret() -> None:
     old, new = signature.new_secret(), signature.new_secret()
     headers = signature.signature_headers("msg_1", datetime.now(UTC), BODY, [new, old])
     assert len(headers["webhook-signature"].split(" ")) == 2
@@ -29,19 +29,19 @@ def test_while_a_secret_changes_the_old_and_the_new_one_hold() -> None:
         assert Webhook(secret).verify(BODY.decode(), headers)
 
 
-def test_a_message_of_long_ago_is_not_taken() -> None:
+def test_old_message_is_rejected() -> None:
     secret = signature.new_secret()
     headers = signature.signature_headers("msg_1", datetime.now(UTC) - timedelta(minutes=6), BODY, [secret])
     with pytest.raises(WebhookVerificationError, match="old"):
         Webhook(secret).verify(BODY.decode(), headers)
 
 
-def test_the_example_of_the_standards_libraries_is_signed_as_they_sign_it() -> None:
+def test_example_of_the_reference_libraries_has_the_expected_signature() -> None:
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-    told = signature.signature_headers(
+    headers = signature.signature_headers(
         "msg_p5jXN8AQM9LWM0D4loKWxJek", datetime.fromtimestamp(1614265330, UTC), b'{"test": 2432232314}', [secret]
     )
-    assert told == {
+    assert headers == {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
         "webhook-timestamp": "1614265330",
         "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
@@ -53,9 +53,9 @@ def test_without_a_secret_there_is_no_signature() -> None:
 
 
 def test_new_secrets_are_long_and_differ() -> None:
-    made = {signature.new_secret() for _ in range(100)}
-    assert len(made) == 100
-    assert {len(signature.decode_secret(one)) for one in made} == {32}
+    secrets = {signature.new_secret() for _ in range(100)}
+    assert len(secrets) == 100
+    assert {len(signature.decode_secret(secret)) for secret in secrets} == {32}
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,6 @@ def test_new_secrets_are_long_and_differ() -> None:
         "whsec_" + base64.b64encode(bytes(65)).decode(),
     ],
 )
-def test_what_is_no_secret_is_refused(secret: str) -> None:
+def test_invalid_secret_is_rejected(secret: str) -> None:
     with pytest.raises(ValueError, match="whsec_"):
         signature.decode_secret(secret)

@@ -1,11 +1,11 @@
-"""`wattgate worker` as an operator runs it, killed while it delivers webhooks."""
+"""`wattgate worker` processes that are killed while they deliver webhooks."""
 
 import asyncio
 import json
 import signal
 from pathlib import Path
 
-from tests.delivery.webhooks.test_deliveries import records, register, tell, told
+from tests.delivery.webhooks.test_deliveries import emit_events, received_numbers, register_endpoint, webhook_records
 from tests.support.house import tenant_on
 from tests.support.outbox import Post
 from tests.support.processes import process
@@ -17,35 +17,35 @@ SETTINGS = {"CALLOUT_NETWORKS": '["127.0.0.0/8"]', "CALLOUT_HTTP": "true", "DELI
 EVENTS = 12
 
 
-async def test_workers_that_are_killed_in_mid_delivery_lose_nothing_and_keep_order_and_ids(
-    databases: Databases, tmp_path: Path, there: Sink
+async def test_killed_workers_lose_no_events_and_keep_order_and_ids(
+    databases: Databases, tmp_path: Path, receiver: Sink
 ) -> None:
-    deadly, died, done = [2, 7], asyncio.Event(), asyncio.Event()
+    fatal_requests, request_received, done = [2, 7], asyncio.Event(), asyncio.Event()
 
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
-        if len(there.received) in deadly:
-            died.set()
-            await asyncio.Event().wait()  # it was received, but nobody lives to hear of it
+        if len(receiver.received) in fatal_requests:
+            request_received.set()
+            await asyncio.Event().wait()  # received, but the worker is killed before a response
         await answering(200)(received, writer)
         if json.loads(received.body)["n"] == EVENTS - 1:
             done.set()
 
-    there.behave = behave
+    receiver.behave = behave
     async with databases() as url, tenant_on(url) as tenant:
-        post = Post(tenant)
-        post.clock.now = utc_now()
-        endpoint_id = (await register(post, there.url)).endpoint.endpoint_id
-        await post.run(tell, count=EVENTS)
-        for _ in deadly:
+        outbox = Post(tenant)
+        outbox.clock.now = utc_now()
+        endpoint_id = (await register_endpoint(outbox, receiver.url)).endpoint.endpoint_id
+        await outbox.run(emit_events, count=EVENTS)
+        for _ in fatal_requests:
             async with process("worker", folder=tmp_path, DATABASE_URL=url, **SETTINGS) as worker:
-                await asyncio.wait_for(died.wait(), 60)
-                died.clear()
+                await asyncio.wait_for(request_received.wait(), 60)
+                request_received.clear()
                 worker.signal(signal.SIGKILL)
                 await worker.ends()
         async with process("worker", folder=tmp_path, DATABASE_URL=url, **SETTINGS):
             await asyncio.wait_for(done.wait(), 60)
-        assert [one.status for one in await records(post, endpoint_id)] == ["complete"] * EVENTS
-    assert list(dict.fromkeys(told(there))) == list(range(EVENTS))
-    assert len(there.received) == EVENTS + len(deadly)
-    ids = {(one.headers["webhook-id"], one.body) for one in there.received}
+        assert [item.status for item in await webhook_records(outbox, endpoint_id)] == ["complete"] * EVENTS
+    assert list(dict.fromkeys(received_numbers(receiver))) == list(range(EVENTS))
+    assert len(receiver.received) == EVENTS + len(fatal_requests)
+    ids = {(item.headers["webhook-id"], item.body) for item in receiver.received}
     assert len(ids) == EVENTS

@@ -139,9 +139,9 @@ def test_a_selection_of_plain_fields_is_told_without_graphql_core_and_alike(
     service: SubscriptionService, document: str, payloads: list[ReadingRecorded]
 ) -> None:
     made, in_time = prepared(service, document)
-    assert made.immediate is not None, document
+    assert made.execute_sync is not None, document
     for payload in payloads:
-        assert made.immediate(payload) == at_once(in_time(payload)), document
+        assert made.execute_sync(payload) == at_once(in_time(payload)), document
 
 
 STRANGE = [
@@ -170,10 +170,10 @@ def test_a_payload_that_is_not_as_it_should_be_is_told_alike_or_left_to_graphql_
     service: SubscriptionService, name: str, strange: Any
 ) -> None:
     made, in_time = prepared(service, f'subscription {{ readings(resourceIds: ["a"]) {{ {" ".join(FIELDS)} }} }}')
-    assert made.immediate is not None
+    assert made.execute_sync is not None
     wrong = structs.replace(READING, **{name: strange})
     try:
-        told = made.immediate(wrong)
+        told = made.execute_sync(wrong)
     except RequiresAsync:
         return
     assert told == at_once(in_time(wrong))
@@ -186,4 +186,4 @@ def test_a_selection_with_an_edge_is_left_to_graphql_core(
     made = service.prepare_cached(
         subscription_key(service, f"subscription {{ alerts(since: null) {{ {selection} }} }}", {})
     )
-    assert (made.immediate is not None) is plain
+    assert (made.execute_sync is not None) is plain

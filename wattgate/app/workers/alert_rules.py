@@ -53,7 +53,9 @@ class AlertRuleWorker:
             fields_by_application.setdefault(reading.application_id, []).append((reading.resource_id, reading.field))
         sent = 0
         for application_id, fields in fields_by_application.items():
-            sent += await self._evaluate(application_id, alert_rules.rules_for_recorded_fields, {"places": fields})
+            sent += await self._evaluate(
+                application_id, alert_rules.rules_for_recorded_fields, {"recorded_fields": fields}
+            )
         for application_id in await self._runner.run(
             alert_rules.applications_with_due_rules, Principal(Role.SYSTEM), {}
         ):

@@ -1,4 +1,7 @@
-"""Who a credential belongs to. The one module that looks across applications, because it finds out which one."""
+"""Lookups of the principal that owns a credential.
+
+This is the only module that searches all applications, because the credential determines the application.
+"""
 
 import hashlib
 import hmac
@@ -20,19 +23,19 @@ from wattgate.db.ttl_cache import TtlCache
 from wattgate.principal import AuthScheme, Principal, Role
 
 MAX_KEYS_PER_STATEMENT = 500
-"""How many keys one statement names."""
+"""The maximum number of keys in one statement."""
 
 MAX_CACHED_APPLICATIONS = 1_000
-"""How many applications are remembered by name."""
+"""The maximum number of applications in the cache of anonymous principals."""
 
 
 def new_secret() -> str:
-    """A fresh secret of 256 random bits, for tokens and application credentials."""
+    """Return a new secret of 256 random bits, for tokens and application credentials."""
     return secrets.token_urlsafe(32)
 
 
 def hash_secret(secret: str) -> bytes:
-    """What is stored of a secret. The secrets are random and long, so a plain SHA-256 cannot be guessed back."""
+    """Return the digest to store for a secret. The secrets are long and random, so a plain SHA-256 is safe."""
     return hashlib.sha256(secret.encode()).digest()
 
 
@@ -55,24 +58,24 @@ _TOKEN_STATEMENT = (
         col(Account.active).is_(True),
     )
 )
-"""Made once: it is executed with every request."""
+"""A constant, so that it is compiled once: every request with a token executes it."""
 
 
 class CredentialLookup:
-    """Look-ups by credential; each runs in a short session of its own."""
+    """Lookups by credential. Each uses a short session of its own."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._anonymous_cache = TtlCache[str, Principal](max_entries=MAX_CACHED_APPLICATIONS, ttl_seconds=60.0)
 
     async def principal_by_token(self, token: str, now: datetime) -> Principal | None:
-        """The principal of a token that is neither expired nor deleted and whose account is active."""
+        """Return the principal of a token; None if it is expired or deleted, or if its account is not active."""
         async with self._database.reader() as session:
-            given = {"digest": hash_secret(token), "now": now}
-            found = await fetch(session, _TOKEN_STATEMENT, given, execution_options=SCOPED_OPTION)
-        if not found:
+            parameters = {"digest": hash_secret(token), "now": now}
+            rows = await fetch(session, _TOKEN_STATEMENT, parameters, execution_options=SCOPED_OPTION)
+        if not rows:
             return None
-        application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = found[0]
+        application_id, user_id, account_id, token_id, expires_at, scope, administrator, trusted_only = rows[0]
         return Principal(
             role=Role.ADMINISTRATOR if administrator else Role.ACCOUNT,
             scheme=AuthScheme.TOKEN,
@@ -86,7 +89,7 @@ class CredentialLookup:
         )
 
     async def principal_by_application_credential(self, username: str, secret: str) -> Principal | None:
-        """The principal of an application's own credential; None where name or secret is wrong."""
+        """Return the principal of an application credential; None if the username or the secret is wrong."""
         credential = await self._fetch_one(
             select(
                 col(ApplicationCredential.application_id),
@@ -108,9 +111,10 @@ class CredentialLookup:
     async def principal_by_password(
         self, application_id: str, username: str, password: str, now: datetime
     ) -> Principal | None:
-        """The principal of an active account in the application's own directory; None where the password is wrong.
+        """Return the principal of an active account in the application's own directory.
 
-        RateLimited where wrong ones have been given too often.
+        Return None if there is no such account or the password is wrong. Raise RateLimited after too many wrong
+        passwords.
         """
         account = await self._find_account(application_id, username)
         if account is not None:
@@ -122,8 +126,9 @@ class CredentialLookup:
             if account is not None:
                 await self._update_account(account.account_id, failed_login_values(now))
             return None
-        if again := await self._find_account(application_id, username):  # others may have guessed in the meantime
-            enforce_login_backoff(again.failures, again.failed_at, now)
+        # other requests may have failed in the meantime
+        if current_account := await self._find_account(application_id, username):
+            enforce_login_backoff(current_account.failures, current_account.failed_at, now)
         if account.failures:
             await self._update_account(account.account_id, successful_login_values())
         return Principal(
@@ -162,55 +167,55 @@ class CredentialLookup:
             await session.commit()
 
     async def anonymous_principal(self, application_id: str) -> Principal | None:
-        """Somebody without credentials who names an application; None where there is none of that id.
+        """Return the principal of a caller without credentials; None if the application does not exist.
 
-        What was found within a minute is not looked up again.
+        Results are cached for a minute.
         """
-        found = self._anonymous_cache.get(application_id)
-        if found is not None:
-            return found
+        principal = self._anonymous_cache.get(application_id)
+        if principal is not None:
+            return principal
         trusted_only = await self._fetch_one(
             select(col(Application.trusted_only)).where(col(Application.application_id) == application_id)
         )
         if trusted_only is None:
             return None
-        found = Principal(Role.ANONYMOUS, application_id=application_id, trusted_only=trusted_only[0])
-        self._anonymous_cache.put(application_id, found)
-        return found
+        principal = Principal(Role.ANONYMOUS, application_id=application_id, trusted_only=trusted_only[0])
+        self._anonymous_cache.put(application_id, principal)
+        return principal
 
     async def has_user(self, application_id: str, user_id: str) -> bool:
-        """Whether the user exists in the application and is active."""
-        found = await self._fetch_one(
+        """Return whether the user exists in the application and is active."""
+        user = await self._fetch_one(
             select(col(User.user_id)).where(
                 col(User.application_id) == application_id,
                 col(User.user_id) == user_id,
                 col(User.active).is_(True),
             )
         )
-        return found is not None
+        return user is not None
 
     async def find_revoked(self, principals: Collection[Principal], now: datetime) -> set[Principal]:
-        """Those whose token has expired or was deleted, or whose account is active no more."""
-        tokens = {one.token_id for one in principals if one.token_id is not None}
-        accounts = {one.account_id for one in principals if one.account_id is not None}
-        good_tokens = await self._filter_keys(col(Token.token_id), tokens, col(Token.expires_at) > now)
-        good_accounts = await self._filter_keys(col(Account.account_id), accounts, col(Account.active).is_(True))
+        """Return the principals whose token is expired or deleted, or whose account is no longer active."""
+        token_ids = {principal.token_id for principal in principals if principal.token_id is not None}
+        account_ids = {principal.account_id for principal in principals if principal.account_id is not None}
+        valid_token_ids = await self._filter_keys(col(Token.token_id), token_ids, col(Token.expires_at) > now)
+        valid_account_ids = await self._filter_keys(col(Account.account_id), account_ids, col(Account.active).is_(True))
         return {
-            one
-            for one in principals
-            if (one.token_id is not None and one.token_id not in good_tokens)
-            or (one.account_id is not None and one.account_id not in good_accounts)
+            principal
+            for principal in principals
+            if (principal.token_id is not None and principal.token_id not in valid_token_ids)
+            or (principal.account_id is not None and principal.account_id not in valid_account_ids)
         }
 
     async def _filter_keys(self, key: Any, candidates: Collection[str], condition: Any) -> set[str]:
-        """Those of these keys whose rows meet a condition."""
-        keys, found = sorted(candidates), set[str]()
+        """Return the candidates whose rows meet the condition."""
+        sorted_keys, matching_keys = sorted(candidates), set[str]()
         async with self._database.reader() as session:
-            for start in range(0, len(keys), MAX_KEYS_PER_STATEMENT):
-                some = key.in_(keys[start : start + MAX_KEYS_PER_STATEMENT])
-                told = await session.execute(select(key).where(some, condition), execution_options=SCOPED_OPTION)
-                found.update(told.scalars())
-        return found
+            for start in range(0, len(sorted_keys), MAX_KEYS_PER_STATEMENT):
+                in_batch = key.in_(sorted_keys[start : start + MAX_KEYS_PER_STATEMENT])
+                result = await session.execute(select(key).where(in_batch, condition), execution_options=SCOPED_OPTION)
+                matching_keys.update(result.scalars())
+        return matching_keys
 
     async def _fetch_one(self, statement: Any) -> Row[Any] | None:
         async with self._database.reader() as session:

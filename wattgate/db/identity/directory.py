@@ -1,4 +1,4 @@
-"""Where accounts are kept: in the gateway's own tables, or in a directory service elsewhere."""
+"""Directories of accounts: the gateway's own tables, or a remote directory service."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,21 +12,21 @@ from wattgate.db.rows import Rows
 
 @dataclass(frozen=True, slots=True)
 class DirectoryTokenDates:
-    """When a directory's token for an account was issued and when it expires; None where there is none."""
+    """The issue and expiry dates of a directory's token for an account; None if there is no token."""
 
     token_issue_date: datetime | None = None
     token_expiry_date: datetime | None = None
 
 
 class Directory(Protocol):
-    """Knows accounts and the tokens that were issued to them. A remote service is one more class of this form."""
+    """A source of the tokens of accounts. Implement this protocol to add a remote directory service."""
 
     async def token_dates(self, account: Account, token_id: str | None = None) -> DirectoryTokenDates:
-        """The token with this id, or else the account's newest, as long as it is good."""
+        """Return the dates of the token with this id, or of the account's newest token. Expired tokens do not count."""
 
 
 class LocalDirectory:
-    """Answers from the gateway's own tokens."""
+    """The directory in the gateway's own tables."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -43,5 +43,5 @@ class LocalDirectory:
 
 
 def directory_for(rows: Rows, account: Account) -> Directory:
-    """The directory in which an account is kept; there is no remote one so far."""
+    """Return the directory of an account. Only the local directory exists so far."""
     return LocalDirectory(rows)

@@ -1,4 +1,4 @@
-"""What Alembic runs: migrations go over the connection that `db.migrate` hands in."""
+"""The environment of Alembic. `db.migrate` passes the connection in the attributes of the configuration."""
 
 import re
 
@@ -13,7 +13,7 @@ context.configure(
     target_metadata=SQLModel.metadata,
     compare_type=True,
     render_as_batch=connection.dialect.name == "sqlite",
-    # the monthly partitions of readings are made by the gateway as it goes (db/readings/partitions.py)
+    # the gateway creates the monthly partitions of readings at run time (db/readings/partitions.py)
     include_name=lambda name, kind, parents: kind != "table" or not re.fullmatch(r"reading_\d{4}_\d{2}", name or ""),
 )
 assert models.__all__  # imported so that the metadata is complete

@@ -1,4 +1,4 @@
-"""Every table of the gateway."""
+"""All tables of the gateway."""
 
 from wattgate.db.models.alert_rules import AlertRule
 from wattgate.db.models.alerts import Alert, AlertType, Notification, NotificationLog, Template, TemplateVersion

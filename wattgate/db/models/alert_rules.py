@@ -1,4 +1,4 @@
-"""Alert rules: what in the readings of a resource alerts a user, and how each rule stands."""
+"""Alert rules: conditions on the readings of a resource that alert a user, with the state of each rule."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -13,15 +13,16 @@ from wattgate.db.models.tenancy import Tenanted
 from wattgate.enums import Function, Period, RuleKind, ThresholdSide
 
 RULE_DECIMALS = 6
-"""How many decimal places the numbers of rules have at most."""
+"""The maximum number of decimal places in the numbers of rules."""
 
 
 class AlertRule(Tenanted, table=True):
     """A rule on the readings of a field of a resource; its alerts go to the user.
 
-    `threshold` and `hysteresis` are in `unit`, which is the field's. Quiet hours are texts such as 22:00, in the zone
-    of the rule or else of the home. From `active` on it is how the rule stands: whether it holds and was told, up to
-    which instant (ms since 1970) readings were judged, and when it is to be looked at next at the latest.
+    `threshold` and `hysteresis` are in `unit`, which is the unit of the field. Quiet hours are texts such as 22:00, in
+    the zone of the rule or else of the home. The columns from `active` on are the state of the rule. `active` is true
+    while the condition holds, `told` if an alert was sent for it. Readings up to `judged_to` (ms since 1970) are
+    evaluated. The next evaluation is at `due_at` or earlier.
     """
 
     __tablename__ = "alert_rule"

@@ -1,4 +1,4 @@
-"""The notification system's records: kinds of alerts, templates, alerts, and what became of them."""
+"""Records of the notification system: alert types, templates, alerts, notifications and their delivery steps."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from wattgate.enums import NotificationState
 
 
 class AlertType(Tenanted, table=True):
-    """A kind of alert; `system_alert_type_id` is the short code of the system alert kind, such as CM01."""
+    """A type of alert. `system_alert_type_id` is the short code of the system's alert type, such as CM01."""
 
     __tablename__ = "alert_type"
     key: ClassVar[str] = "alert_type_id"
@@ -26,9 +26,9 @@ class AlertType(Tenanted, table=True):
 
 
 class Template(Tenanted, table=True):
-    """What an alert of some type says in one channel and culture; `html_template` has markers in double braces.
+    """The content of alerts of one type, channel and culture. `html_template` has markers in double braces.
 
-    `version` is the one that is published, whose HTML this is; all that it says stands in `TemplateVersion`.
+    `version` is the published version. `html_template` is a copy of its HTML; `TemplateVersion` has its full content.
     """
 
     key: ClassVar[str] = "template_id"
@@ -48,10 +48,10 @@ class Template(Tenanted, table=True):
 
 
 class TemplateVersion(Tenanted, table=True):
-    """What a template says, or said, or may say: versions are added and never changed, but for when they are published.
+    """A version of a template's content. Versions are added and never changed, except for the columns of publication.
 
-    `created_by` and `published_by` are accounts; None is the application itself. Without a `text`, it is made from the
-    HTML.
+    `created_by` and `published_by` are accounts; None is the application itself. If `text` is None, the plain text is
+    generated from the HTML.
     """
 
     __tablename__ = "template_version"
@@ -72,8 +72,9 @@ class TemplateVersion(Tenanted, table=True):
 
 
 class Alert(Tenanted, table=True):
-    """An alert to a user, who has read it at `read_at`. `data` fills the templates' markers, and `culture_code` chooses
-    among them; None is the application's culture.
+    """An alert to a user. `read_at` is the time at which the user read it.
+
+    `data` fills the markers of the template. `culture_code` selects the template; None is the application's culture.
     """
 
     key: ClassVar[str] = "alert_id"
@@ -93,10 +94,10 @@ class Alert(Tenanted, table=True):
 
 
 class Notification(Tenanted, table=True):
-    """An alert on its way through one channel. `status` is the legacy interface's word: OK, or ERROR once it failed.
+    """An alert in one channel. `status` is the value of the legacy interface: OK, or ERROR after a failure.
 
-    `subject`, `html` and `text` are what it says, from this version of a template; without one, it says what kind of
-    alert it is.
+    `subject`, `html` and `text` are its content, rendered from `template_version` of the template. Without a template,
+    the content is the name and description of the alert type.
     """
 
     key: ClassVar[str] = "notification_id"
@@ -121,7 +122,7 @@ class Notification(Tenanted, table=True):
 
 
 class NotificationLog(Tenanted, table=True):
-    """A step of a notification's way; `detail` says why it went as it did, where there is something to say."""
+    """A delivery step of a notification. `detail` is the reason for its status, if there is one."""
 
     __tablename__ = "notification_log"
     key: ClassVar[str] = "log_id"

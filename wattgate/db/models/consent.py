@@ -1,4 +1,4 @@
-"""Consent: which meter points' data a user lets the application have, and until when."""
+"""Consents of users to the use of their meter points' data by the application."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -11,7 +11,7 @@ from wattgate.db.models.tenancy import Tenanted
 
 
 class MeterPointConsent(Tenanted, table=True):
-    """A user's consent for one meter point. It holds until `valid_until`, unless it was revoked before."""
+    """A user's consent for one meter point. It is valid until `valid_until`, unless it is revoked before."""
 
     __tablename__ = "meter_point_consent"
     __table_args__ = (UniqueConstraint("application_id", "user_id", "mpxn"),)
@@ -29,7 +29,7 @@ class MeterPointConsent(Tenanted, table=True):
 
 
 class ConsentChange(Tenanted, table=True):
-    """A renewal or a revocation of a consent, as it happened; `valid_until` is what it changed the consent to."""
+    """A renewal or a revocation of a consent. `valid_until` is the new value of the consent."""
 
     __tablename__ = "consent_change"
     key: ClassVar[str] = "change_id"

@@ -1,4 +1,4 @@
-"""The content system: what apps show to people, and what people answer."""
+"""The content system: content that apps show to users, and the responses of users."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -39,7 +39,7 @@ class Faq(Tenanted, table=True):
 
 
 class Content(Tenanted, table=True):
-    """Something that apps show; `data` is free, and the texts of each language stand in LanguageContent."""
+    """A content object that apps show. `data` has any form. LanguageContent has the texts of each language."""
 
     key: ClassVar[str] = "content_id"
 
@@ -69,7 +69,7 @@ class LanguageContent(Tenanted, table=True):
 
 
 class TermsConditions(Tenanted, table=True):
-    """A version of terms and conditions; of each reference the newest that has begun is in force."""
+    """A version of terms and conditions. For each reference, the newest version whose `valid_from` is past applies."""
 
     __tablename__ = "terms_conditions"
     key: ClassVar[str] = "tc_id"
@@ -86,7 +86,7 @@ class TermsConditions(Tenanted, table=True):
 
 
 class TermsConditionsUser(Tenanted, table=True):
-    """A user's answer to terms and conditions."""
+    """A user's response to terms and conditions."""
 
     __tablename__ = "terms_conditions_user"
     key: ClassVar[str] = "tc_user_id"
@@ -102,7 +102,7 @@ class TermsConditionsUser(Tenanted, table=True):
 
 
 class SupportDetails(Tenanted, table=True):
-    """Where people of a country get help."""
+    """Contact details of the support for users in a country."""
 
     __tablename__ = "support_details"
     key: ClassVar[str] = "support_details_id"
@@ -120,7 +120,7 @@ class SupportDetails(Tenanted, table=True):
 
 
 class PromptType(Tenanted, table=True):
-    """A kind of prompt."""
+    """A type of prompt."""
 
     __tablename__ = "prompt_type"
     key: ClassVar[str] = "prompt_type_id"
@@ -134,7 +134,7 @@ class PromptType(Tenanted, table=True):
 
 
 class Prompt(Tenanted, table=True):
-    """Something that an app asks people to do or to notice."""
+    """A message with which an app asks users to do or to notice something."""
 
     key: ClassVar[str] = "prompt_id"
 
@@ -149,7 +149,7 @@ class Prompt(Tenanted, table=True):
 
 
 class PromptUser(Tenanted, table=True):
-    """What became of a prompt for one user."""
+    """The status of a prompt for one user."""
 
     __tablename__ = "prompt_user"
     key: ClassVar[str] = "prompt_user_id"
@@ -165,7 +165,7 @@ class PromptUser(Tenanted, table=True):
 
 
 class UserActionType(Tenanted, table=True):
-    """A kind of thing that people do in an app."""
+    """A type of user action in an app."""
 
     __tablename__ = "user_action_type"
     key: ClassVar[str] = "user_action_type_id"
@@ -179,7 +179,7 @@ class UserActionType(Tenanted, table=True):
 
 
 class UserAction(Tenanted, table=True):
-    """Something that a user did in an app."""
+    """An action of a user in an app."""
 
     __tablename__ = "user_action"
     key: ClassVar[str] = "user_action_id"

@@ -1,4 +1,4 @@
-"""The outbox: what has to leave the house."""
+"""The outbox: messages to send to other systems."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -13,12 +13,12 @@ from wattgate.enums import DeliveryKind, DeliveryState
 
 
 class Delivery(Tenanted, table=True):
-    """Something on its way out, written in the transaction of what caused it.
+    """A message to send, written in the same transaction as its cause.
 
-    `target_id` is the notification or webhook that is delivered; `address` is one of several receivers, where each
-    has a delivery of its own. Deliveries with the same `order_key` leave one after the other, by their `number`.
-    A worker has it until `leased_until`, and counts the attempt when it takes it. `reference` is what the receiver
-    calls it.
+    `target_id` is the notification or webhook to deliver. `address` is the receiver if the target has several; each of
+    them has its own delivery. Deliveries with the same `order_key` are sent one after the other, by `number`. A worker
+    that claims a delivery increments `attempts` and has a lease until `leased_until`. `reference` is the receiver's id
+    of the message.
     """
 
     __table_args__ = (Index(None, "state", "due_at"), Index(None, "order_key", "number"))

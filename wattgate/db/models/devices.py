@@ -1,4 +1,4 @@
-"""Gateway devices and their kinds, and the retrievals of readings from the meter network."""
+"""Devices and their types, intakes, and retrievals of readings from the meter network."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -21,21 +21,21 @@ from wattgate.enums import CatchUpState
 
 
 class TypeSensor(msgspec.Struct):
-    """A sensor that devices of some type have: its id in the protocol, and the resource type that it measures."""
+    """A sensor of a device type: its id in the protocol, and the resource type that it measures."""
 
     protocol_id: str
     resource_type_id: str
 
 
 class TypeProtocol(msgspec.Struct):
-    """How devices of some type talk to the platform."""
+    """The protocol between the devices of a type and the platform."""
 
     protocol: str
     sensors: list[TypeSensor]
 
 
 class HardwareIds(msgspec.Struct):
-    """The numbers that stand on a device or on what it is connected to."""
+    """The identifiers on a device or on the meters that it is connected to."""
 
     mac: str | None = None
     eui: str | None = None
@@ -57,9 +57,9 @@ class DeviceType(Tenanted, table=True):
 
 
 class Device(Tenanted, table=True):
-    """A device in a home that sends packets to the platform. `hardware_key` is its hardware id as it is compared.
+    """A device in a home that sends packets to the platform. `hardware_key` is its hardware id, normalized.
 
-    `network_state` is the newest that it has said of itself, and `heard_at` the instant of that.
+    `network_state` is the newest state that the device reported about itself, and `heard_at` the time of that report.
     """
 
     __table_args__ = (UniqueConstraint("application_id", "hardware_key"),)
@@ -86,7 +86,7 @@ class Device(Tenanted, table=True):
 
 
 class DeviceSensor(Tenanted, table=True):
-    """A sensor of a device, with the resource that it feeds where that is known."""
+    """A sensor of a device, and the resource that it feeds if that is known."""
 
     __tablename__ = "device_sensor"
     key: ClassVar[str] = "protocol_id"
@@ -98,9 +98,9 @@ class DeviceSensor(Tenanted, table=True):
 
 
 class Intake(Tenanted, table=True):
-    """A connection to a broker on which devices' messages come in, by its name there.
+    """A connection to a broker from which devices' messages arrive. `name` is its client id at the broker.
 
-    `heard_at` is its last sign of life, and `connected` what that said.
+    `heard_at` is the time of its last heartbeat, and `connected` the state that it reported then.
     """
 
     __table_args__ = (UniqueConstraint("application_id", "name"),)
@@ -115,7 +115,7 @@ class Intake(Tenanted, table=True):
 class CatchUp(Tenanted, table=True):
     """A retrieval of a resource's latest readings from the meter network.
 
-    `reason` says why it failed; `heard_at` is the last sign of the worker that has it.
+    `reason` is the cause of a failure. `heard_at` is the last heartbeat of its worker.
     """
 
     __tablename__ = "catch_up"

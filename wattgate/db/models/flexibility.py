@@ -1,4 +1,4 @@
-"""The demand flexibility service: events, who opted in, and who takes part."""
+"""The demand flexibility service: events, enrolled users and participations."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -12,7 +12,7 @@ from wattgate.db.models.tenancy import Tenanted
 
 
 class DfsEvent(Tenanted, table=True):
-    """A time in which households are paid for using less; `reward` is in pence a kWh."""
+    """A time in which households are paid to use less energy. `reward` is in pence per kWh."""
 
     __tablename__ = "dfs_event"
     key: ClassVar[str] = "dfs_event_id"
@@ -28,7 +28,7 @@ class DfsEvent(Tenanted, table=True):
 
 
 class DfsUser(Tenanted, table=True):
-    """A user who opted in with a meter point; opting out ends it."""
+    """The enrolment of a user with a meter point. `active` is false after the user opts out."""
 
     __tablename__ = "dfs_user"
     key: ClassVar[str] = "dfs_user_id"
@@ -43,7 +43,7 @@ class DfsUser(Tenanted, table=True):
 
 
 class DfsParticipation(Tenanted, table=True):
-    """A user taking part in an event with a meter point."""
+    """The participation of a user with a meter point in an event."""
 
     __tablename__ = "dfs_participation"
     __table_args__ = (UniqueConstraint("dfs_event_id", "user_id", "mpxn"),)

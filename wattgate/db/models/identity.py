@@ -1,4 +1,4 @@
-"""Users, their accounts, and the tokens those accounts carry."""
+"""Users, their accounts, and the tokens of the accounts."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -11,7 +11,7 @@ from wattgate.db.models.tenancy import Tenanted
 
 
 class User(Tenanted, table=True):
-    """A person. Rows of homes and meters belong to users; log-ins belong to their accounts.
+    """A person. Records of homes and meters belong to users; logins belong to their accounts.
 
     `status` is unverified, active or inactive.
     """
@@ -28,10 +28,10 @@ class User(Tenanted, table=True):
 
 
 class Account(Tenanted, table=True):
-    """A user's log-in in one directory of the application.
+    """A user's login in one directory of the application.
 
     `status` is unverified, active or inactive; only an `active` account can log in. `failures` counts the wrong
-    passwords since the last right one, and `failed_at` says when the newest was given.
+    passwords since the last right one, and `failed_at` is the time of the newest one.
     """
 
     __table_args__ = (UniqueConstraint("application_id", "directory_id", "username"),)
@@ -55,10 +55,10 @@ class Account(Tenanted, table=True):
 
 
 class Token(Tenanted, table=True):
-    """A log-in that lasts until `expires_at`. The token itself is never stored, only its SHA-256 digest.
+    """An access token that is valid until `expires_at`. Only its SHA-256 digest is stored.
 
-    A token of an OAuth client has the `authentication_framework` oauth, a `scope` (names with a space between them),
-    the `family` of all tokens that go back to one authorization code, and the `grant_type` that it was asked with.
+    A token of an OAuth client has the `authentication_framework` oauth, a `scope` (names separated by spaces), the
+    `family` that all tokens from one authorization code share, and the `grant_type` of its request.
     """
 
     key: ClassVar[str] = "token_id"

@@ -1,4 +1,4 @@
-"""Mail: the addresses that get none, mails that try a template out, and those kept where there is no mail server."""
+"""Mail: suppressed addresses, test mails of templates, and mails that are kept if there is no mail server."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -12,9 +12,10 @@ from wattgate.enums import SuppressionCause
 
 
 class MailSuppression(Tenanted, table=True):
-    """An address that gets no more mail of the application, in lower case, as `delivery/mail_addresses.py` writes it.
+    """An address to which the application sends no mail. It is in lower case, in the form
+    of `delivery.mail_addresses`.
 
-    `reason` is what a mail server said of it, and `delivery_id` the mail that was the last one.
+    `reason` is the response of a mail server, and `delivery_id` is the last delivery to the address.
     """
 
     __tablename__ = "mail_suppression"
@@ -30,7 +31,7 @@ class MailSuppression(Tenanted, table=True):
 
 
 class TestMail(Tenanted, table=True):
-    """A template as somebody tried it out: rendered, and on its way to an address; `created_by` is their account."""
+    """A rendered template that is sent as a test to an address. `created_by` is the account of the sender."""
 
     __tablename__ = "test_mail"
     __table_args__ = (Index(None, "application_id", "created_at"),)
@@ -46,7 +47,7 @@ class TestMail(Tenanted, table=True):
 
 
 class KeptMail(Tenanted, table=True):
-    """A mail as it would have been sent. Each delivery has one, however often it was attempted."""
+    """A mail that would have been sent. Each delivery has one, independent of its number of attempts."""
 
     __tablename__ = "kept_mail"
     __table_args__ = (Index(None, "application_id", "created_at"),)

@@ -1,4 +1,4 @@
-"""The local registry of the meter network: what the network knows, whichever application asks. No one's records."""
+"""The local registry of the meter network. Its records belong to no application; all applications can query them."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -10,11 +10,11 @@ from wattgate.db.column_types import FixedPoint, UtcDateTime
 from wattgate.enums import ReadingQuality
 
 NETWORK_DECIMALS = 6
-"""How exactly the registry keeps values: a millionth of a unit."""
+"""The number of decimal places of values in the registry: a millionth of a unit."""
 
 
 class NetworkMeterPoint(SQLModel, table=True):
-    """A meter point: its number (MPAN or MPRN), where it is, and whether the network can serve it."""
+    """A meter point: its number (MPAN or MPRN), its postcode, and whether the network can serve it."""
 
     __tablename__ = "network_meter_point"
 
@@ -40,9 +40,9 @@ class NetworkDevice(SQLModel, table=True):
 
 
 class NetworkReading(SQLModel, table=True):
-    """A value that the network has of a meter point, by classifier and the instant at which its half hour begins.
+    """A value of a meter point in the network, by classifier and the start of its half hour.
 
-    `quality` is what the network says of it.
+    `quality` is the quality that the network reports.
     """
 
     __tablename__ = "network_reading"
@@ -57,7 +57,7 @@ class NetworkReading(SQLModel, table=True):
 
 
 class NetworkRegister(SQLModel, table=True):
-    """What the meter's own cumulative register showed when it was last read."""
+    """The last reading of the meter's own cumulative register."""
 
     __tablename__ = "network_register"
 

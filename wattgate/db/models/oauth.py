@@ -1,4 +1,4 @@
-"""OAuth 2.0: the clients of an application, and the codes and refresh tokens that they hold."""
+"""OAuth 2.0: the clients of an application, and their authorization codes and refresh tokens."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -10,9 +10,9 @@ from wattgate.db.models.tenancy import Tenanted
 
 
 class OAuthClient(Tenanted, table=True):
-    """Software that asks users of an application for access. A public one (`secret_digest` None) has no secret.
+    """Software that requests access from users of an application. A public client (`secret_digest` None) has no secret.
 
-    `scope` holds the most that it may ask for, as names with a space between them.
+    `scope` has the names of all scopes that it may request, separated by spaces.
     """
 
     __tablename__ = "oauth_client"
@@ -28,7 +28,7 @@ class OAuthClient(Tenanted, table=True):
 
 
 class AuthorizationCode(Tenanted, table=True):
-    """A code that its client exchanges for tokens, once. `family` is what the tokens made from it have in common."""
+    """A code that its client exchanges for tokens, once. `family` is shared by all tokens from this code."""
 
     __tablename__ = "authorization_code"
     key: ClassVar[str] = "code_id"
@@ -49,7 +49,7 @@ class AuthorizationCode(Tenanted, table=True):
 
 
 class RefreshToken(Tenanted, table=True):
-    """What its client exchanges for new tokens, once. A used one stays, so that a second use is known as theft."""
+    """A token that its client exchanges for new tokens, once. It is kept after use, to detect a second use as theft."""
 
     __tablename__ = "refresh_token"
     key: ClassVar[str] = "refresh_token_id"

@@ -12,7 +12,7 @@ from wattgate.energy.storage_fields import StorageDefinition
 
 
 class ResourceType(Tenanted, table=True):
-    """A kind of resource. After `retention_days` its resources' readings are deleted; None keeps them."""
+    """A type of resource. Readings of its resources are deleted after `retention_days`; None keeps them."""
 
     __tablename__ = "resource_type"
     key: ClassVar[str] = "resource_type_id"
@@ -35,10 +35,9 @@ class ResourceType(Tenanted, table=True):
 class Resource(Tenanted, table=True):
     """A series of readings of one owner. `number` is its short key in the table of readings.
 
-    `storage` is its type's at the time it was made, so that reading never needs the type. `mpxn` is the number of
-    the meter point that it is measured at, where that is known. A resource with `cost_of` tells what the energy of that
-    other resource costs: it is computed, and nothing is recorded for it. What is recorded for one that is `watched` is
-    told to the alert rules.
+    `storage` is a copy of the type's storage at creation, so that reads do not need the type. `mpxn` is the number of
+    its meter point, if that is known. A resource with `cost_of` has the costs of that other resource's energy: they are
+    computed, and nothing is recorded for it. If a resource is `watched`, new readings trigger alert rules.
     """
 
     key: ClassVar[str] = "resource_id"
@@ -66,13 +65,13 @@ class Resource(Tenanted, table=True):
 
 
 class Reading(SQLModel, table=True):
-    """One value: `value` is the fixed-point number times ten to the decimals of its storage field.
+    """One reading. `value` is the decimal number times 10 to the power of the decimals of its storage field.
 
-    `field` is the position of the storage field in the resource; `at` and `received_at` (since when the value stands
-    as it is) are in milliseconds since 1970, UTC. `quality` is a `ReadingQuality`, by its place among them (0 is
-    ACTUAL); `revision` counts how often another value replaced it. PostgreSQL keeps a partition for each month
-    (`db.partitions`). There is no foreign key, which would be checked row by row: whoever records has the resource
-    from `Rows`, and resources are not deleted.
+    `field` is the index of the storage field in the resource. `at` and `received_at` are in milliseconds since 1970,
+    UTC; `received_at` is the time of the last change. `quality` is the position of a `ReadingQuality` (0 is ACTUAL).
+    `revision` is the number of times that another value replaced it. PostgreSQL has a partition for each month
+    (`db.readings.partitions`). There is no foreign key, because it would be checked for each row. Writers get the
+    resource from `Rows`, and resources are never deleted.
     """
 
     __table_args__ = {"sqlite_with_rowid": False, "postgresql_partition_by": "RANGE (at)"}
@@ -87,10 +86,10 @@ class Reading(SQLModel, table=True):
 
 
 class Rollup(SQLModel):
-    """What the readings of one series in one hour or day (UTC) amount to; it exists while there is one.
+    """The aggregates of the readings of one series in one hour or day (UTC). It exists if there is a reading.
 
-    `at` is the start; `estimated` counts the readings that are not ACTUAL; `revision` is the sum of theirs and
-    `received_at` the latest. `db.rollups` keeps it with every write.
+    `at` is the start. `estimated` counts the readings that are not ACTUAL. `revision` is the sum of all revisions, and
+    `received_at` the latest receipt. Each write updates it (`db.readings.rollups`).
     """
 
     resource_number: int = Field(primary_key=True, sa_type=BigInteger)
@@ -108,14 +107,14 @@ class Rollup(SQLModel):
 
 
 class ReadingHour(Rollup, table=True):
-    """The rollups of hours, for fields that have more than four samples in one (`storage.Field.hourly`)."""
+    """Hourly rollups, for fields with more than four samples in an hour (`ReadingField.has_hourly_rollup`)."""
 
     __tablename__ = "reading_hour"
     __table_args__ = {"sqlite_with_rowid": False}
 
 
 class ReadingDay(Rollup, table=True):
-    """The rollups of days, for every field."""
+    """Daily rollups, for every field."""
 
     __tablename__ = "reading_day"
     __table_args__ = {"sqlite_with_rowid": False}

@@ -1,4 +1,4 @@
-"""Tariffs: what a resource's energy costs, and since when."""
+"""Tariffs of resources, with their versions and prices."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -14,11 +14,11 @@ from wattgate.enums import Period, TariffKind
 
 
 class Tariff(Tenanted, table=True):
-    """What a resource's energy costs from `valid_from` on, in pence per unit and pence per day.
+    """The rates of a resource's energy from `valid_from` on, in pence per unit and pence per day.
 
-    A tariff is never changed: one that corrects it has the same `valid_from` and the next `version`, and sets
-    `superseded_at` of the first. `rate` is the flat rate, or the rate outside every band. `vat_rate` is the percentage
-    that comes on top of all rates and of the standing charge.
+    A tariff is never changed. A correction is a new row with the same `valid_from` and the next `version`; it sets
+    `superseded_at` of the old row. `rate` is the flat rate, or the rate outside all bands. `vat_rate` is a percentage
+    that is added to all rates and to the standing charge.
     """
 
     __table_args__ = (UniqueConstraint("resource_id", "version"),)
@@ -43,7 +43,7 @@ class Tariff(Tenanted, table=True):
 
 
 class TariffPrice(SQLModel, table=True):
-    """The rate of a dynamic tariff for the half hour from `at` (milliseconds since 1970, UTC) on.
+    """The rate of a dynamic tariff for the half hour that starts at `at` (milliseconds since 1970, UTC).
 
     `rate` is in millionths of a penny per unit.
     """

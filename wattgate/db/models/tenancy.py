@@ -1,4 +1,4 @@
-"""Applications: whose the records are."""
+"""Applications, which are the tenants, and the base class of their records."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -8,7 +8,7 @@ from sqlmodel import Field, SQLModel
 
 from wattgate.db.column_types import AssignedId, created_at_field, updated_at_field
 
-# Constraints have names, so that a later migration can say which one it means.
+# Constraints have names, so that a later migration can refer to them.
 SQLModel.metadata.naming_convention = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -18,10 +18,10 @@ SQLModel.metadata.naming_convention = {
 
 
 class Tenanted(SQLModel):
-    """A record of an application. Only `Rows` reads and writes its kind.
+    """A record of an application. Only `Rows` reads and writes such records.
 
-    `key` names the identifier by which callers know the record; `owner` names the column with the user whose
-    record it is, or is None where the whole application shares it.
+    `key` is the name of the column with the public identifier. `owner` is the name of the column with the user who owns
+    the record, or None if the whole application shares it.
     """
 
     model_config = {"arbitrary_types_allowed": True}
@@ -33,9 +33,9 @@ class Tenanted(SQLModel):
 
 
 class Application(SQLModel, table=True):
-    """Whose the records are. `culture_code` is what people are written to in where nothing says otherwise.
+    """A tenant of the gateway. `culture_code` is the default culture of messages to its users.
 
-    `trusted_only` says that its callers may have no GraphQL document executed but those that are registered.
+    If `trusted_only` is true, its callers can execute only registered GraphQL documents.
     """
 
     application_id: str = AssignedId()
@@ -48,7 +48,7 @@ class Application(SQLModel, table=True):
 
 
 class ApplicationCredential(SQLModel, table=True):
-    """A name and secret with which an application's own servers call (Basic). Only the digest is kept."""
+    """A username and secret for calls from an application's own servers (Basic). Only the digest is stored."""
 
     __tablename__ = "application_credential"
 

@@ -1,4 +1,4 @@
-"""Documents that an application trusts."""
+"""The trusted GraphQL documents of applications."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -10,10 +10,10 @@ from wattgate.db.models.tenancy import Tenanted
 
 
 class TrustedDocument(Tenanted, table=True):
-    """A GraphQL document that the application's clients may name by its id.
+    """A GraphQL document that the application's clients can execute by its id.
 
-    The id is the SHA-256 of the text, or what the build of a client has made of it; its text is never changed. `name`
-    are the names of its operations.
+    `document_id` is the SHA-256 of the text, or an id that the build of a client computed. The text never changes.
+    `name` has the names of its operations.
     """
 
     __tablename__ = "trusted_document"

@@ -1,4 +1,4 @@
-"""What belongs to an account beside its log-in: codes sent to it, its app's push tokens, profiles and session."""
+"""Records of an account other than its login: one-time codes, push tokens of apps, profiles and session."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from wattgate.db.models.tenancy import Tenanted
 
 
 class OneTimeCode(Tenanted, table=True):
-    """A code that was sent to an account's holder. Only its digest is kept; `failures` counts wrong guesses at it."""
+    """A code that was sent to an account's holder. Only its digest is stored. `failures` counts wrong attempts."""
 
     __tablename__ = "one_time_code"
     key: ClassVar[str] = "code_id"
@@ -28,7 +28,7 @@ class OneTimeCode(Tenanted, table=True):
 
 
 class MobileAppToken(Tenanted, table=True):
-    """The push token of an app in which an account is logged in; messages are pushed to it."""
+    """The push token of an app in which an account is logged in."""
 
     __tablename__ = "mobile_app_token"
     __table_args__ = (UniqueConstraint("account_id", "token"),)
@@ -43,7 +43,7 @@ class MobileAppToken(Tenanted, table=True):
 
 
 class AccountProfile(Tenanted, table=True):
-    """A free object that an account's apps keep under a name."""
+    """An object of any form that an account's apps store under a name."""
 
     __tablename__ = "account_profile"
     __table_args__ = (UniqueConstraint("account_id", "profile_name"),)
@@ -60,7 +60,7 @@ class AccountProfile(Tenanted, table=True):
 
 
 class AccountSession(Tenanted, table=True):
-    """The one free object of an account, in which its apps find each other's state."""
+    """An object of any form with which the apps of an account share state. Each account has one."""
 
     __tablename__ = "account_session"
     key: ClassVar[str] = "account_id"

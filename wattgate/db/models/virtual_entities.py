@@ -1,4 +1,4 @@
-"""Virtual entities: the homes that resources belong to, and the kinds of them."""
+"""Virtual entities, which are the homes that resources belong to, and their types."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from wattgate.db.models.tenancy import Tenanted
 
 
 class WantedResource(msgspec.Struct):
-    """A resource type that a virtual entity of some type has or may have."""
+    """A resource type that virtual entities of a type must have (`required`) or can have."""
 
     resource_type_id: str
     required: bool = False
@@ -31,7 +31,7 @@ class VirtualEntityType(Tenanted, table=True):
 
 
 class VirtualEntity(Tenanted, table=True):
-    """A home, as the apps see it: a place of its owner with the resources that belong to it."""
+    """A home in the apps: a location of its owner with its resources."""
 
     __tablename__ = "virtual_entity"
     key: ClassVar[str] = "ve_id"

@@ -1,4 +1,4 @@
-"""Webhooks: who wants to be told of events, these on their way to a callback URL, and what failed."""
+"""Webhooks: endpoints that receive events, the events, their deliveries to callback URLs, and failures."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -11,10 +11,10 @@ from wattgate.db.models.tenancy import Tenanted
 
 
 class WebhookEndpoint(Tenanted, table=True):
-    """Where an application wants events told that match one of its patterns, and how that goes.
+    """An endpoint that receives an application's events that match one of the patterns in `events`.
 
-    `secret` signs what is sent, and `secret_before` beside it until `secret_expires_at`. Nothing is sent until
-    `paused_until`. The last three are `messages.health.Health`.
+    `secret` signs each message. Until `secret_expires_at`, `secret_before` signs it too. Nothing is sent until
+    `paused_until`. The last three columns are a `delivery.circuit_breaker.EndpointHealth`.
     """
 
     __tablename__ = "webhook_endpoint"
@@ -38,7 +38,7 @@ class WebhookEndpoint(Tenanted, table=True):
 
 
 class WebhookEvent(Tenanted, table=True):
-    """Something that has happened, kept so that it can be told again; `number` is the order of events."""
+    """An event, stored so that it can be sent again. `number` is the order of events."""
 
     __tablename__ = "webhook_event"
     __table_args__ = (Index(None, "application_id", "created_at"),)
@@ -56,7 +56,7 @@ class WebhookEvent(Tenanted, table=True):
 class Webhook(Tenanted, table=True):
     """One event for one callback URL. `failed_attempts` and `successful_attempt` have the members of SPEC.md.
 
-    `endpoint_id` is the endpoint that it is for, which may be gone; a callback of an alert has none.
+    `endpoint_id` is its endpoint, which may be deleted. The callback of an alert has none.
     """
 
     key: ClassVar[str] = "webhook_id"
@@ -79,7 +79,7 @@ class Webhook(Tenanted, table=True):
 
 
 class WebhookError(Tenanted, table=True):
-    """A webhook that was given up; `attempt` is the last one."""
+    """A webhook whose delivery failed for good. `attempt` is the last attempt."""
 
     __tablename__ = "webhook_error"
     key: ClassVar[str] = "error_id"

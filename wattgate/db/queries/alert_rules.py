@@ -1,4 +1,4 @@
-"""Alert rules over stored readings: how one stands now, and how often rules would have fired."""
+"""Evaluation of alert rules with stored readings: the current state of a rule, and back-tests."""
 
 import logging
 from collections.abc import Sequence
@@ -26,19 +26,19 @@ from wattgate.errors import BadInput, GatewayError, Problem
 log = logging.getLogger(__name__)
 
 MAX_NOTIFIED_AGE = timedelta(days=2)
-"""How old a reading may be on arrival to be told of: meters' half hours may come a day late, history is none of it."""
+"""The maximum age of a reading that can send an alert. Meters' half hours can be a day late; history is older."""
 
 MAX_BACK_TEST_DAYS = 366
 MAX_SAMPLES = 3_000_000
-"""How many readings one back-test reads at most: 30 days of ten rules on live power."""
+"""The maximum number of readings that a back-test reads: 30 days of ten rules on live power."""
 
 MAX_LISTED_FIRINGS = 1_000
-"""How many firings a back-test tells one by one."""
+"""The maximum number of firings that a back-test lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFiring:
-    """A firing: when, and the value that it was for, in the rule's unit; of silence its seconds."""
+    """A firing: its time and its value in the rule's unit. For silence, the value is its duration in seconds."""
 
     at: datetime
     value: float
@@ -46,7 +46,7 @@ class RuleFiring:
 
 @dataclass(frozen=True, slots=True)
 class BackTest:
-    """How often a rule would have fired in a range of time; the first times of them."""
+    """The number of times that a rule would have fired in a range of time, and the first of these firings."""
 
     start: datetime
     end: datetime
@@ -56,7 +56,7 @@ class BackTest:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRule:
-    """A rule with what it is judged by."""
+    """A rule with the resource, field and zone that its evaluation needs."""
 
     row: AlertRule
     resource: Resource
@@ -69,29 +69,29 @@ class LoadedRule:
         return series_key(self.resource, self.field)
 
     def to_rule_firing(self, firing: Firing) -> RuleFiring:
-        """A firing as it is told."""
+        """Convert a firing to its time and its value in the rule's unit."""
         scale = 1000 if self.row.kind is RuleKind.NO_DATA else 10**self.field.decimals
         return RuleFiring(from_ms(firing.at), float(firing.value / scale))
 
 
 async def load_rules(rows: Rows, rules: Sequence[AlertRule]) -> list[LoadedRule]:
-    """Rules with their resources, zones and numbers as they are judged."""
-    resources = await rows.get_many(Resource, {one.resource_id for one in rules})
+    """Load the resources and zones of rules, and convert their numbers for evaluation."""
+    resources = await rows.get_many(Resource, {rule.resource_id for rule in rules})
     zones = await _load_zones(rows, rules)
-    made = []
+    loaded_rules = []
     for row, zone in zip(rules, zones, strict=True):
         resource = resources[row.resource_id]
         field = require_field(resource, row.field)
-        made.append(LoadedRule(row, resource, field, zone, _to_rule(row, field, zone)))
-    return made
+        loaded_rules.append(LoadedRule(row, resource, field, zone, _to_rule(row, field, zone)))
+    return loaded_rules
 
 
 def _to_rule(row: AlertRule, field: ReadingField, zone: ZoneInfo) -> Rule:
     window = row.window_minutes * buckets.MINUTE_MS
-    quiet = None
+    quiet_hours = None
     if row.quiet_from is not None and row.quiet_to is not None:
-        start, stop = (datetime.strptime(one, "%H:%M").time() for one in (row.quiet_from, row.quiet_to))
-        quiet = QuietHours(start, stop, zone)
+        start, stop = (datetime.strptime(text, "%H:%M").time() for text in (row.quiet_from, row.quiet_to))
+        quiet_hours = QuietHours(start, stop, zone)
     return Rule(
         window=window,
         threshold=0 if row.threshold is None else _to_stored(row.threshold, field),
@@ -99,35 +99,42 @@ def _to_rule(row: AlertRule, field: ReadingField, zone: ZoneInfo) -> Rule:
         function=row.function,
         side=row.side,
         expected_samples=None if field.interval_ms is None else window // field.interval_ms,
-        quiet_hours=quiet,
+        quiet_hours=quiet_hours,
     )
 
 
 def _to_stored(value: Decimal, field: ReadingField) -> int:
-    """A number of a rule as values of its field are stored; it has no more decimal places than they."""
+    """Convert a number of a rule to the scaled integers of its field. It has no more decimal places than the field."""
     return int(value.scaleb(field.decimals).to_integral_exact())
 
 
 async def _load_zones(rows: Rows, rules: Sequence[AlertRule]) -> list[ZoneInfo]:
-    """The zone of each rule: its own, or that of its home, or of the first home that its resource belongs to."""
-    wanted = {one.resource_id for one in rules if one.time_zone is None}
+    """Return the zone of each rule: its own, or that of its home, or of the first home of its resource, or UTC."""
+    resource_ids = {rule.resource_id for rule in rules if rule.time_zone is None}
     links = await rows.all(
         VirtualEntityResource,
-        col(VirtualEntityResource.resource_id).in_(wanted),
+        col(VirtualEntityResource.resource_id).in_(resource_ids),
         order_by=[VirtualEntityResource.ve_id],
     )
-    homes = await rows.get_many(VirtualEntity, {one.ve_id for one in links} | {one.ve_id for one in rules if one.ve_id})
-    of_home = {ve_id: home.time_zone for ve_id, home in homes.items() if home.time_zone}
-    of_resource = {one.resource_id: of_home[one.ve_id] for one in reversed(links) if one.ve_id in of_home}
+    home_ids = {link.ve_id for link in links} | {rule.ve_id for rule in rules if rule.ve_id}
+    homes = await rows.get_many(VirtualEntity, home_ids)
+    zone_by_home = {ve_id: home.time_zone for ve_id, home in homes.items() if home.time_zone}
+    zone_by_resource = {
+        link.resource_id: zone_by_home[link.ve_id] for link in reversed(links) if link.ve_id in zone_by_home
+    }
     names = [
-        one.time_zone or of_home.get(one.ve_id or "") or of_resource.get(one.resource_id) or "UTC" for one in rules
+        rule.time_zone or zone_by_home.get(rule.ve_id or "") or zone_by_resource.get(rule.resource_id) or "UTC"
+        for rule in rules
     ]
     return [ZoneInfo(name) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class RuleEvaluation:
-    """How a rule stands after it was looked at, what is to be told, and when it is to be looked at again."""
+    """The result of an evaluation: the new state, the firings to send, and the time of the next evaluation.
+
+    Readings up to `judged_to` (ms since 1970) are evaluated.
+    """
 
     state: RuleState
     judged_to: int
@@ -136,16 +143,16 @@ class RuleEvaluation:
 
 
 IDLE_INTERVAL = timedelta(minutes=30)
-"""After how long a rule is looked at that nothing has woken."""
+"""The time between evaluations of a rule that nothing else triggers."""
 
 MAX_BACKLOG = timedelta(days=31)
-"""How far back readings are judged that have come since a rule was looked at before; older ones are passed over."""
+"""How far back an evaluation reads the readings that arrived since the last evaluation. Older ones are skipped."""
 
 
 async def evaluate(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
-    """Judge what has come since the rule was looked at before. ConsentRevoked where its readings may not be had."""
-    for refusal in (await find_consent_errors(rows, [loaded_rule.resource])).values():
-        raise refusal
+    """Evaluate a rule with the readings since the last evaluation. Raise ConsentRevoked without valid consent."""
+    for error in (await find_consent_errors(rows, [loaded_rule.resource])).values():
+        raise error
     match loaded_rule.row.kind:
         case RuleKind.THRESHOLD:
             return await _evaluate_threshold(rows, loaded_rule)
@@ -158,51 +165,55 @@ async def evaluate(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
 async def _evaluate_threshold(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
     now = to_ms(rows.now)
     after = max(loaded_rule.row.judged_to, to_ms(rows.now - MAX_BACKLOG))
-    found = await rows.readings.list_since({loaded_rule.series_key: after - loaded_rule.rule.window}, limit=MAX_SAMPLES)
-    state, due = RuleState(loaded_rule.row.active, loaded_rule.row.told), rows.now + IDLE_INTERVAL
-    if found is None:
+    samples_by_key = await rows.readings.list_since(
+        {loaded_rule.series_key: after - loaded_rule.rule.window}, limit=MAX_SAMPLES
+    )
+    state, due_at = RuleState(loaded_rule.row.active, loaded_rule.row.told), rows.now + IDLE_INTERVAL
+    if samples_by_key is None:
         log.warning(
-            "more readings than can be judged have come for alert rule %s; it passes them over", loaded_rule.row.rule_id
+            "Alert rule %s has more than %d new readings; they are skipped", loaded_rule.row.rule_id, MAX_SAMPLES
         )
-        return RuleEvaluation(state, now, due, [])
-    samples = found[loaded_rule.series_key]
+        return RuleEvaluation(state, now, due_at, [])
+    samples = samples_by_key[loaded_rule.series_key]
     state, firings = alert_rules.evaluate_threshold(
         loaded_rule.rule, state, samples, after=after, fresh_from=to_ms(rows.now - MAX_NOTIFIED_AGE), now=now
     )
     judged_to = max([after, *(at for at, _ in samples[-1:])])
-    return RuleEvaluation(state, judged_to, due, [loaded_rule.to_rule_firing(firing) for firing in firings])
+    return RuleEvaluation(state, judged_to, due_at, [loaded_rule.to_rule_firing(firing) for firing in firings])
 
 
 async def _evaluate_silence(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
-    now, quiet = to_ms(rows.now), loaded_rule.rule.quiet_hours
+    now, quiet_hours = to_ms(rows.now), loaded_rule.rule.quiet_hours
     newest = (await rows.readings.latest([loaded_rule.series_key])).get(loaded_rule.series_key)
     last = loaded_rule.row.judged_to if newest is None else max(newest.at, loaded_rule.row.judged_to)
     state, firing = alert_rules.evaluate_silence(
         loaded_rule.rule, RuleState(loaded_rule.row.active, loaded_rule.row.told), last, now
     )
     if not state.active:
-        due = from_ms(last + loaded_rule.rule.window)
-    elif quiet is not None and not state.notified:
-        due = from_ms(quiet.next_allowed(now))
+        due_at = from_ms(last + loaded_rule.rule.window)
+    elif quiet_hours is not None and not state.notified:
+        due_at = from_ms(quiet_hours.next_allowed(now))
     else:
-        due = rows.now + IDLE_INTERVAL
-    return RuleEvaluation(state, loaded_rule.row.judged_to, due, [loaded_rule.to_rule_firing(firing)] if firing else [])
+        due_at = rows.now + IDLE_INTERVAL
+    return RuleEvaluation(
+        state, loaded_rule.row.judged_to, due_at, [loaded_rule.to_rule_firing(firing)] if firing else []
+    )
 
 
 async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
     now, state = to_ms(rows.now), RuleState(loaded_rule.row.active, loaded_rule.row.told)
-    current = buckets.build_grid(
+    current_period = buckets.build_grid(
         rows.now, rows.now + timedelta(milliseconds=1), loaded_rule.row.period, loaded_rule.zone
     )
     grid = buckets.build_grid(
-        from_ms(current.start), rows.now + timedelta(milliseconds=1), Period.P1D, loaded_rule.zone
+        from_ms(current_period.start), rows.now + timedelta(milliseconds=1), Period.P1D, loaded_rule.zone
     )
-    (found,) = await load_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
-    if isinstance(found, GatewayError):
-        raise found
-    span = (current.start, current.stop)
+    (aggregates,) = await load_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
+    if isinstance(aggregates, GatewayError):
+        raise aggregates
+    span = (current_period.start, current_period.stop)
     state, firing = alert_rules.evaluate_pace(
-        loaded_rule.rule, state, sum(found.sum), span, now, evaluated_at=loaded_rule.row.judged_to
+        loaded_rule.rule, state, sum(aggregates.sum), span, now, evaluated_at=loaded_rule.row.judged_to
     )
     return RuleEvaluation(
         state, now, from_ms(now - now % HOUR_MS + HOUR_MS), [loaded_rule.to_rule_firing(firing)] if firing else []
@@ -210,23 +221,32 @@ async def _evaluate_pace(rows: Rows, loaded_rule: LoadedRule) -> RuleEvaluation:
 
 
 async def back_test(rows: Rows, parents: Sequence[AlertRule], *, days: int = 30) -> list[BackTest | GatewayError]:
-    """How often each rule would have fired in the last days, and when, had readings come as they were measured."""
+    """Return when each rule would have fired in the last days, if each reading had arrived when it was measured."""
     if not 1 <= days <= MAX_BACK_TEST_DAYS:
         raise BadInput(
-            "a back-test goes over 1 to 366 days", problems=[Problem(("days",), f"is not 1 to {MAX_BACK_TEST_DAYS}")]
+            f"A back-test covers 1 to {MAX_BACK_TEST_DAYS} days, not {days}.",
+            problems=[Problem(("days",), f"is not 1 to {MAX_BACK_TEST_DAYS}")],
         )
-    found = await load_rules(rows, parents)
+    loaded_rules = await load_rules(rows, parents)
     start = rows.now - timedelta(days=days)
-    sampled = await _load_samples(rows, [one for one in found if one.row.kind is not RuleKind.PACE], to_ms(start))
-    told: list[BackTest | GatewayError] = []
-    for one in found:
-        if one.row.kind is RuleKind.PACE:
-            fired = await _replay_pace(rows, one, start)
+    samples_by_key = await _load_samples(
+        rows, [loaded_rule for loaded_rule in loaded_rules if loaded_rule.row.kind is not RuleKind.PACE], to_ms(start)
+    )
+    results: list[BackTest | GatewayError] = []
+    for loaded_rule in loaded_rules:
+        if loaded_rule.row.kind is RuleKind.PACE:
+            firings = await _replay_pace(rows, loaded_rule, start)
         else:
-            fired = _replay_samples(one, sampled[one.series_key], to_ms(start), to_ms(rows.now))
-        told.append(fired if isinstance(fired, GatewayError) else _to_back_test(one, fired, start, rows.now))
+            firings = _replay_samples(
+                loaded_rule, samples_by_key[loaded_rule.series_key], to_ms(start), to_ms(rows.now)
+            )
+        results.append(
+            firings if isinstance(firings, GatewayError) else _to_back_test(loaded_rule, firings, start, rows.now)
+        )
     return replace_withheld(
-        await find_consent_errors(rows, [one.resource for one in found]), [one.resource for one in found], told
+        await find_consent_errors(rows, [loaded_rule.resource for loaded_rule in loaded_rules]),
+        [loaded_rule.resource for loaded_rule in loaded_rules],
+        results,
     )
 
 
@@ -239,14 +259,16 @@ def _to_back_test(loaded_rule: LoadedRule, firings: list[Firing], start: datetim
 async def _load_samples(
     rows: Rows, loaded_rules: Sequence[LoadedRule], start: int
 ) -> dict[SeriesKey, list[alert_rules.TimedValue]]:
-    """The samples by which rules are judged from an instant on: with those that fill their first windows."""
+    """Load the samples of rules from an instant on, with the samples before it that their first windows need."""
     since: dict[SeriesKey, int] = {}
-    for one in loaded_rules:
-        since[one.series_key] = min(since.get(one.series_key, start), start - one.rule.window)
+    for loaded_rule in loaded_rules:
+        since[loaded_rule.series_key] = min(since.get(loaded_rule.series_key, start), start - loaded_rule.rule.window)
     samples = await rows.readings.list_since(since, limit=MAX_SAMPLES)
     if samples is None:
-        problem = Problem(("days",), f"are more than {MAX_SAMPLES:,} readings")
-        raise BadInput("the back-test goes over too many readings: ask fewer days", problems=[problem])
+        problem = Problem(("days",), f"have more than {MAX_SAMPLES:,} readings")
+        raise BadInput(
+            f"The back-test would read more than {MAX_SAMPLES:,} readings. Request fewer days.", problems=[problem]
+        )
     return samples
 
 
@@ -256,20 +278,22 @@ def _replay_samples(
     if loaded_rule.row.kind is RuleKind.NO_DATA:
         instants = [at for at, _ in samples if at < end]
         return [firing for firing in alert_rules.replay_silence(loaded_rule.rule, instants, end) if firing.at >= start]
-    own = [sample for sample in samples if sample[0] > start - loaded_rule.rule.window]
+    relevant_samples = [sample for sample in samples if sample[0] > start - loaded_rule.rule.window]
     delay = loaded_rule.field.interval_ms or 0
     return alert_rules.evaluate_threshold(
-        loaded_rule.rule, RuleState(), own, after=start - 1, fresh_from=start, delay=delay
+        loaded_rule.rule, RuleState(), relevant_samples, after=start - 1, fresh_from=start, delay=delay
     )[1]
 
 
 async def _replay_pace(rows: Rows, loaded_rule: LoadedRule, start: datetime) -> list[Firing] | GatewayError:
-    """The pace at each half hour, of what has been used until then."""
+    """Evaluate the pace at each half hour, with the energy used until then."""
     end = rows.now
     periods = buckets.build_grid(start, end, loaded_rule.row.period, loaded_rule.zone)
     grid = buckets.build_grid(from_ms(periods.start), end, Period.PT30M, UTC)
-    (found,) = await load_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
-    if isinstance(found, GatewayError):
-        return found
-    moments = [edge for edge in grid.edges if to_ms(start) <= edge <= to_ms(end)]
-    return alert_rules.replay_pace(loaded_rule.rule, grid.edges, found.sum, periods.edges, moments=moments)
+    (aggregates,) = await load_aggregates(rows, [loaded_rule.resource], [loaded_rule.field], grid)
+    if isinstance(aggregates, GatewayError):
+        return aggregates
+    evaluation_times = [edge for edge in grid.edges if to_ms(start) <= edge <= to_ms(end)]
+    return alert_rules.replay_pace(
+        loaded_rule.rule, grid.edges, aggregates.sum, periods.edges, moments=evaluation_times
+    )

@@ -1,4 +1,7 @@
-"""Series compared with an earlier time, as far as they have come: "so far" means the same elapsed time."""
+"""Comparisons of series with an earlier period.
+
+A series that is not complete is compared with the same elapsed time of the earlier period.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,7 +22,7 @@ from wattgate.errors import GatewayError
 
 @dataclass(frozen=True, slots=True)
 class SeriesPart:
-    """What a series amounts to over one span, by its function; `value` is None where it has no reading there."""
+    """The aggregate of a series over one span, by its function. `value` is None if the span has no reading."""
 
     start: datetime
     end: datetime
@@ -31,7 +34,7 @@ class SeriesPart:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A series as far as it has come, and the same elapsed time of its baseline."""
+    """A series up to its newest sample, and the same elapsed time of its baseline."""
 
     baseline: Baseline
     reading_series: ReadingSeries
@@ -41,79 +44,94 @@ class Comparison:
 
     @property
     def change(self) -> float | None:
-        """By how much the value is greater; None where one of the two is not known."""
+        """The current value minus the baseline's value; None if one of them is unknown."""
         now, before = self.current.value, self.previous.value
         return None if now is None or before is None else round(now - before, MAX_DECIMALS)
 
     @property
     def change_ratio(self) -> float | None:
-        """The change as a share of the baseline's value; None where that is not known or zero."""
+        """The change as a share of the baseline's value; None if that value is unknown or zero."""
         return self.change / abs(self.previous.value) if self.change is not None and self.previous.value else None
 
 
 async def comparisons(rows: Rows, series: Sequence[ReadingSeries], *, baseline: Baseline) -> list[Comparison | None]:
-    """Each series compared with its baseline up to its newest sample; None where there is no sample yet."""
-    spans = [_comparison_range(one, baseline) for one in series]
-    current = await _load_parts(rows, [(one, at.start, at.until) for one, at in zip(series, spans, strict=True) if at])
-    previous = await _load_parts(
-        rows, [(one, at.base_start, at.base_until) for one, at in zip(series, spans, strict=True) if at]
+    """Compare each series up to its newest sample with its baseline. None is the result of a series without samples."""
+    ranges = [_comparison_range(reading_series, baseline) for reading_series in series]
+    current = await _load_parts(
+        rows,
+        [
+            (reading_series, range_.start, range_.until)
+            for reading_series, range_ in zip(series, ranges, strict=True)
+            if range_
+        ],
     )
-    found = iter(zip(current, previous, strict=True))
+    previous = await _load_parts(
+        rows,
+        [
+            (reading_series, range_.base_start, range_.base_until)
+            for reading_series, range_ in zip(series, ranges, strict=True)
+            if range_
+        ],
+    )
+    parts = iter(zip(current, previous, strict=True))
     return [
-        None if at is None else Comparison(baseline, one, at, *next(found))
-        for one, at in zip(series, spans, strict=True)
+        None if range_ is None else Comparison(baseline, reading_series, range_, *next(parts))
+        for reading_series, range_ in zip(series, ranges, strict=True)
     ]
 
 
 async def baseline_series(rows: Rows, compared: Sequence[Comparison]) -> list[ReadingSeries | GatewayError]:
-    """The readings of each whole baseline, in the same buckets as what is compared with it."""
+    """Return the readings of each whole baseline, in the same buckets as the compared series."""
     return [
         (
             await readings(
                 rows,
-                [one.reading_series.resource],
-                range=TimeRange(one.comparison_range.base_start, one.comparison_range.base_end),
-                period=one.reading_series.period,
-                function=one.reading_series.function,
-                time_zone=one.reading_series.time_zone,
-                field=one.reading_series.field,
-                week_start=one.reading_series.week_start,
+                [comparison.reading_series.resource],
+                range=TimeRange(comparison.comparison_range.base_start, comparison.comparison_range.base_end),
+                period=comparison.reading_series.period,
+                function=comparison.reading_series.function,
+                time_zone=comparison.reading_series.time_zone,
+                field=comparison.reading_series.field,
+                week_start=comparison.reading_series.week_start,
             )
         )[0]
-        for one in compared
+        for comparison in compared
     ]
 
 
 def _comparison_range(series: ReadingSeries, baseline: Baseline) -> ComparisonRange | None:
-    reached = series.collected_to
-    if reached is None or reached <= series.start:
+    collected_to = series.collected_to
+    if collected_to is None or collected_to <= series.start:
         return None
     end = series.end or open_range_end(series.start, series.effective_end, series.time_zone)
-    return comparison_range(series.start, end, reached, baseline, series.time_zone)
+    return comparison_range(series.start, end, collected_to, baseline, series.time_zone)
 
 
 async def _load_parts(rows: Rows, ranges: Sequence[tuple[ReadingSeries, datetime, datetime]]) -> list[SeriesPart]:
-    """What each series amounts to over a span of its own; alike ones share their statements."""
-    together = defaultdict[tuple[datetime, datetime, Function], list[int]](list)
-    for place, (one, start, end) in enumerate(ranges):
-        together[start, end, one.function].append(place)
+    """Aggregate each series over its own span. Series with equal spans and functions share their statements."""
+    positions_by_range = defaultdict[tuple[datetime, datetime, Function], list[int]](list)
+    for position, (reading_series, start, end) in enumerate(ranges):
+        positions_by_range[start, end, reading_series.function].append(position)
     parts: dict[int, SeriesPart] = {}
-    for (start, end, function), places in together.items():
+    for (start, end, function), positions in positions_by_range.items():
         grid = BucketGrid((BucketRun(to_ms(start), to_ms(end) - to_ms(start), 1),))
-        some = [ranges[place][0] for place in places]
-        resources, fields = [one.resource for one in some], [one.reading_field for one in some]
-        found = _raise_first_error(await load_aggregates(rows, resources, fields, grid))
-        values = await load_values(rows, resources, fields, found, function)
-        for place, one, inside, (value,) in zip(places, some, found, values, strict=True):
-            count, expected = inside.count[0], one.reading_field.expected_samples(grid.start, grid.stop)
-            worth = bucket_quality(count, expected, inside.estimated[0])
-            parts[place] = SeriesPart(start, end, value, count, worth, count / expected if expected else None)
-    return [parts[place] for place in range(len(ranges))]
+        series = [ranges[position][0] for position in positions]
+        resources, fields = (
+            [reading_series.resource for reading_series in series],
+            [reading_series.reading_field for reading_series in series],
+        )
+        aggregates = _raise_first_error(await load_aggregates(rows, resources, fields, grid))
+        values = await load_values(rows, resources, fields, aggregates, function)
+        for position, reading_series, bucket, (value,) in zip(positions, series, aggregates, values, strict=True):
+            count, expected = bucket.count[0], reading_series.reading_field.expected_samples(grid.start, grid.stop)
+            quality = bucket_quality(count, expected, bucket.estimated[0])
+            parts[position] = SeriesPart(start, end, value, count, quality, count / expected if expected else None)
+    return [parts[position] for position in range(len(ranges))]
 
 
 def _raise_first_error(results: Sequence[Aggregates | GatewayError]) -> list[Aggregates]:
-    """What was found; the first refusal, if there is one, is raised."""
-    for one in results:
-        if isinstance(one, GatewayError):
-            raise one
-    return [one for one in results if isinstance(one, Aggregates)]
+    """Return the aggregates. Raise the first error, if there is one."""
+    for result in results:
+        if isinstance(result, GatewayError):
+            raise result
+    return [result for result in results if isinstance(result, Aggregates)]

@@ -1,4 +1,4 @@
-"""Whether the data of meter points may be had, for many resources at once."""
+"""Checks of the consent to the data of meter points, for many resources at once."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,34 +15,34 @@ CONSENTS_BY_METER_POINT = Lookup(MeterPointConsent, "mpxn")
 
 
 def is_valid(consent: MeterPointConsent, now: datetime) -> bool:
-    """Whether a consent is neither revoked nor expired."""
+    """Return whether a consent is neither revoked nor expired."""
     return consent.revoked_at is None and consent.valid_until > now
 
 
 async def find_consent_errors(rows: Rows, resources: Sequence[Resource]) -> dict[str, ConsentRevoked]:
-    """By resource id, the refusal of each whose meter point's consent is on record and holds no longer.
+    """Return, by resource id, the error of each resource whose consent is revoked or expired.
 
-    A resource without a meter point, or without a consent on record, does not stand under consent.
+    A resource without a meter point, or whose meter point has no stored consent, needs no consent.
     """
-    points = {canonical_meter_point(resource.mpxn) for resource in resources if resource.mpxn}
-    if not points:
+    meter_points = {canonical_meter_point(resource.mpxn) for resource in resources if resource.mpxn}
+    if not meter_points:
         return {}
-    consents = await rows.find(CONSENTS_BY_METER_POINT, points)
-    gone = {(one.user_id, one.mpxn): one for one in consents if not is_valid(one, rows.now)}
+    consents = await rows.find(CONSENTS_BY_METER_POINT, meter_points)
+    invalid = {(consent.user_id, consent.mpxn): consent for consent in consents if not is_valid(consent, rows.now)}
     return {
-        resource.resource_id: _consent_error(gone[resource.owner_id, canonical_meter_point(resource.mpxn)])
+        resource.resource_id: _consent_error(invalid[resource.owner_id, canonical_meter_point(resource.mpxn)])
         for resource in resources
-        if resource.mpxn and (resource.owner_id, canonical_meter_point(resource.mpxn)) in gone
+        if resource.mpxn and (resource.owner_id, canonical_meter_point(resource.mpxn)) in invalid
     }
 
 
 def replace_withheld(
     errors: dict[str, ConsentRevoked], resources: Sequence[Resource], results: Sequence[T]
 ) -> list[Any]:
-    """What was found for each resource, or its refusal in that place."""
-    return [errors.get(resource.resource_id, one) for resource, one in zip(resources, results, strict=True)]
+    """Return the result of each resource, or its consent error instead."""
+    return [errors.get(resource.resource_id, result) for resource, result in zip(resources, results, strict=True)]
 
 
 def _consent_error(consent: MeterPointConsent) -> ConsentRevoked:
-    how = "was revoked" if consent.revoked_at else "has expired"
-    return ConsentRevoked(f"the consent for meter point {consent.mpxn} {how}")
+    reason = "was revoked" if consent.revoked_at else "has expired"
+    return ConsentRevoked(f"The consent for meter point {consent.mpxn} {reason}. Renew it to access this data.")

@@ -1,4 +1,4 @@
-"""The content system's set-wise loaders, and how cultures and versions compare."""
+"""Batch loaders of the content system, and the order of cultures and versions."""
 
 from collections.abc import Sequence
 
@@ -11,28 +11,32 @@ DEFAULT_CULTURE = "default"
 
 
 async def in_language(rows: Rows, contents: Sequence[Content], *, culture_code: str) -> list[LanguageContent | None]:
-    """Each content object in the culture that comes nearest to the one asked for, or None."""
-    wanted = culture_chain(culture_code)
-    found = await rows.all(
+    """Return the translation of each content object in the nearest available culture, or None."""
+    cultures = culture_chain(culture_code)
+    translations = await rows.all(
         LanguageContent,
         col(LanguageContent.content_id).in_({content.content_id for content in contents}),
         col(LanguageContent.active).is_(True),
         order_by=[LanguageContent.created_at],
     )
     nearest: dict[str, LanguageContent] = {}
-    for culture in reversed(wanted):  # a nearer culture replaces a farther one
-        nearest |= {one.content_id: one for one in found if one.culture_code.lower() == culture}
+    for culture in reversed(cultures):  # a nearer culture replaces a farther one
+        nearest |= {
+            translation.content_id: translation
+            for translation in translations
+            if translation.culture_code.lower() == culture
+        }
     return [nearest.get(content.content_id) for content in contents]
 
 
 def culture_chain(code: str) -> list[str]:
-    """The cultures to look for, nearest first and in lower case: fr-ca, fr, default."""
+    """Return the cultures to try, nearest first and in lower case: fr-ca, fr, default."""
     code = code.strip().lower().replace("_", "-")
     return list(dict.fromkeys([code, code.partition("-")[0], DEFAULT_CULTURE]))
 
 
 def parse_version(version: str) -> tuple[int, ...] | None:
-    """A dotted numeric version for comparing: 1.10 is above 1.9, and 1.2 is 1.2.0. None for another text."""
+    """Parse a dotted numeric version for comparison: 1.10 > 1.9, and 1.2 equals 1.2.0. None for another text."""
     parts = version.strip().split(".")
     if not all(part.isascii() and part.isdigit() for part in parts):
         return None

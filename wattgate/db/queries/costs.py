@@ -1,4 +1,8 @@
-"""Set-wise loaders of what resources' energy costs: computed from their readings and the tariffs in force."""
+"""Batch loaders of energy costs, computed from readings and the tariffs that applied.
+
+A resource with `cost_of` has no readings of its own. Its values are the costs of the energy of that other resource,
+which is called the priced resource.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -45,7 +49,7 @@ MAX_RANGE = timedelta(days=2_000)
 
 
 class CostExplanation(Bill, gc=False, kw_only=True):
-    """The bill of a resource's energy for a range, and how much of the range's samples is stored (0 to 1)."""
+    """The bill of a resource's energy for a range. `completeness` is the stored share of its samples (0 to 1)."""
 
     start: datetime
     end: datetime
@@ -54,7 +58,7 @@ class CostExplanation(Bill, gc=False, kw_only=True):
 
 
 class CostBucket(msgspec.Struct, gc=False):
-    """What one span costs, in pence with VAT; `energy` and `total` are None where no energy of it could be priced."""
+    """The cost of one span, in pence with VAT. `energy` and `total` are None if no energy of it has a price."""
 
     start: datetime
     end: datetime
@@ -66,7 +70,7 @@ class CostBucket(msgspec.Struct, gc=False):
 
 
 class CostSeries(msgspec.Struct, gc=False):
-    """What a resource's energy costs, in buckets of one period."""
+    """The costs of a resource's energy, in buckets of one period."""
 
     resource: Resource
     period: Period
@@ -75,7 +79,7 @@ class CostSeries(msgspec.Struct, gc=False):
 
 
 class CurrentRates(msgspec.Struct, gc=False):
-    """What energy costs at present, in pence with VAT; `rate` is None where no price is known."""
+    """The current rates of energy, in pence with VAT. `rate` is None if no price is known."""
 
     rate: Decimal | None
     standing_charge: Decimal
@@ -84,7 +88,7 @@ class CurrentRates(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class _PricedEnergy:
-    """The energy of a resource in a range, priced by its tariffs there (none where there are none)."""
+    """The energy of a resource in a range, priced by the tariffs that apply there. `tariffs` may be empty."""
 
     source: Resource
     field: ReadingField
@@ -99,12 +103,12 @@ class _PricedEnergy:
 async def explain_costs(
     rows: Rows, resources: Sequence[Resource], *, range: TimeRange
 ) -> list[CostExplanation | GatewayError | None]:
-    """For each resource what its energy in a range costs; None where no tariff holds in it."""
+    """Return the cost of each resource's energy in a range; None if no tariff applies in it."""
     start, end = _check_range(range, rows.now)
-    found = await _load_priced_energy(rows, resources, to_ms(start), to_ms(end))
+    energy_by_resource = await _load_priced_energy(rows, resources, to_ms(start), to_ms(end))
     return [
-        one if isinstance(one, GatewayError) else _build_explanation(one, to_ms(start), to_ms(end))
-        for one in (found[priced_resource_id(resource)] for resource in resources)
+        priced if isinstance(priced, GatewayError) else _build_explanation(priced, to_ms(start), to_ms(end))
+        for priced in (energy_by_resource[priced_resource_id(resource)] for resource in resources)
     ]
 
 
@@ -116,53 +120,61 @@ async def cost_series(
     period: Period,
     time_zone: tzinfo = UTC,
 ) -> list[CostSeries | GatewayError | None]:
-    """For each resource what its energy costs in the buckets of a range; None where no tariff holds.
+    """Return the costs of each resource's energy in the buckets of a range; None if no tariff applies.
 
-    Buckets are whole ones of the zone's wall clock. Energy is in the bucket in which its sample begins, the charge of
-    a day in the bucket that holds its midnight.
+    Buckets are whole periods of the zone's wall clock. Energy counts in the bucket in which its sample begins. The
+    standing charge of a day counts in the bucket that contains its midnight.
     """
     start, end = _check_range(range, rows.now)
     check_bucket_count(start, end, period)
     edges = timeline.period_edges(to_ms(start), to_ms(end), period, time_zone)
-    found = await _load_priced_energy(rows, resources, edges[0], edges[-1])
-    made: list[CostSeries | GatewayError | None] = []
+    energy_by_resource = await _load_priced_energy(rows, resources, edges[0], edges[-1])
+    results: list[CostSeries | GatewayError | None] = []
     for resource in resources:
-        one = found[priced_resource_id(resource)]
-        if isinstance(one, GatewayError):
-            made.append(one)
+        priced = energy_by_resource[priced_resource_id(resource)]
+        if isinstance(priced, GatewayError):
+            results.append(priced)
         else:
-            made.append(CostSeries(resource, period, _build_buckets(one, edges)) if one.tariffs else None)
-    return made
+            results.append(CostSeries(resource, period, _build_buckets(priced, edges)) if priced.tariffs else None)
+    return results
 
 
 async def compute_cost_aggregates(
     rows: Rows, resource_fields: Sequence[tuple[Resource, ReadingField]], grid: BucketGrid
 ) -> list[Aggregates | GatewayError]:
-    """What the readings of resources that tell a cost amount to in each bucket: with VAT, without standing charge.
+    """Aggregate the costs of resources with `cost_of` in each bucket: with VAT, without standing charge.
 
-    A sample without a price is not there. Revisions are those of the consumption; after a change of the tariffs all
-    counts as received anew.
+    Samples without a price are left out. Revisions are those of the consumption. A change of the tariffs counts as a
+    new receipt of all samples.
     """
     resources = [resource for resource, _ in resource_fields]
-    found = await _load_priced_energy(rows, resources, grid.start, grid.stop)
-    changed = await _tariff_changes(rows, resources)
-    keys = {one.series_key: one.field.interval_ms for one in found.values() if isinstance(one, _PricedEnergy)}
+    energy_by_resource = await _load_priced_energy(rows, resources, grid.start, grid.stop)
+    changed_at = await _tariff_changes(rows, resources)
+    keys = {
+        priced.series_key: priced.field.interval_ms
+        for priced in energy_by_resource.values()
+        if isinstance(priced, _PricedEnergy)
+    }
     stored = await rows.readings.aggregates(keys, grid)
     return [
-        one
-        if isinstance(one, GatewayError)
-        else _aggregate_costs(one, field, grid, stored[one.series_key], changed.get(one.source.resource_id, 0))
-        for one, field in ((found[priced_resource_id(resource)], field) for resource, field in resource_fields)
+        priced
+        if isinstance(priced, GatewayError)
+        else _aggregate_costs(
+            priced, field, grid, stored[priced.series_key], changed_at.get(priced.source.resource_id, 0)
+        )
+        for priced, field in (
+            (energy_by_resource[priced_resource_id(resource)], field) for resource, field in resource_fields
+        )
     ]
 
 
 async def _tariff_changes(rows: Rows, resources: Sequence[Resource]) -> dict[str, int]:
-    """By id of the resource whose energy is meant, when (ms) its tariffs last changed."""
-    known = await histories(rows, resources, upcoming=True, superseded=True)
+    """Return, by id of the priced resource, the time (ms since 1970) of the last change of its tariffs."""
+    tariffs_by_resource = await histories(rows, resources, upcoming=True, superseded=True)
     return {
-        priced_resource_id(resource): max(to_ms(one.superseded_at or one.created_at) for one in some)
-        for resource, some in zip(resources, known, strict=True)
-        if some
+        priced_resource_id(resource): max(to_ms(tariff.superseded_at or tariff.created_at) for tariff in tariffs)
+        for resource, tariffs in zip(resources, tariffs_by_resource, strict=True)
+        if tariffs
     }
 
 
@@ -170,55 +182,55 @@ def _aggregate_costs(
     priced: _PricedEnergy, field: ReadingField, grid: BucketGrid, stored: Aggregates, changed_at: int
 ) -> Aggregates:
     unit = 10 ** (VAT_DECIMALS - field.decimals)
-    exact = [0] * grid.count
-    found, samples = Aggregates.empty(grid.count), dict[int, int]()
+    exact_sums = [0] * grid.count
+    costs, samples = Aggregates.empty(grid.count), dict[int, int]()
     position, edges = 0, grid.edges
     for at, amount, estimated in cost_by_sample(priced.parts):
         while at >= edges[position + 1]:
             position += 1
         value = samples[at] = divide_half_up(amount, unit)
-        found.add(position, (1, 0, value, value, at, at, int(estimated), 0, 0))
-        exact[position] += amount
-    found.samples = samples
-    found.sum = [divide_half_up(amount, unit) for amount in exact]
-    found.revision = stored.revision
-    found.received_at = [max(at, changed_at) for at in stored.received_at]
-    return found
+        costs.add(position, (1, 0, value, value, at, at, int(estimated), 0, 0))
+        exact_sums[position] += amount
+    costs.samples = samples
+    costs.sum = [divide_half_up(amount, unit) for amount in exact_sums]
+    costs.revision = stored.revision
+    costs.received_at = [max(at, changed_at) for at in stored.received_at]
+    return costs
 
 
 async def current_rates(rows: Rows, resources: Sequence[Resource]) -> list[CurrentRates | None]:
-    """What energy costs each resource at this moment; None where no tariff holds."""
+    """Return the current rates of each resource; None if no tariff applies."""
     tariffs = await in_force(rows, resources)
     now = to_ms(rows.now)
     prices = await rows.prices.list_between(_dynamic_tariff_ids(filter(None, tariffs)), now - HALF_HOUR_MS + 1, now + 1)
     sources = await _load_sources(rows, resources)
-    refused = await find_consent_errors(rows, list(sources.values()))
-    found: list[CurrentRates | None] = []
+    errors = await find_consent_errors(rows, list(sources.values()))
+    results: list[CurrentRates | None] = []
     for resource, tariff in zip(resources, tariffs, strict=True):
         if tariff is None:
-            found.append(None)
+            results.append(None)
             continue
         key = priced_resource_id(resource)
         rule = timeline.rate_spans([tariff], prices, now, now + 1)[-1].rule
-        if isinstance(rule, timeline.BlockRates):  # which one holds tells of consumption
-            rule = None if key in refused else await _load_block_rate(rows, sources[key], rule)
-        found.append(_build_current_rates(tariff, rule))
-    return found
+        if isinstance(rule, timeline.BlockRates):  # the block in force reveals consumption, which needs consent
+            rule = None if key in errors else await _load_block_rate(rows, sources[key], rule)
+        results.append(_build_current_rates(tariff, rule))
+    return results
 
 
 async def load_samples(
     rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int
 ) -> list[EnergySample]:
-    """A resource's readings of a field from start to before stop, as energy to be priced. BadInput where too many."""
-    found = await rows.readings.list_readings(series_key(resource, field), start, stop, limit=MAX_SAMPLES + 1)
-    if len(found) > MAX_SAMPLES:
-        raise BadInput(f"that are more than {MAX_SAMPLES:,} readings: ask a shorter range")
+    """Return a resource's readings of a field in [start, stop) as energy samples. Raise BadInput for too many."""
+    readings = await rows.readings.list_readings(series_key(resource, field), start, stop, limit=MAX_SAMPLES + 1)
+    if len(readings) > MAX_SAMPLES:
+        raise BadInput(f"The range has more than {MAX_SAMPLES:,} readings. Request a shorter range.")
     scale = 10 ** (timeline.ENERGY_DECIMALS - field.decimals)
-    return [EnergySample(one.at, one.value * scale, one.quality != 0) for one in found]
+    return [EnergySample(reading.at, reading.value * scale, reading.quality != 0) for reading in readings]
 
 
 async def total_energy(rows: Rows, resource: Resource, field: ReadingField, start: int, stop: int) -> int:
-    """All energy of a resource from start to before stop."""
+    """Return the total energy of a resource in [start, stop), scaled by ENERGY_DECIMALS."""
     key = series_key(resource, field)
     grid = buckets.BucketGrid((buckets.BucketRun(start, stop - start, 1),))
     (total,) = (await rows.readings.aggregates({key: field.interval_ms}, grid))[key].sum
@@ -228,35 +240,38 @@ async def total_energy(rows: Rows, resource: Resource, field: ReadingField, star
 async def _load_priced_energy(
     rows: Rows, resources: Sequence[Resource], start: int, stop: int
 ) -> dict[str, _PricedEnergy | GatewayError]:
-    """By id of the resource whose energy is meant, that energy priced, or why that cannot be had."""
+    """Return, by id of the priced resource, its priced energy or the error that prevents it."""
     sources = await _load_sources(rows, resources)
-    refused = await _find_consent_errors(rows, resources, sources)
+    errors = await _find_consent_errors(rows, resources, sources)
     histories = await load_timelines(rows, sources, from_ms(stop - 1))
-    held = {key: [one for one, _, _ in timeline.tariffs_in_force(some, start, stop)] for key, some in histories.items()}
-    dynamic = _dynamic_tariff_ids(tariff for some in held.values() for tariff in some)
-    prices = await rows.prices.list_between(dynamic, start - HALF_HOUR_MS + 1, stop)
-    found: dict[str, _PricedEnergy | GatewayError] = {**refused}
+    tariffs_by_resource = {
+        key: [tariff for tariff, _, _ in timeline.tariffs_in_force(tariffs, start, stop)]
+        for key, tariffs in histories.items()
+    }
+    dynamic_ids = _dynamic_tariff_ids(tariff for tariffs in tariffs_by_resource.values() for tariff in tariffs)
+    prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, stop)
+    results: dict[str, _PricedEnergy | GatewayError] = {**errors}
     for key, source in sources.items():
-        if key in refused:
+        if key in errors:
             continue
-        field, tariffs = parse_fields(source.storage)[0], held[key]
+        field, tariffs = parse_fields(source.storage)[0], tariffs_by_resource[key]
         try:
-            known = (
+            samples = (
                 await load_samples(rows, source, field, timeline.energy_needed_from(tariffs, start, stop), stop)
                 if tariffs
                 else []
             )
         except BadInput as error:
-            found[key] = error
+            results[key] = error
             continue
-        found[key] = _PricedEnergy(source, field, tariffs, _price_samples(known, tariffs, prices, start))
-    return found
+        results[key] = _PricedEnergy(source, field, tariffs, _price_samples(samples, tariffs, prices, start))
+    return results
 
 
 def _price_samples(
     energy_samples: list[EnergySample], tariffs: list[TariffTerms], prices: timeline.PricesByTariff, start: int
 ) -> list[PricedPart]:
-    """The samples from start on, priced. A range may be far longer than what is stored of it: that is left out."""
+    """Price the samples from start on. Rates are computed only between the first and the last stored sample."""
     if not energy_samples:
         return []
     since = max(start, energy_samples[0].at)
@@ -266,21 +281,21 @@ def _price_samples(
 
 
 async def _load_sources(rows: Rows, resources: Sequence[Resource]) -> dict[str, Resource]:
-    """By id, the resources whose energy is meant."""
-    known = {resource.resource_id: resource for resource in resources if not resource.cost_of}
-    others = {resource.cost_of for resource in resources if resource.cost_of} - set(known)
-    return known | (await rows.get_many(Resource, others) if others else {})
+    """Return the priced resources by id."""
+    resources_by_id = {resource.resource_id: resource for resource in resources if not resource.cost_of}
+    missing_ids = {resource.cost_of for resource in resources if resource.cost_of} - set(resources_by_id)
+    return resources_by_id | (await rows.get_many(Resource, missing_ids) if missing_ids else {})
 
 
 async def _find_consent_errors(
     rows: Rows, resources: Sequence[Resource], sources: dict[str, Resource]
 ) -> dict[str, ConsentRevoked]:
-    """By id of the resource whose energy is meant, the refusal where consent to it, or to its cost, holds no longer."""
-    gone = await find_consent_errors(rows, [*sources.values(), *resources])
+    """Return, by id of the priced resource, the error if consent to it or to its cost is missing."""
+    errors = await find_consent_errors(rows, [*sources.values(), *resources])
     return {
-        priced_resource_id(resource): refusal
+        priced_resource_id(resource): error
         for resource in resources
-        if (refusal := _consent_error_of(gone, resource)) is not None
+        if (error := _consent_error_of(errors, resource)) is not None
     }
 
 
@@ -289,19 +304,19 @@ def _consent_error_of(errors: dict[str, ConsentRevoked], resource: Resource) -> 
 
 
 def _dynamic_tariff_ids(tariffs: Iterable[TariffTerms]) -> set[str]:
-    """The ids of those that have prices."""
+    """Return the ids of the dynamic tariffs, which have prices."""
     return {tariff.tariff_id for tariff in tariffs if tariff.kind is TariffKind.DYNAMIC}
 
 
 def _build_current_rates(tariff: Tariff, rate: timeline.Rate | None) -> CurrentRates:
-    standing = add_vat(tariff, tariff.standing_charge)
+    standing_charge = add_vat(tariff, tariff.standing_charge)
     if rate is None:
-        return CurrentRates(None, standing, None)
-    return CurrentRates(add_vat(tariff, timeline.from_scaled(rate.rate)), standing, rate.charge.band)
+        return CurrentRates(None, standing_charge, None)
+    return CurrentRates(add_vat(tariff, timeline.from_scaled(rate.rate)), standing_charge, rate.charge.band)
 
 
 async def _load_block_rate(rows: Rows, source: Resource, blocks: timeline.BlockRates) -> timeline.Rate:
-    """The rate of the block that the energy of the period has reached."""
+    """Return the rate of the block that the energy of the period has reached."""
     field = parse_fields(source.storage)[0]
     return current_block_rate(await total_energy(rows, source, field, blocks.since, to_ms(rows.now) + 1), blocks)
 
@@ -319,49 +334,49 @@ def _build_explanation(priced: _PricedEnergy, start: int, stop: int) -> CostExpl
 
 
 def _completeness(priced: _PricedEnergy, start: int, stop: int) -> float | None:
-    """The share of a range's samples that is stored; None without a sampling grid, or where no sample is expected."""
+    """Return the stored share of a range's samples; None without regular sampling or expected samples."""
     expected = priced.field.expected_samples(max(start, priced.field.start_ms), stop)
-    return len({piece.at for piece in priced.parts}) / expected if expected is not None and expected > 0 else None
+    return len({part.at for part in priced.parts}) / expected if expected is not None and expected > 0 else None
 
 
 def _build_buckets(priced: _PricedEnergy, edges: Sequence[int]) -> list[CostBucket]:
-    found = cost_by_bucket(priced.parts, edges)
-    days = _standing_charges_by_bucket(priced.tariffs, edges)
-    made = []
+    cost_by_position = cost_by_bucket(priced.parts, edges)
+    standing_charges = _standing_charges_by_bucket(priced.tariffs, edges)
+    cost_buckets = []
     for position, (start, end) in enumerate(pairwise(edges)):
-        inside = found.get(position, BucketCost())
-        known = inside.count > inside.unpriced
-        energy = round_half_up(inside.pence, BUCKET_DECIMALS) if known else None
-        standing = round_half_up(days.get(position, Decimal(0)), BUCKET_DECIMALS)
-        made.append(
+        bucket_cost = cost_by_position.get(position, BucketCost())
+        is_priced = bucket_cost.count > bucket_cost.unpriced
+        energy = round_half_up(bucket_cost.pence, BUCKET_DECIMALS) if is_priced else None
+        standing_charge = round_half_up(standing_charges.get(position, Decimal(0)), BUCKET_DECIMALS)
+        cost_buckets.append(
             CostBucket(
                 start=from_ms(start),
                 end=from_ms(end),
                 energy=energy,
-                standing_charge=standing,
-                total=None if energy is None else energy + standing,
-                unpriced=inside.unpriced_kwh,
-                estimated=inside.estimated > 0,
+                standing_charge=standing_charge,
+                total=None if energy is None else energy + standing_charge,
+                unpriced=bucket_cost.unpriced_kwh,
+                estimated=bucket_cost.estimated > 0,
             )
         )
-    return made
+    return cost_buckets
 
 
 def _standing_charges_by_bucket(tariffs: Sequence[TariffTerms], edges: Sequence[int]) -> dict[int, Decimal]:
-    """By position of the bucket, the standing charges of the days that begin in it, with VAT."""
-    found: dict[int, Decimal] = {}
+    """Return, by position of the bucket, the standing charges with VAT of the days that begin in it."""
+    charges: dict[int, Decimal] = {}
     position = 0
     for midnight, tariff in timeline.standing_charge_days(tariffs, edges[0], edges[-1]):
         while midnight >= edges[position + 1]:
             position += 1
-        found[position] = found.get(position, Decimal(0)) + add_vat(tariff, tariff.standing_charge)
-    return found
+        charges[position] = charges.get(position, Decimal(0)) + add_vat(tariff, tariff.standing_charge)
+    return charges
 
 
 def _check_range(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
-    """The start and end of a range. BadInput where it is empty, or too long to be priced."""
+    """Return the start and end of a range. Raise BadInput if it is empty or too long."""
     start, end = resolve_range(range, now)
     if end - start > MAX_RANGE:
         problem = Problem(("range",), f"is longer than {MAX_RANGE.days:,} days")
-        raise BadInput(f"the range is too long: ask at most {MAX_RANGE.days:,} days", problems=[problem])
+        raise BadInput(f"The range is too long. Request at most {MAX_RANGE.days:,} days.", problems=[problem])
     return start, end

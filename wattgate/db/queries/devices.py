@@ -1,4 +1,4 @@
-"""Set-wise loaders from and to devices: one result for each parent, a fixed number of statements for all."""
+"""Batch loaders from and to devices: one result for each parent, with a fixed number of statements."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -15,21 +15,21 @@ from wattgate.energy.storage_fields import ReadingField, parse_fields
 from wattgate.enums import DeviceActivity
 
 LIVE_INTERVAL_MS = 60 * 1000
-"""How often a device is expected to send what is not sampled on a grid; displays send every 6 to 10 seconds."""
+"""The expected interval between values without regular sampling. Displays send every 6 to 10 seconds."""
 
 LIVE_INTERVALS, STALE_INTERVALS = 3, 48
-"""A device is live up to 3, and stale up to 48, of the intervals at which it is expected to send."""
+"""A device is live for 3 of its expected send intervals, and stale for 48 of them. After that it is offline."""
 
 
 class DeviceProtocol(msgspec.Struct, gc=False):
-    """How a device talks to the platform, and its sensors."""
+    """The protocol between a device and the platform, and the sensors of the device."""
 
     protocol: str
     sensors: list[DeviceSensor]
 
 
 class DeviceStatus(msgspec.Struct, gc=False):
-    """Whether a device sends packets: the newest one's instant, None where there is none yet."""
+    """The activity of a device. `last_packet_at` is None before the first packet. `expected_every` is in seconds."""
 
     found: bool
     device_id: str
@@ -40,24 +40,28 @@ class DeviceStatus(msgspec.Struct, gc=False):
 
 
 async def types(rows: Rows, devices: Sequence[Device]) -> list[DeviceType]:
-    """The type of each device."""
-    found = await rows.get_many(DeviceType, (device.device_type_id for device in devices))
-    return [found[device.device_type_id] for device in devices]
+    """Return the type of each device."""
+    types_by_id = await rows.get_many(DeviceType, (device.device_type_id for device in devices))
+    return [types_by_id[device.device_type_id] for device in devices]
 
 
 async def protocols(rows: Rows, devices: Sequence[Device]) -> list[DeviceProtocol]:
-    """The protocol of each device with its sensors, by their protocol ids."""
+    """Return the protocol of each device with its sensors, sorted by protocol id."""
     sensors = await _load_sensors(rows, devices)
     return [DeviceProtocol(device.protocol_name, sensors[device.device_id]) for device in devices]
 
 
 async def resources(rows: Rows, devices: Sequence[Device]) -> list[list[Resource]]:
-    """The active resources that the sensors of each device feed, by name."""
+    """Return the active resources that the sensors of each device feed, sorted by name."""
     sensors = await _load_sensors(rows, devices)
-    known = await _load_resources(rows, sensors.values())
+    resources_by_id = await _load_resources(rows, sensors.values())
     return [
         sorted(
-            (known[one.resource_id] for one in sensors[device.device_id] if one.resource_id in known),
+            (
+                resources_by_id[sensor.resource_id]
+                for sensor in sensors[device.device_id]
+                if sensor.resource_id in resources_by_id
+            ),
             key=lambda resource: (resource.name, resource.resource_id),
         )
         for device in devices
@@ -65,77 +69,81 @@ async def resources(rows: Rows, devices: Sequence[Device]) -> list[list[Resource
 
 
 async def devices_of_resources(rows: Rows, resources: Sequence[Resource]) -> list[Device | None]:
-    """The active device that feeds each resource, or None; the oldest where there are several."""
-    wanted = {resource.resource_id for resource in resources}
-    sensors = await rows.all(DeviceSensor, col(DeviceSensor.resource_id).in_(wanted))
+    """Return the active device that feeds each resource, or None. Of several devices, return the oldest."""
+    resource_ids = {resource.resource_id for resource in resources}
+    sensors = await rows.all(DeviceSensor, col(DeviceSensor.resource_id).in_(resource_ids))
     devices = await rows.all(
         Device,
         col(Device.device_id).in_({sensor.device_id for sensor in sensors}),
         col(Device.active).is_(True),
         order_by=[Device.created_at, Device.device_id],
     )
-    feeds = defaultdict(set)
+    devices_by_resource = defaultdict(set)
     for sensor in sensors:
-        feeds[sensor.resource_id].add(sensor.device_id)
+        devices_by_resource[sensor.resource_id].add(sensor.device_id)
     return [
-        next((device for device in devices if device.device_id in feeds[resource.resource_id]), None)
+        next((device for device in devices if device.device_id in devices_by_resource[resource.resource_id]), None)
         for resource in resources
     ]
 
 
 async def statuses(rows: Rows, devices: Sequence[Device]) -> list[DeviceStatus]:
-    """Whether each device sends packets, by the newest of its sensors' readings and of what it says of itself."""
+    """Return the status of each device, from its newest sensor reading and its newest report about itself."""
     sensors = await _load_sensors(rows, devices)
-    known = await _load_resources(rows, sensors.values())
-    fields = {resource_id: parse_fields(resource.storage) for resource_id, resource in known.items()}
-    wanted = [series_key(known[resource_id], one) for resource_id, some in fields.items() for one in some]
-    latest = await rows.readings.latest(wanted)
+    resources_by_id = await _load_resources(rows, sensors.values())
+    fields_by_id = {resource_id: parse_fields(resource.storage) for resource_id, resource in resources_by_id.items()}
+    keys = [
+        series_key(resources_by_id[resource_id], field)
+        for resource_id, fields in fields_by_id.items()
+        for field in fields
+    ]
+    latest = await rows.readings.latest(keys)
 
     def status(device: Device) -> DeviceStatus:
-        seen = [
+        packets = [
             (stored.at, _expected_interval_ms(field))
             for sensor in sensors[device.device_id]
-            for field in fields.get(sensor.resource_id or "", ())
-            if (stored := latest.get(series_key(known[sensor.resource_id or ""], field)))
+            for field in fields_by_id.get(sensor.resource_id or "", ())
+            if (stored := latest.get(series_key(resources_by_id[sensor.resource_id or ""], field)))
         ]
         if device.heard_at is not None:
-            seen.append((to_ms(device.heard_at), LIVE_INTERVAL_MS))
-        at = max((at for at, _ in seen), default=None)
-        cadence = min((cadence for _, cadence in seen), default=None)
+            packets.append((to_ms(device.heard_at), LIVE_INTERVAL_MS))
+        last_at = max((at for at, _ in packets), default=None)
+        interval_ms = min((interval_ms for _, interval_ms in packets), default=None)
         return DeviceStatus(
-            found=at is not None,
+            found=last_at is not None,
             device_id=device.device_id,
             hardware_id=device.hardware_id,
-            last_packet_at=None if at is None else from_ms(at),
-            expected_every=cadence and cadence // 1000,
-            status=device_activity(at, cadence, to_ms(rows.now)),
+            last_packet_at=None if last_at is None else from_ms(last_at),
+            expected_every=interval_ms and interval_ms // 1000,
+            status=device_activity(last_at, interval_ms, to_ms(rows.now)),
         )
 
     return [status(device) for device in devices]
 
 
 async def network_states(rows: Rows, devices: Sequence[Device]) -> list[NetworkState | None]:
-    """What each device has said of itself, None where it never did."""
+    """Return the network state that each device last reported; None if it never did."""
     return [device.network_state for device in devices]
 
 
 def device_activity(last_ms: int | None, interval_ms: int | None, now_ms: int) -> DeviceActivity:
-    """What the age of a device's last packet says, by the interval at which it is expected to send."""
+    """Return the activity of a device, from the age of its last packet and its expected send interval."""
     if last_ms is None or interval_ms is None or now_ms - last_ms > STALE_INTERVALS * interval_ms:
         return DeviceActivity.OFFLINE
     return DeviceActivity.LIVE if now_ms - last_ms <= LIVE_INTERVALS * interval_ms else DeviceActivity.STALE
 
 
 async def catch_ups(rows: Rows, resources: Sequence[Resource]) -> list[list[CatchUp]]:
-    """The retrievals of readings of each resource from the meter network, newest first."""
-    found = await rows.all(
+    """Return the retrievals of each resource's readings from the meter network, newest first."""
+    catch_ups = await rows.all(
         CatchUp,
         col(CatchUp.resource_id).in_({resource.resource_id for resource in resources}),
         order_by=[col(CatchUp.created_at).desc()],
     )
     by_resource = defaultdict(list)
-    for one in found:
-        by_resource[one.resource_id].append(one)
+    for catch_up in catch_ups:
+        by_resource[catch_up.resource_id].append(catch_up)
     return [by_resource[resource.resource_id] for resource in resources]
 
 
@@ -144,20 +152,20 @@ def _expected_interval_ms(field: ReadingField) -> int:
 
 
 async def _load_sensors(rows: Rows, devices: Sequence[Device]) -> dict[str, list[DeviceSensor]]:
-    """The sensors of each device, which the caller has from `Rows`, by device id."""
-    found = await rows.all(
+    """Return the sensors of each device, by device id. The devices must come from `Rows`."""
+    sensors = await rows.all(
         DeviceSensor,
         col(DeviceSensor.device_id).in_({device.device_id for device in devices}),
         order_by=[DeviceSensor.protocol_id],
     )
     by_device: dict[str, list[DeviceSensor]] = defaultdict(list)
-    for sensor in found:
+    for sensor in sensors:
         by_device[sensor.device_id].append(sensor)
     return by_device
 
 
 async def _load_resources(rows: Rows, sensors: Iterable[list[DeviceSensor]]) -> dict[str, Resource]:
-    """The active ones among the resources of these sensors that the caller may see."""
-    wanted = {one.resource_id for some in sensors for one in some if one.resource_id}
-    found = await rows.all(Resource, col(Resource.resource_id).in_(wanted), col(Resource.active).is_(True))
-    return {resource.resource_id: resource for resource in found}
+    """Return the active and visible resources of these sensors, by id."""
+    resource_ids = {sensor.resource_id for device_sensors in sensors for sensor in device_sensors if sensor.resource_id}
+    resources = await rows.all(Resource, col(Resource.resource_id).in_(resource_ids), col(Resource.active).is_(True))
+    return {resource.resource_id: resource for resource in resources}

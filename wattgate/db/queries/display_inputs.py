@@ -1,4 +1,4 @@
-"""From what is stored to a home's meters: their counts, rates and what is usual. Pure. Instants are ms (UTC)."""
+"""Pure functions that build a home's meters from stored data: totals, rates and usual power. Instants are ms (UTC)."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
@@ -25,21 +25,21 @@ from wattgate.energy.storage_fields import ReadingField
 from wattgate.enums import AmbientBasis, Period, TariffKind
 
 RATES_AHEAD_MS = 8 * DAY_MS
-"""How far ahead the rates of a week's pattern are known; prices by the half hour until the end of tomorrow."""
+"""How far ahead the rates of a weekly pattern are computed. Half-hourly prices are known until the end of tomorrow."""
 
 PREFERENCES_ATTRIBUTE = "display"
-"""The attribute of a virtual entity with what its owner wishes: {"dailyBudget": pounds, "ambientBasis": basis}."""
+"""The attribute of a virtual entity with its owner's preferences: {"dailyBudget": pounds, "ambientBasis": basis}."""
 
 LivePower = tuple[PowerSource, list[PowerIntegral]]
-"""A source of power, and what it held in the half hours before that of its newest reading."""
+"""A source of power, and its integrals for the half hours before the one of its newest reading."""
 
 _WATTS_PER_HALF_HOUR_KWH = 2000.0
-"""The power in W that makes a kWh in half an hour."""
+"""The power in W that produces one kWh in half an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEnergy:
-    """The energy of a field in the half hours of a grid, and what was counted from `since` to before it."""
+    """The energy of a field in the half hours of a grid, and its energy between `counted_since` and the grid."""
 
     resource_id: str
     kind: MeterKind
@@ -50,9 +50,9 @@ class StoredEnergy:
     energy_before_grid: int
 
     def samples(self) -> list[EnergySample]:
-        """In order, what each half hour counted; first what came before the grid."""
+        """Return the energy of each half hour in order. The first sample is the energy before the grid."""
         scale = 10 ** (timeline.ENERGY_DECIMALS - self.field.decimals)
-        found = (
+        samples = (
             [EnergySample(self.counted_since, self.energy_before_grid * scale, False)]
             if self.energy_before_grid
             else []
@@ -60,41 +60,43 @@ class StoredEnergy:
         columns = zip(
             self.grid.edges, self.aggregates.count, self.aggregates.sum, self.aggregates.estimated, strict=False
         )
-        return found + [EnergySample(at, total * scale, guessed > 0) for at, count, total, guessed in columns if count]
+        return samples + [
+            EnergySample(at, total * scale, estimated > 0) for at, count, total, estimated in columns if count
+        ]
 
     @property
     def stored_to(self) -> int:
-        """The end of the newest sample; where the grid begins, if there is none in it."""
+        """The end of the newest sample, or the start of the grid if it has no sample."""
         ends = [at for at, count in zip(self.aggregates.last_at, self.aggregates.count, strict=True) if count]
         return max(ends) + (self.field.interval_ms or 0) if ends else self.grid.start
 
     @property
     def can_be_estimated(self) -> bool:
-        """Whether what is missing may be told from power: half hours by the clock, in kWh."""
+        """Whether missing energy can be estimated from power: the field has clock half hours in kWh."""
         field = self.field
         return field.unit == "kWh" and field.interval_ms == HALF_HOUR_MS and not field.start_ms % HALF_HOUR_MS
 
     def complete_to(self, start: int, now: int) -> int:
-        """Up to when no sample is missing from an instant on, of those that are over."""
+        """Return the instant up to which no finished sample after `start` is missing."""
         if self.field.interval_ms is None:
             return max(start, min(self.stored_to, now))
         edges = self.grid.edges
-        for place in range(bisect_left(edges, start), self.grid.count):
-            expected = self.field.expected_samples(edges[place], edges[place + 1]) or 0
-            if edges[place + 1] > now or self.aggregates.count[place] < expected:
-                return edges[place]
+        for position in range(bisect_left(edges, start), self.grid.count):
+            expected = self.field.expected_samples(edges[position], edges[position + 1]) or 0
+            if edges[position + 1] > now or self.aggregates.count[position] < expected:
+                return edges[position]
         return now
 
 
 def build_calendar(now: datetime, zone: ZoneInfo) -> HomeCalendar:
-    """The day and the month of an instant by a wall clock, and those that follow."""
+    """Return the day and the month of an instant in a zone, and the next day and month."""
     day, tomorrow = _current_and_next_period(now, Period.P1D, zone)
     month, next_month = _current_and_next_period(now, Period.P1M, zone)
     return HomeCalendar(day, tomorrow, month, next_month)
 
 
 def build_half_hour_grid(now: datetime, home_calendar: HomeCalendar, zone: ZoneInfo) -> BucketGrid:
-    """The half hours from which the day, the month and what is usual are told."""
+    """Return the half hours from which the totals of the day and the month and the usual power are computed."""
     start = min(home_calendar.month.start, _learning_start(home_calendar.day.start, zone))
     return buckets.build_grid(from_ms(start), now, Period.PT30M, zone)
 
@@ -102,35 +104,37 @@ def build_half_hour_grid(now: datetime, home_calendar: HomeCalendar, zone: ZoneI
 def build_rate_schedule(
     tariffs: Sequence[Tariff], prices: timeline.PricesByTariff, unit: str, start: int, home_calendar: HomeCalendar
 ) -> RateSchedule | None:
-    """What energy costs from an instant on, as far ahead as it is known; None where no tariff is."""
+    """Return the rates of energy from an instant on, as far ahead as they are known; None without a tariff."""
     if not tariffs:
         return None
-    dynamic = any(tariff.kind is TariffKind.DYNAMIC for tariff in tariffs)
-    stop = home_calendar.tomorrow.end if dynamic else home_calendar.day.start + RATES_AHEAD_MS
+    has_prices = any(tariff.kind is TariffKind.DYNAMIC for tariff in tariffs)
+    stop = home_calendar.tomorrow.end if has_prices else home_calendar.day.start + RATES_AHEAD_MS
     spans = timeline.rate_spans(tariffs, prices, start, stop)
-    later = next((to_ms(tariff.valid_from) for tariff in tariffs if to_ms(tariff.valid_from) >= stop), None)
-    if later is not None:
-        spans.append(timeline.rate_spans(tariffs, prices, later, later + 1)[-1])
+    next_start = next((to_ms(tariff.valid_from) for tariff in tariffs if to_ms(tariff.valid_from) >= stop), None)
+    if next_start is not None:
+        spans.append(timeline.rate_spans(tariffs, prices, next_start, next_start + 1)[-1])
     return RateSchedule(tuple(tariffs), tuple(_drop_empty_spans(spans)), unit)
 
 
 def build_meter(stored: StoredEnergy, rate_schedule: RateSchedule | None, spans: HomeCalendar, now: int) -> Meter:
-    """The meter of what is stored, as far as it is."""
+    """Build the meter from the stored energy."""
     samples = stored.samples()
     start = min(spans.day.start, spans.month.start)
     if rate_schedule is None:
-        pieces = [PricedPart(*sample, None, 0) for sample in samples if sample.at >= start]
+        parts = [PricedPart(*sample, None, 0) for sample in samples if sample.at >= start]
     else:
-        pieces = list(price_samples(samples, rate_schedule.spans, start))
-    counts = []
+        parts = list(price_samples(samples, rate_schedule.spans, start))
+    period_counts = []
     for span in (spans.day, spans.month):
-        inside = pieces[bisect_left(pieces, span.start, key=_sample_start) :]
-        counts.append(PeriodCount(span, EnergyTotal().add_parts(inside), stored.complete_to(span.start, now)))
+        period_parts = parts[bisect_left(parts, span.start, key=_sample_start) :]
+        period_counts.append(
+            PeriodCount(span, EnergyTotal().add_parts(period_parts), stored.complete_to(span.start, now))
+        )
     return Meter(
         kind=stored.kind,
         unit=stored.field.unit,
         rates=None if rate_schedule is None else _schedule_from(rate_schedule, min(spans.day.start, stored.stored_to)),
-        counts=tuple(counts),
+        counts=tuple(period_counts),
         stored_to=stored.stored_to,
         block_usage=_block_usage(samples, None if rate_schedule is None else rate_schedule.rule_at(stored.stored_to)),
     )
@@ -144,11 +148,16 @@ def build_live_power(
     integrals: Sequence[PowerIntegral],
     now: int,
 ) -> LivePower:
-    """The source of power that a field is, and what it held in the half hours but the newest one."""
-    each = to_watts(1, field.unit) / 10**field.decimals
-    found = {
-        one.at: PowerIntegral(one.at, round(one.positive * each), round(one.negative * each), one.known_ms)
-        for one in integrals
+    """Build the source of power of a field, and its integrals for all half hours except the newest one."""
+    watts_per_unit = to_watts(1, field.unit) / 10**field.decimals
+    integral_by_slot = {
+        integral.at: PowerIntegral(
+            integral.at,
+            round(integral.positive * watts_per_unit),
+            round(integral.negative * watts_per_unit),
+            integral.known_ms,
+        )
+        for integral in integrals
     }
     slot = newest.at - newest.at % HALF_HOUR_MS
     source = PowerSource(
@@ -157,66 +166,67 @@ def build_live_power(
         exports=kind is MeterKind.EXPORTED,
         at=newest.at,
         watts=to_watts(field.from_stored(newest.value), field.unit),
-        integral=found.pop(slot, PowerIntegral(slot, 0, 0, 0)),
+        integral=integral_by_slot.pop(slot, PowerIntegral(slot, 0, 0, 0)),
         integrated_to=max(newest.at, min(now, newest.at + MAX_HOLD_MS)),
     )
-    return source, list(found.values())
+    return source, list(integral_by_slot.values())
 
 
 def add_estimates(meter: Meter, energy: StoredEnergy, sources: Mapping[str, LivePower], now: int) -> Meter:
-    """The meter with what live power comes to in the half hours that are not stored yet but over.
+    """Add the energy that live power gives for finished half hours that are not stored yet.
 
-    Power of its own resource tells it; of what goes out also the power below zero of the one that tells what comes in.
+    A meter uses the power of its own resource. A meter of exported energy without such power uses the negative power
+    of the import resource, if that is the only source.
     """
-    inward = [place for place, (source, _) in enumerate(sources.values()) if not source.exports]
+    import_positions = [position for position, (source, _) in enumerate(sources.values()) if not source.exports]
     if energy.resource_id in sources:
-        place, reverse = list(sources).index(energy.resource_id), False
-    elif meter.kind is MeterKind.EXPORTED and len(inward) == 1 and len(sources) == 1:
-        place, reverse = inward[0], True
+        position, counts_negative_power = list(sources).index(energy.resource_id), False
+    elif meter.kind is MeterKind.EXPORTED and len(import_positions) == 1 and len(sources) == 1:
+        position, counts_negative_power = import_positions[0], True
     else:
         return meter
     if not energy.can_be_estimated:
         return meter
-    meter = replace(meter, source_index=place, counts_negative_power=reverse)
-    _, halves = list(sources.values())[place]
-    for held in halves:
-        if can_estimate_energy(held, now):
-            meter = meter.with_estimate(held, held.at + HALF_HOUR_MS)
+    meter = replace(meter, source_index=position, counts_negative_power=counts_negative_power)
+    _, past_integrals = list(sources.values())[position]
+    for integral in past_integrals:
+        if can_estimate_energy(integral, now):
+            meter = meter.with_estimate(integral, integral.at + HALF_HOUR_MS)
     return meter
 
 
 def standing_charges(rate_schedule: RateSchedule, days: HomeCalendar) -> list[tuple[int, Decimal]]:
-    """The charge with VAT of each day of a home's calendar up to tomorrow, by its midnight."""
-    begun = timeline.standing_charge_days(
+    """Return the midnight and the standing charge with VAT of each day of a home's calendar up to tomorrow."""
+    charges = timeline.standing_charge_days(
         rate_schedule.tariffs, min(days.month.start, days.day.start), days.tomorrow.end
     )
-    return [(at, add_vat(tariff, tariff.standing_charge)) for at, tariff in begun]
+    return [(at, add_vat(tariff, tariff.standing_charge)) for at, tariff in charges]
 
 
 def usual_power(electricity: Sequence[StoredEnergy], today: int, zone: ZoneInfo) -> list[float | None]:
-    """The mean power (W) that came in at each half hour of the wall clock, over the days before today."""
+    """Return the mean imported power (W) at each half hour of the wall clock, over the days before today."""
     days: dict[date, list[float | None]] = {}
     edges = electricity[0].grid.edges if electricity else [today]
-    for place in range(bisect_left(edges, _learning_start(today, zone)), bisect_left(edges, today)):
-        local = from_ms(edges[place]).astimezone(zone)
-        known = [_mean_watts(one, place) for one in electricity]
-        times = days.setdefault(local.date(), [None] * (DAY_MS // HALF_HOUR_MS))
-        times[local.hour * 2 + local.minute // 30] = None if None in known else sum(filter(None, known))
+    for position in range(bisect_left(edges, _learning_start(today, zone)), bisect_left(edges, today)):
+        local = from_ms(edges[position]).astimezone(zone)
+        watts = [_mean_watts(stored, position) for stored in electricity]
+        watts_by_slot = days.setdefault(local.date(), [None] * (DAY_MS // HALF_HOUR_MS))
+        watts_by_slot[local.hour * 2 + local.minute // 30] = None if None in watts else sum(filter(None, watts))
     return mean_by_time_of_day(list(days.values())) if days else [None] * (DAY_MS // HALF_HOUR_MS)
 
 
 def parse_preferences(attributes: Mapping[str, Any]) -> DisplayPreferences:
-    """What a home's attributes say that its owner wishes; what cannot be understood is passed over."""
-    said = attributes.get(PREFERENCES_ATTRIBUTE)
-    if not isinstance(said, Mapping):
+    """Parse the owner's preferences in a home's attributes. Invalid values are ignored."""
+    preferences = attributes.get(PREFERENCES_ATTRIBUTE)
+    if not isinstance(preferences, Mapping):
         return DisplayPreferences()
-    basis = said.get("ambientBasis")
-    known = AmbientBasis(basis) if basis in [one.value for one in AmbientBasis] else None
-    return DisplayPreferences(known, _parse_pence(said.get("dailyBudget")))
+    basis = preferences.get("ambientBasis")
+    ambient_basis = AmbientBasis(basis) if basis in [member.value for member in AmbientBasis] else None
+    return DisplayPreferences(ambient_basis, _parse_pence(preferences.get("dailyBudget")))
 
 
 def _learning_start(today: int, zone: ZoneInfo) -> int:
-    """The midnight from which it is learned what is usual."""
+    """Return the midnight at which the learning days begin."""
     return buckets.day_start(from_ms(today).astimezone(zone).date() - timedelta(days=LEARNING_DAYS), zone)
 
 
@@ -229,7 +239,7 @@ def _parse_pence(pounds: Any) -> Decimal | None:
 
 
 def _mean_watts(stored: StoredEnergy, position: int) -> float | None:
-    """The mean power of a half hour; None where it is not complete."""
+    """Return the mean power (W) of a half hour; None if it is not complete."""
     field, amounts, edges = stored.field, stored.aggregates, stored.grid.edges
     expected = field.expected_samples(edges[position], edges[position + 1])
     if not amounts.count[position] or (expected and amounts.count[position] < expected):
@@ -244,15 +254,15 @@ def _current_and_next_period(now: datetime, period: Period, zone: ZoneInfo) -> t
 
 
 def _drop_empty_spans(spans: Sequence[timeline.RateSpan]) -> list[timeline.RateSpan]:
-    """Of spans that begin at the same instant the last one."""
+    """Return the spans; of several with the same start, only the last one."""
     return list({span.start: span for span in spans}.values())
 
 
 def _schedule_from(rate_schedule: RateSchedule, start: int) -> RateSchedule:
-    """What holds from an instant on: what came before it is not kept."""
-    place = max(bisect_right(rate_schedule.spans, start, key=lambda span: span.start) - 1, 0)
-    first = max(bisect_right(rate_schedule.tariffs, start, key=lambda tariff: to_ms(tariff.valid_from)) - 1, 0)
-    return RateSchedule(rate_schedule.tariffs[first:], rate_schedule.spans[place:], rate_schedule.unit)
+    """Return the part of a schedule that applies from an instant on."""
+    first_span = max(bisect_right(rate_schedule.spans, start, key=lambda span: span.start) - 1, 0)
+    first_tariff = max(bisect_right(rate_schedule.tariffs, start, key=lambda tariff: to_ms(tariff.valid_from)) - 1, 0)
+    return RateSchedule(rate_schedule.tariffs[first_tariff:], rate_schedule.spans[first_span:], rate_schedule.unit)
 
 
 def _block_usage(samples: Sequence[EnergySample], rule: timeline.Rate | timeline.BlockRates | None) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What the displays of homes draw: one result for each home, a fixed number of statements for all."""
+"""Frames of the displays of homes: one result for each home, with a fixed number of statements."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -31,10 +31,10 @@ from wattgate.enums import TariffKind
 from wattgate.errors import GatewayError
 
 MAX_ESTIMATED_MS = 36 * HOUR_MS
-"""For how long before the present energy is estimated at most: the meter network delivers a day by the next noon."""
+"""Energy is estimated for at most this long before now. The meter network delivers a day by the next noon."""
 
 DEFAULT_ZONE = "Europe/London"
-"""The wall clock of homes that name none, as of tariffs."""
+"""The time zone of homes without one. It is also the default of tariffs."""
 
 _KIND_BY_CLASSIFIER = {kind.value: kind for kind in MeterKind}
 _BILLED_KINDS = (MeterKind.ELECTRICITY, MeterKind.GAS)
@@ -42,33 +42,38 @@ _ELECTRICITY_KINDS = (MeterKind.ELECTRICITY, MeterKind.EXPORTED)
 
 
 async def displays(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[Display | GatewayError]:
-    """What the display of each home draws now."""
-    found = await load_homes(rows, virtual_entities)
-    return [one if isinstance(one, GatewayError) else render_frame(one, rows.now) for one in found]
+    """Return the current frame of each home's display."""
+    homes = await load_homes(rows, virtual_entities)
+    return [home if isinstance(home, GatewayError) else render_frame(home, rows.now) for home in homes]
 
 
 async def load_homes(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[Home | GatewayError]:
-    """What the displays of homes are drawn from; the refusal of a home where consent to some of its data is gone."""
-    owned = await home_queries.resources(rows, virtual_entities)
-    refused = await find_consent_errors(rows, [resource for some in owned for resource in some])
-    plans = [_HomePlan.build(entity, some, rows.now) for entity, some in zip(virtual_entities, owned, strict=True)]
-    known = await _StoredInputs.load(rows, plans)
-    live = await _load_live_power(rows, plans, known)
-    made: list[Home | GatewayError] = []
-    for plan, some in zip(plans, owned, strict=True):
-        refusal = next((refused[one.resource_id] for one in some if one.resource_id in refused), None)
-        made.append(refusal or _build_home(plan, known, live, to_ms(rows.now)))
-    return made
+    """Load the inputs of the displays. The result of a home without valid consent is its error."""
+    resources_by_home = await home_queries.resources(rows, virtual_entities)
+    errors = await find_consent_errors(rows, [resource for resources in resources_by_home for resource in resources])
+    plans = [
+        _HomePlan.build(entity, resources, rows.now)
+        for entity, resources in zip(virtual_entities, resources_by_home, strict=True)
+    ]
+    inputs = await _StoredInputs.load(rows, plans)
+    live_power = await _load_live_power(rows, plans, inputs)
+    homes: list[Home | GatewayError] = []
+    for plan, resources in zip(plans, resources_by_home, strict=True):
+        error = next((errors[resource.resource_id] for resource in resources if resource.resource_id in errors), None)
+        homes.append(error or _build_home(plan, inputs, live_power, to_ms(rows.now)))
+    return homes
 
 
 def display_resources(resources: Sequence[Resource]) -> list[Resource]:
-    """Of a home's resources those from which its display is drawn: electricity, then what is exported, then gas."""
-    known = [one for one in resources if one.classifier in _KIND_BY_CLASSIFIER and not one.cost_of]
-    return sorted(known, key=lambda one: list(_KIND_BY_CLASSIFIER).index(one.classifier))
+    """Return the resources that a display uses: electricity, then exported electricity, then gas."""
+    metered = [
+        resource for resource in resources if resource.classifier in _KIND_BY_CLASSIFIER and not resource.cost_of
+    ]
+    return sorted(metered, key=lambda resource: list(_KIND_BY_CLASSIFIER).index(resource.classifier))
 
 
 class _DisplayResource(NamedTuple):
-    """A resource of a home, and its fields of energy and of live power."""
+    """A resource of a home, with its fields for energy and live power."""
 
     resource: Resource
     kind: MeterKind
@@ -92,7 +97,7 @@ class _EnergySeries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _HomePlan:
-    """A home, what of it is measured, its time, and the half hours from which it is told."""
+    """A home, its metered resources, its zone and calendar, and the half hours to read."""
 
     entity: VirtualEntity
     resources: list[_DisplayResource]
@@ -103,28 +108,29 @@ class _HomePlan:
     @classmethod
     def build(cls, entity: VirtualEntity, resources: Sequence[Resource], now: datetime) -> "_HomePlan":
         zone = ZoneInfo(entity.time_zone or DEFAULT_ZONE)
-        days = display_inputs.build_calendar(now, zone)
+        calendar = display_inputs.build_calendar(now, zone)
         return cls(
             entity,
             [*map(_DisplayResource.from_resource, display_resources(resources))],
             zone,
-            days,
-            display_inputs.build_half_hour_grid(now, days, zone),
+            calendar,
+            display_inputs.build_half_hour_grid(now, calendar, zone),
         )
 
     @property
     def energy_series(self) -> list[_EnergySeries]:
-        return [_EnergySeries(one, kind, energy) for one, kind, energy, _ in self.resources if energy]
+        return [_EnergySeries(resource, kind, energy) for resource, kind, energy, _ in self.resources if energy]
 
     @property
     def billed_series(self) -> list[_EnergySeries]:
-        return [one for one in self.energy_series if one.kind in _BILLED_KINDS]
+        return [series for series in self.energy_series if series.kind in _BILLED_KINDS]
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredInputs:
-    """What is stored of homes: by resource id their energy and tariffs, prices by tariff id, how fresh all is, and by
-    user the count of unread alerts.
+    """The stored data of homes.
+
+    Energy and tariffs are by resource id, prices by tariff id, and the numbers of unread alerts by user id.
     """
 
     energy: Mapping[str, StoredEnergy]
@@ -135,68 +141,84 @@ class _StoredInputs:
 
     @classmethod
     async def load(cls, rows: Rows, plans: Sequence[_HomePlan]) -> "_StoredInputs":
-        resources = {one.resource.resource_id: one.resource for plan in plans for one in plan.resources}
+        resources = {item.resource.resource_id: item.resource for plan in plans for item in plan.resources}
         tariffs = await load_timelines(
-            rows, [one.resource.resource_id for plan in plans for one in plan.billed_series], rows.now + MAX_AHEAD
+            rows, [series.resource.resource_id for plan in plans for series in plan.billed_series], rows.now + MAX_AHEAD
         )
-        dynamic = {one.tariff_id for some in tariffs.values() for one in some if one.kind is TariffKind.DYNAMIC}
+        dynamic_ids = {
+            tariff.tariff_id
+            for resource_tariffs in tariffs.values()
+            for tariff in resource_tariffs
+            if tariff.kind is TariffKind.DYNAMIC
+        }
         start = min((plan.grid.start for plan in plans), default=0)
-        prices = await rows.prices.list_between(dynamic, start - HALF_HOUR_MS + 1, to_ms(rows.now) + 3 * DAY_MS)
-        picture = await freshness.load_snapshot(rows, list(resources.values()))
-        unread = await count_unread_alerts_by_user(rows, {plan.entity.owner_id for plan in plans})
-        return cls(await _load_energy(rows, plans, tariffs), tariffs, prices, picture, unread)
+        prices = await rows.prices.list_between(dynamic_ids, start - HALF_HOUR_MS + 1, to_ms(rows.now) + 3 * DAY_MS)
+        snapshot = await freshness.load_snapshot(rows, list(resources.values()))
+        unread_alerts = await count_unread_alerts_by_user(rows, {plan.entity.owner_id for plan in plans})
+        return cls(await _load_energy(rows, plans, tariffs), tariffs, prices, snapshot, unread_alerts)
 
 
 async def _load_energy(
     rows: Rows, plans: Sequence[_HomePlan], tariffs: Mapping[str, Sequence[Tariff]]
 ) -> dict[str, StoredEnergy]:
-    """The energy of each resource in the half hours of its home, and what a block tariff has counted before them."""
+    """Load the energy of each resource in its home's half hours, and the earlier energy that block tariffs need."""
     now = to_ms(rows.now)
-    before: dict[str, BucketGrid] = {}
+    earlier_grids: dict[str, BucketGrid] = {}
     for plan in plans:
-        for one in plan.billed_series:
-            since = timeline.energy_needed_from(tariffs[one.resource.resource_id], plan.grid.start, now)
-            if since < plan.grid.start:
-                before[one.resource.resource_id] = BucketGrid((BucketRun(since, plan.grid.start - since, 1),))
-    every = [(one, plan.grid) for plan in plans for one in plan.energy_series]
-    inside = await _load_aggregates(rows, every)
-    earlier = await _load_aggregates(
-        rows, [(one, before[one.resource.resource_id]) for one, _ in every if one.resource.resource_id in before]
+        for series in plan.billed_series:
+            needed_from = timeline.energy_needed_from(tariffs[series.resource.resource_id], plan.grid.start, now)
+            if needed_from < plan.grid.start:
+                earlier_grids[series.resource.resource_id] = BucketGrid(
+                    (BucketRun(needed_from, plan.grid.start - needed_from, 1),)
+                )
+    series_grids = [(series, plan.grid) for plan in plans for series in plan.energy_series]
+    aggregates = await _load_aggregates(rows, series_grids)
+    earlier_aggregates = await _load_aggregates(
+        rows,
+        [
+            (series, earlier_grids[series.resource.resource_id])
+            for series, _ in series_grids
+            if series.resource.resource_id in earlier_grids
+        ],
     )
-    found: dict[str, StoredEnergy] = {}
-    for (resource, kind, field), grid in every:
-        key, span = series_key(resource, field), before.get(resource.resource_id)
-        counted = (span.start, earlier[key, span].sum[0]) if span else (grid.start, 0)
-        found[resource.resource_id] = StoredEnergy(resource.resource_id, kind, field, grid, inside[key, grid], *counted)
-    return found
+    energy: dict[str, StoredEnergy] = {}
+    for (resource, kind, field), grid in series_grids:
+        key, earlier_grid = series_key(resource, field), earlier_grids.get(resource.resource_id)
+        counted_before = (
+            (earlier_grid.start, earlier_aggregates[key, earlier_grid].sum[0]) if earlier_grid else (grid.start, 0)
+        )
+        energy[resource.resource_id] = StoredEnergy(
+            resource.resource_id, kind, field, grid, aggregates[key, grid], *counted_before
+        )
+    return energy
 
 
 async def _load_aggregates(
     rows: Rows, series_grids: Sequence[tuple[_EnergySeries, BucketGrid]]
 ) -> dict[tuple[SeriesKey, BucketGrid], Aggregates]:
-    """What series amount to in the buckets of grids; equal grids share their statements."""
-    together: dict[BucketGrid, dict[SeriesKey, int | None]] = defaultdict(dict)
+    """Aggregate series in the buckets of grids. Series with equal grids share their statements."""
+    intervals_by_grid: dict[BucketGrid, dict[SeriesKey, int | None]] = defaultdict(dict)
     for (resource, _, field), grid in series_grids:
-        together[grid][series_key(resource, field)] = field.interval_ms
+        intervals_by_grid[grid][series_key(resource, field)] = field.interval_ms
     return {
-        (key, grid): amounts
-        for grid, some in together.items()
-        for key, amounts in (await rows.readings.aggregates(some, grid)).items()
+        (key, grid): aggregates
+        for grid, intervals in intervals_by_grid.items()
+        for key, aggregates in (await rows.readings.aggregates(intervals, grid)).items()
     }
 
 
 async def _load_live_power(rows: Rows, plans: Sequence[_HomePlan], inputs: _StoredInputs) -> dict[str, LivePower]:
-    """By resource id, where live power comes from, and what it held in each half hour that may be estimated."""
+    """Return, by resource id, the source of live power and its integral in each half hour that may be estimated."""
     now = to_ms(rows.now)
     sources: dict[SeriesKey, tuple[Resource, MeterKind, ReadingField]] = {}
     since: dict[SeriesKey, int] = {}
     for plan in plans:
-        told = [
-            inputs.energy[one.resource.resource_id].stored_to
-            for one in plan.energy_series
-            if one.kind in _ELECTRICITY_KINDS
+        stored_to = [
+            inputs.energy[series.resource.resource_id].stored_to
+            for series in plan.energy_series
+            if series.kind in _ELECTRICITY_KINDS
         ]
-        start = max(min([*told, now - HALF_HOUR_MS]), now - MAX_ESTIMATED_MS)
+        start = max(min([*stored_to, now - HALF_HOUR_MS]), now - MAX_ESTIMATED_MS)
         for resource, kind, _, power in plan.resources:
             as_of = (
                 inputs.freshness_snapshot.resource_heartbeat(resource.resource_id, power, now).as_of if power else None
@@ -207,31 +229,33 @@ async def _load_live_power(rows: Rows, plans: Sequence[_HomePlan], inputs: _Stor
     if not sources:
         return {}
     latest = await rows.readings.latest(list(sources))
-    held = await rows.readings.power_integrals([(*key, at) for key, at in since.items()], now)
+    integrals = await rows.readings.power_integrals([(*key, at) for key, at in since.items()], now)
     return {
-        one.resource_id: display_inputs.build_live_power(one, power, kind, latest[key], held[key], now)
-        for key, (one, kind, power) in sources.items()
+        resource.resource_id: display_inputs.build_live_power(resource, power, kind, latest[key], integrals[key], now)
+        for key, (resource, kind, power) in sources.items()
     }
 
 
 def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LivePower], now: int) -> Home:
-    own = {
-        one.resource.resource_id: live[one.resource.resource_id]
-        for one in plan.resources
-        if one.resource.resource_id in live
+    live_sources = {
+        item.resource.resource_id: live[item.resource.resource_id]
+        for item in plan.resources
+        if item.resource.resource_id in live
     }
     meters: list[Meter] = []
-    standing: list[tuple[int, Decimal]] = []
+    standing_charges: list[tuple[int, Decimal]] = []
     for resource, _, field in plan.energy_series:
         tariffs, energy = inputs.tariffs.get(resource.resource_id, ()), inputs.energy[resource.resource_id]
         rates = display_inputs.build_rate_schedule(
             tariffs, inputs.prices, field.unit, energy.counted_since, plan.calendar
         )
         meter = display_inputs.build_meter(energy, rates, plan.calendar, now)
-        meters.append(display_inputs.add_estimates(meter, energy, own, now))
-        standing += display_inputs.standing_charges(rates, plan.calendar) if rates else []
+        meters.append(display_inputs.add_estimates(meter, energy, live_sources, now))
+        standing_charges += display_inputs.standing_charges(rates, plan.calendar) if rates else []
     electricity = [
-        inputs.energy[one.resource.resource_id] for one in plan.energy_series if one.kind is MeterKind.ELECTRICITY
+        inputs.energy[series.resource.resource_id]
+        for series in plan.energy_series
+        if series.kind is MeterKind.ELECTRICITY
     ]
     return Home(
         ve_id=plan.entity.ve_id,
@@ -239,15 +263,15 @@ def _build_home(plan: _HomePlan, inputs: _StoredInputs, live: Mapping[str, LiveP
         zone=plan.zone,
         calendar=plan.calendar,
         meters=tuple(meters),
-        sources=tuple(source for source, _ in own.values()),
-        standing_charges=tuple(standing),
+        sources=tuple(source for source, _ in live_sources.values()),
+        standing_charges=tuple(standing_charges),
         learned_power=display_inputs.usual_power(electricity, plan.calendar.day.start, plan.zone),
         preferences=display_inputs.parse_preferences(plan.entity.attributes),
         freshness_snapshot=inputs.freshness_snapshot,
-        main_resource_id=next((one.resource.resource_id for one in plan.resources), None),
+        main_resource_id=next((series.resource.resource_id for series in plan.resources), None),
         input_fields=frozenset(
-            (one.resource_id, field.name)
-            for one, _, energy, power in plan.resources
+            (series.resource_id, field.name)
+            for series, _, energy, power in plan.resources
             for field in (energy, power)
             if field
         ),

@@ -1,4 +1,4 @@
-"""Readings of many resources in buckets: one result for each, a fixed number of statements for all."""
+"""Readings of resources in buckets: one result for each resource, with a fixed number of statements."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -20,7 +20,7 @@ from wattgate.enums import Function, Period, Weekday
 from wattgate.errors import GatewayError
 
 MAX_WRITE_DURATION = timedelta(minutes=1)
-"""How long a write may be under way: what is received later than this before an answer may not be in it yet."""
+"""The maximum duration of a write. Readings received within this time before a response may be missing in it."""
 
 
 async def readings(
@@ -35,22 +35,23 @@ async def readings(
     week_start: Weekday = Weekday.MONDAY,
     revised_since: datetime | None = None,
 ) -> list[ReadingSeries | GatewayError]:
-    """Each resource's readings in a range of time, in whole buckets of the zone's wall clock.
+    """Return each resource's readings in a range of time, in whole buckets of the zone's wall clock.
 
-    With `revised_since` only those buckets in which something was received after it; totals stay those of all.
+    With `revised_since`, the series selects only the buckets with readings received after it. Totals always cover all
+    buckets.
     """
     start, end = resolve_range(range, rows.now)
     check_bucket_count(start, end, period)
     grid = buckets.build_grid(start, end, period, time_zone, week_start)
     fields = [require_field(resource, field) for resource in resources]
-    found = await load_aggregates(rows, resources, fields, grid)
-    values = await load_values(rows, resources, fields, found, function)
+    aggregates = await load_aggregates(rows, resources, fields, grid)
+    values = await load_values(rows, resources, fields, aggregates, function)
     series = [
-        inside
-        if isinstance(inside, GatewayError)
+        amounts
+        if isinstance(amounts, GatewayError)
         else ReadingSeries(
             resource=resource,
-            reading_field=known,
+            reading_field=reading_field,
             start=start,
             end=range.end,
             effective_end=end,
@@ -59,12 +60,12 @@ async def readings(
             time_zone=time_zone,
             week_start=week_start,
             grid=grid,
-            aggregates=inside,
-            values=some,
+            aggregates=amounts,
+            values=bucket_values,
             received_after=None if revised_since is None else to_ms(revised_since),
             as_of=rows.now - MAX_WRITE_DURATION,
         )
-        for resource, known, inside, some in zip(resources, fields, found, values, strict=True)
+        for resource, reading_field, amounts, bucket_values in zip(resources, fields, aggregates, values, strict=True)
     ]
     return replace_withheld(await find_consent_errors(rows, resources), resources, series)
 
@@ -72,31 +73,37 @@ async def readings(
 async def load_aggregates(
     rows: Rows, resources: Sequence[Resource], fields: Sequence[ReadingField], grid: BucketGrid
 ) -> list[Aggregates | GatewayError]:
-    """What the readings of one field of each resource amount to in each bucket; costs are computed."""
+    """Aggregate one field of each resource in each bucket. The costs of resources with `cost_of` are computed."""
     pairs = list(zip(resources, fields, strict=True))
-    keys = {series_key(resource, known): known.interval_ms for resource, known in pairs if not resource.cost_of}
+    keys = {series_key(resource, field): field.interval_ms for resource, field in pairs if not resource.cost_of}
     stored = await rows.readings.aggregates(keys, grid)
-    costs = [(resource, known) for resource, known in pairs if resource.cost_of]
+    costs = [(resource, field) for resource, field in pairs if resource.cost_of]
     computed = iter(await cost_queries.compute_cost_aggregates(rows, costs, grid) if costs else ())
-    return [next(computed) if resource.cost_of else stored[series_key(resource, known)] for resource, known in pairs]
+    return [next(computed) if resource.cost_of else stored[series_key(resource, field)] for resource, field in pairs]
 
 
 async def complete_to(rows: Rows, series: Sequence[ReadingSeries]) -> list[datetime | None]:
-    """Up to when each series has every sample that was to be taken since its first bucket began.
+    """Return the instant up to which each series has all expected samples since the start of its first bucket.
 
-    None where already the first one is missing, where none was to be taken, and where samples are taken at any time.
+    The result is None if the first sample is missing, if no sample is expected, or if sampling is irregular.
     """
-    lacking = [one.first_incomplete() for one in series]
-    pairs = list(zip(series, lacking, strict=True))
-    begun = [(one, gap) for one, gap in pairs if gap and gap.has_first_sample]
-    stored = {(*one.series_key, gap.start, gap.stop, gap.step) for one, gap in begun if one.aggregates.samples is None}
+    incomplete = [reading_series.first_incomplete() for reading_series in series]
+    pairs = list(zip(series, incomplete, strict=True))
+    started = [(reading_series, bucket) for reading_series, bucket in pairs if bucket and bucket.has_first_sample]
+    stored = {
+        (*reading_series.series_key, bucket.start, bucket.stop, bucket.step)
+        for reading_series, bucket in started
+        if reading_series.aggregates.samples is None
+    }
     gaps = await rows.readings.first_gaps(sorted(stored)) if stored else {}
     gaps |= {
-        (*one.series_key, gap.start): next(at for at in count(gap.start, gap.step) if at not in one.aggregates.samples)
-        for one, gap in begun
-        if one.aggregates.samples is not None
+        (*reading_series.series_key, bucket.start): next(
+            at for at in count(bucket.start, bucket.step) if at not in reading_series.aggregates.samples
+        )
+        for reading_series, bucket in started
+        if reading_series.aggregates.samples is not None
     }
-    return [_completeness_end(one, gap, gaps) for one, gap in pairs]
+    return [_completeness_end(reading_series, bucket, gaps) for reading_series, bucket in pairs]
 
 
 def _completeness_end(
@@ -116,42 +123,42 @@ async def load_values(
     aggregates: Sequence[Aggregates | GatewayError],
     function: Function,
 ) -> list[list[float | None]]:
-    """The value of each bucket of each series by the function; None where the bucket is empty."""
+    """Return the value of each bucket of each series by the function; None for an empty bucket."""
     if function not in (Function.FIRST, Function.LAST):
         return [
-            [] if isinstance(inside, GatewayError) else _compute_values(inside, known, function)
-            for inside, known in zip(aggregates, fields, strict=True)
+            [] if isinstance(amounts, GatewayError) else _compute_values(amounts, field, function)
+            for amounts, field in zip(aggregates, fields, strict=True)
         ]
-    places = [
-        [] if isinstance(inside, GatewayError) else _value_points(series_key(resource, known), inside, function)
-        for resource, known, inside in zip(resources, fields, aggregates, strict=True)
+    points_by_series = [
+        [] if isinstance(amounts, GatewayError) else _value_points(series_key(resource, field), amounts, function)
+        for resource, field, amounts in zip(resources, fields, aggregates, strict=True)
     ]
-    stored = await rows.readings.values_at({place for some in places for place in some if place})
-    for resource, known, inside in zip(resources, fields, aggregates, strict=True):
-        if isinstance(inside, Aggregates) and inside.samples is not None:
-            stored |= {(*series_key(resource, known), at): value for at, value in inside.samples.items()}
+    stored_values = await rows.readings.values_at({point for points in points_by_series for point in points if point})
+    for resource, field, amounts in zip(resources, fields, aggregates, strict=True):
+        if isinstance(amounts, Aggregates) and amounts.samples is not None:
+            stored_values |= {(*series_key(resource, field), at): value for at, value in amounts.samples.items()}
     return [
-        [None if place is None else known.from_stored(stored[place]) for place in some]
-        for known, some in zip(fields, places, strict=True)
+        [None if point is None else field.from_stored(stored_values[point]) for point in points]
+        for field, points in zip(fields, points_by_series, strict=True)
     ]
 
 
-def _value_points(key: SeriesKey, inside: Aggregates, function: Function) -> list[tuple[int, int, int] | None]:
-    """Where the value of each bucket is stored: that of its first or of its last reading."""
-    instants = inside.first_at if function is Function.FIRST else inside.last_at
-    return [(*key, at) if count else None for count, at in zip(inside.count, instants, strict=True)]
+def _value_points(key: SeriesKey, amounts: Aggregates, function: Function) -> list[tuple[int, int, int] | None]:
+    """Return the key and instant of the first or last reading of each bucket."""
+    instants = amounts.first_at if function is Function.FIRST else amounts.last_at
+    return [(*key, at) if count else None for count, at in zip(amounts.count, instants, strict=True)]
 
 
-def _compute_values(inside: Aggregates, field: ReadingField, function: Function) -> list[float | None]:
+def _compute_values(amounts: Aggregates, field: ReadingField, function: Function) -> list[float | None]:
     scale = 10**field.decimals
     match function:
         case Function.COUNT:
-            return [float(some) if some else None for some in inside.count]
+            return [float(count) if count else None for count in amounts.count]
         case Function.AVG:
-            pairs = zip(inside.sum, inside.count, strict=True)
-            return [total / scale / some if some else None for total, some in pairs]
+            pairs = zip(amounts.sum, amounts.count, strict=True)
+            return [total / scale / count if count else None for total, count in pairs]
         case _:
-            column = {Function.SUM: inside.sum, Function.MIN: inside.min, Function.MAX: inside.max}[function]
-            if all(inside.count):
-                return [one / scale for one in column]
-            return [one / scale if some else None for one, some in zip(column, inside.count, strict=True)]
+            column = {Function.SUM: amounts.sum, Function.MIN: amounts.min, Function.MAX: amounts.max}[function]
+            if all(amounts.count):
+                return [value / scale for value in column]
+            return [value / scale if count else None for value, count in zip(column, amounts.count, strict=True)]

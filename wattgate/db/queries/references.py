@@ -1,4 +1,4 @@
-"""The set-wise loader from records to the record that each refers to."""
+"""A batch loader from records to the record that each of them refers to."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from wattgate.db.rows import Rows
 def reference_loader(
     model: type[Tenanted], column: str
 ) -> Callable[[Rows, Sequence[Any]], Awaitable[list[Tenanted | None]]]:
-    """A loader of the record whose identifier stands in a column of each parent; None where it is not visible."""
+    """Return a loader of the record whose identifier is in a column of each parent; None if it is not visible."""
 
     async def load(rows: Rows, parents: Sequence[Any]) -> list[Tenanted | None]:
-        found = await rows.get_many(model, {getattr(parent, column) for parent in parents})
-        return [found.get(getattr(parent, column)) for parent in parents]
+        records = await rows.get_many(model, {getattr(parent, column) for parent in parents})
+        return [records.get(getattr(parent, column)) for parent in parents]
 
     return load

@@ -1,4 +1,4 @@
-"""Set-wise loaders from resources: one result for each parent, one statement for all."""
+"""Batch loaders from resources: one result for each resource, with one statement for all."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,11 +14,11 @@ from wattgate.db.rows import Rows
 from wattgate.energy.storage_fields import POWER_FIELD, ReadingField, find_field, parse_fields
 
 MAX_POWER_AGE_MS = 15 * 60 * 1000
-"""A power reading older than this is no longer what is drawn now."""
+"""An older power reading is not the current power."""
 
 
 class CurrentReading(msgspec.Struct, gc=False):
-    """The newest value of a resource and what it measures."""
+    """The newest value of a resource, with its field, unit and instant."""
 
     resource_id: str
     field: str
@@ -28,46 +28,49 @@ class CurrentReading(msgspec.Struct, gc=False):
 
 
 async def types(rows: Rows, resources: Sequence[Resource]) -> list[ResourceType]:
-    """The type of each resource."""
-    found = await rows.get_many(ResourceType, (resource.resource_type_id for resource in resources))
-    return [found[resource.resource_type_id] for resource in resources]
+    """Return the type of each resource."""
+    types_by_id = await rows.get_many(ResourceType, (resource.resource_type_id for resource in resources))
+    return [types_by_id[resource.resource_type_id] for resource in resources]
 
 
 async def current_readings(rows: Rows, resources: Sequence[Resource]) -> list[CurrentReading | None]:
-    """The newest reading of each resource: its power where that is fresh, else its first field's latest value.
+    """Return the newest reading of each resource: its power if that is fresh, else the latest value of its first field.
 
-    A resource that tells a cost answers what its consumption does: nothing is known of the cost of this moment.
+    For a resource with `cost_of`, return the reading of that other resource: the cost of the moment is unknown.
     """
     sources = await load_measured_resources(rows, resources)
     fields = [parse_fields(source.storage) for source in sources]
-    wanted = [
+    keys = [
         series_key(source, field)
-        for source, known in zip(sources, fields, strict=True)
-        for field in _current_fields(known)
+        for source, storage_fields in zip(sources, fields, strict=True)
+        for field in _current_fields(storage_fields)
     ]
-    found = await rows.readings.latest(wanted)
-    fresh = to_ms(rows.now) - MAX_POWER_AGE_MS
-    newest = [_newest_reading(source, known, found, fresh) for source, known in zip(sources, fields, strict=True)]
+    latest = await rows.readings.latest(keys)
+    fresh_from = to_ms(rows.now) - MAX_POWER_AGE_MS
+    newest = [
+        _newest_reading(source, storage_fields, latest, fresh_from)
+        for source, storage_fields in zip(sources, fields, strict=True)
+    ]
     return replace_withheld(await find_consent_errors(rows, resources), resources, newest)
 
 
 async def first_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
-    """The time of the first available reading of each resource's first field."""
+    """Return the time of the first reading of each resource's first field."""
     sources = await load_measured_resources(rows, resources)
     return _reading_times(sources, await rows.readings.earliest([(resource_number(source), 0) for source in sources]))
 
 
 async def last_times(rows: Rows, resources: Sequence[Resource]) -> list[datetime | None]:
-    """The time of the most recent reading of each resource's first field."""
+    """Return the time of the newest reading of each resource's first field."""
     sources = await load_measured_resources(rows, resources)
     return _reading_times(sources, await rows.readings.latest([(resource_number(source), 0) for source in sources]))
 
 
 async def load_measured_resources(rows: Rows, resources: Sequence[Resource]) -> list[Resource]:
-    """The resources whose readings are stored: of those that tell a cost, the ones whose cost it is."""
-    wanted = {resource.cost_of for resource in resources if resource.cost_of}
-    known = await rows.get_many(Resource, wanted) if wanted else {}
-    return [known[resource.cost_of] if resource.cost_of else resource for resource in resources]
+    """Replace each resource with `cost_of` by that other resource, whose readings are stored."""
+    measured_ids = {resource.cost_of for resource in resources if resource.cost_of}
+    measured_resources = await rows.get_many(Resource, measured_ids) if measured_ids else {}
+    return [measured_resources[resource.cost_of] if resource.cost_of else resource for resource in resources]
 
 
 def _current_fields(fields: tuple[ReadingField, ...]) -> list[ReadingField]:
@@ -76,11 +79,11 @@ def _current_fields(fields: tuple[ReadingField, ...]) -> list[ReadingField]:
 
 
 def _newest_reading(
-    resource: Resource, fields: tuple[ReadingField, ...], latest: dict[tuple[int, int], StoredReading], fresh: int
+    resource: Resource, fields: tuple[ReadingField, ...], latest: dict[tuple[int, int], StoredReading], fresh_from: int
 ) -> CurrentReading | None:
     for field in _current_fields(fields):
         stored = latest.get(series_key(resource, field))
-        if stored and (field.name != POWER_FIELD or stored.at >= fresh):
+        if stored and (field.name != POWER_FIELD or stored.at >= fresh_from):
             return CurrentReading(
                 resource_id=resource.resource_id,
                 field=field.name,
@@ -94,5 +97,5 @@ def _newest_reading(
 def _reading_times(
     resources: Sequence[Resource], readings_by_key: dict[tuple[int, int], StoredReading]
 ) -> list[datetime | None]:
-    stored = [readings_by_key.get((resource_number(resource), 0)) for resource in resources]
-    return [None if one is None else from_ms(one.at) for one in stored]
+    readings = [readings_by_key.get((resource_number(resource), 0)) for resource in resources]
+    return [None if reading is None else from_ms(reading.at) for reading in readings]

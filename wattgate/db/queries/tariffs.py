@@ -1,4 +1,4 @@
-"""Set-wise loaders of tariffs: one result for each parent, one statement for all."""
+"""Batch loaders of tariffs: one result for each parent, with one statement for all."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ from wattgate.energy.tariffs import RATE_DECIMALS
 from wattgate.errors import BadInput
 
 MAX_PRICES = 20_000
-"""How many prices one answer holds at most."""
+"""The maximum number of prices in one response."""
 
 
 ACTIVE_TARIFFS = Lookup(
@@ -25,36 +25,36 @@ ACTIVE_TARIFFS = Lookup(
     where=(col(Tariff.superseded_at).is_(None), col(Tariff.valid_from) <= bindparam("until")),
     order_by=(col(Tariff.valid_from),),
 )
-"""The tariffs of resources that no later version replaces, valid from some instant or earlier on, in order."""
+"""The tariffs of resources that are not superseded and valid from `until` or earlier, oldest first."""
 
 
 class HalfHourPrice(msgspec.Struct, gc=False):
-    """The rate of a dynamic tariff (pence per unit, without VAT) for the half hour from `at` on."""
+    """The rate of a dynamic tariff (pence per unit, without VAT) for the half hour that starts at `at`."""
 
     at: datetime
     rate: Decimal
 
 
 def priced_resource_id(resource: Resource) -> str:
-    """The resource whose energy and tariff are meant: of a resource that tells a cost, the one whose cost it tells."""
+    """Return the id of the resource whose energy and tariff apply: `cost_of` if it is set, else its own id."""
     return resource.cost_of or resource.resource_id
 
 
 async def load_timelines(rows: Rows, resource_ids: Iterable[str], until: datetime) -> dict[str, list[Tariff]]:
-    """By resource id, the tariffs that stand and are valid from `until` or earlier on, in order."""
-    wanted = set(resource_ids)
-    found = await rows.find(ACTIVE_TARIFFS, wanted, until=until)
-    by_resource: dict[str, list[Tariff]] = {resource_id: [] for resource_id in wanted}
-    for tariff in found:
+    """Return, by resource id, the tariffs that are not superseded and valid from `until` or earlier, oldest first."""
+    unique_ids = set(resource_ids)
+    tariffs = await rows.find(ACTIVE_TARIFFS, unique_ids, until=until)
+    by_resource: dict[str, list[Tariff]] = {resource_id: [] for resource_id in unique_ids}
+    for tariff in tariffs:
         by_resource[tariff.resource_id].append(tariff)
     return by_resource
 
 
 async def in_force(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | None]:
-    """The tariff that applies to each resource now, or None."""
-    found = await load_timelines(rows, map(priced_resource_id, resources), rows.now)
+    """Return the tariff that applies to each resource now, or None."""
+    timelines = await load_timelines(rows, map(priced_resource_id, resources), rows.now)
     return [
-        found[priced_resource_id(resource)][-1] if found[priced_resource_id(resource)] else None
+        timelines[priced_resource_id(resource)][-1] if timelines[priced_resource_id(resource)] else None
         for resource in resources
     ]
 
@@ -62,25 +62,33 @@ async def in_force(rows: Rows, resources: Sequence[Resource]) -> list[Tariff | N
 async def histories(
     rows: Rows, resources: Sequence[Resource], *, upcoming: bool = False, superseded: bool = False
 ) -> list[list[Tariff]]:
-    """The tariffs of each resource that applied until now, newest first; with later ones and replaced ones if asked."""
-    where = [] if upcoming else [col(Tariff.valid_from) <= rows.now]
-    where += [] if superseded else [col(Tariff.superseded_at).is_(None)]
-    found = await rows.all(
+    """Return the past and current tariffs of each resource, newest first.
+
+    `upcoming` adds tariffs that are valid from a later time, `superseded` those that a later version replaces.
+    """
+    conditions = [] if upcoming else [col(Tariff.valid_from) <= rows.now]
+    conditions += [] if superseded else [col(Tariff.superseded_at).is_(None)]
+    tariffs = await rows.all(
         Tariff,
         col(Tariff.resource_id).in_({priced_resource_id(resource) for resource in resources}),
-        *where,
+        *conditions,
         order_by=[col(Tariff.valid_from).desc(), col(Tariff.version).desc()],
     )
-    return [[one for one in found if one.resource_id == priced_resource_id(resource)] for resource in resources]
+    return [
+        [tariff for tariff in tariffs if tariff.resource_id == priced_resource_id(resource)] for resource in resources
+    ]
 
 
 async def prices(rows: Rows, tariffs: Sequence[Tariff], *, start: datetime, end: datetime) -> list[list[HalfHourPrice]]:
-    """The known prices of each dynamic tariff for half hours that begin from start to before end, in order."""
-    ids = {tariff.tariff_id for tariff in tariffs}
-    found = await rows.prices.list_between(ids, to_ms(start), to_ms(end), limit=MAX_PRICES + 1)
-    if sum(map(len, found.values())) > MAX_PRICES:
-        raise BadInput(f"that are more than {MAX_PRICES:,} prices: ask a shorter range")
+    """Return the known prices of each dynamic tariff for half hours that begin in [start, end), in order."""
+    tariff_ids = {tariff.tariff_id for tariff in tariffs}
+    prices_by_tariff = await rows.prices.list_between(tariff_ids, to_ms(start), to_ms(end), limit=MAX_PRICES + 1)
+    if sum(map(len, prices_by_tariff.values())) > MAX_PRICES:
+        raise BadInput(f"The range has more than {MAX_PRICES:,} prices. Request a shorter range.")
     return [
-        [HalfHourPrice(from_ms(at), to_decimal(rate, RATE_DECIMALS)) for at, rate in found.get(tariff.tariff_id, ())]
+        [
+            HalfHourPrice(from_ms(at), to_decimal(rate, RATE_DECIMALS))
+            for at, rate in prices_by_tariff.get(tariff.tariff_id, ())
+        ]
         for tariff in tariffs
     ]

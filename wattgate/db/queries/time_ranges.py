@@ -1,4 +1,4 @@
-"""The ranges of time that series are asked for, checked."""
+"""Checks of the time ranges of series."""
 
 from datetime import datetime
 
@@ -8,23 +8,23 @@ from wattgate.enums import Period
 from wattgate.errors import BadInput, Problem
 
 MAX_BUCKETS = 20_000
-"""How many buckets one series has at most."""
+"""The maximum number of buckets in a series."""
 
 
 def resolve_range(range: TimeRange, now: datetime) -> tuple[datetime, datetime]:
-    """The start and end of a range, which is now where it is open. BadInput where it is empty."""
+    """Return the start and end of a range; an open range ends now. Raise BadInput if it is empty."""
     start, end = range.start, range.end or now
     if end <= start:
         problem = Problem(("range", "end"), "is not after the start")
-        raise BadInput("the range is empty: its end is not after its start", problems=[problem])
+        raise BadInput("The range is empty: its end is not after its start. Use a later end.", problems=[problem])
     return start, end
 
 
 def check_bucket_count(start: datetime, end: datetime, period: Period) -> None:
-    """BadInput where a range may have more buckets of a period than a series holds."""
+    """Raise BadInput if a range may have more buckets than a series can have."""
     if (count := buckets.max_bucket_count(start, end, period)) > MAX_BUCKETS:
         raise BadInput(
-            f"a series has at most {MAX_BUCKETS:,} buckets, and this range has about {count:,} of {period.value}: "
-            f"{buckets.suggest_range(start, end, period, MAX_BUCKETS)}",
+            f"A series has at most {MAX_BUCKETS:,} buckets, but this range has about {count:,} of {period.value}. "
+            f"Request {buckets.suggest_range(start, end, period, MAX_BUCKETS)}.",
             problems=[Problem(("period",), f"gives more than {MAX_BUCKETS:,} buckets")],
         )

@@ -1,4 +1,4 @@
-"""Set-wise loaders from virtual entities: one result for each parent, one statement for all."""
+"""Batch loaders from virtual entities: one result for each entity, with one statement for all."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ ACTIVE_RESOURCES = Lookup(
 
 
 async def resources(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[list[Resource]]:
-    """The active resources that belong to each virtual entity, by name."""
+    """Return the active resources of each virtual entity, sorted by name."""
     by_entity: dict[str, list[Resource]] = {entity.ve_id: [] for entity in virtual_entities}
     for ve_id, resource in await rows.find_linked(ACTIVE_RESOURCES, by_entity):
         by_entity[ve_id].append(resource)
@@ -25,6 +25,6 @@ async def resources(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> li
 
 
 async def types(rows: Rows, virtual_entities: Sequence[VirtualEntity]) -> list[VirtualEntityType]:
-    """The type of each virtual entity."""
-    found = await rows.get_many(VirtualEntityType, (entity.ve_type_id for entity in virtual_entities))
-    return [found[entity.ve_type_id] for entity in virtual_entities]
+    """Return the type of each virtual entity."""
+    types_by_id = await rows.get_many(VirtualEntityType, (entity.ve_type_id for entity in virtual_entities))
+    return [types_by_id[entity.ve_type_id] for entity in virtual_entities]

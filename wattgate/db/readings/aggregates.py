@@ -1,6 +1,7 @@
-"""Reading what series amount to in buckets: from days and hours where those lie inside, from readings at the edges.
+"""Aggregates of series in buckets.
 
-All instants and lengths are in milliseconds, all values scaled integers.
+A bucket is read from the rollups of whole days and hours inside it, and from single readings at its edges. `plan_reads`
+chooses the spans. All instants and lengths are in milliseconds, all values are scaled integers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,14 +19,14 @@ from wattgate.energy.buckets import BucketGrid, BucketRun
 from wattgate.energy.storage_fields import has_hourly_rollup
 
 BIGINT_DTYPE = np.dtype(">i8")
-"""What PostgreSQL's int8send makes."""
+"""The format of PostgreSQL's int8send."""
 
 SeriesKey = tuple[int, int]
-"""Number of the resource and index of its storage field."""
+"""The number of a resource and the index of its storage field."""
 
 
 class ReadSpan(NamedTuple):
-    """Time to be read, from start to before stop, for buckets from the one at `position` on, each `step` long."""
+    """A span of time to read, [start, stop). Its buckets are `step` long, and the first one is at `position`."""
 
     position: int
     start: int
@@ -35,9 +36,9 @@ class ReadSpan(NamedTuple):
 
 @dataclass(slots=True)
 class Aggregates:
-    """What one series amounts to in each bucket, in columns; a bucket whose `count` is 0 has no other amounts.
+    """The aggregates of one series in each bucket, in columns. If `count` is 0, the other values have no meaning.
 
-    `samples` are the values by instant of a series that is computed, and of which none is stored.
+    `samples` has the values by instant if the series is computed and not stored.
     """
 
     count: list[int]
@@ -56,16 +57,16 @@ class Aggregates:
         return cls(*([0] * size for _ in AGGREGATE_COLUMNS))
 
     def add(self, position: int, amounts: Sequence[int]) -> None:
-        """Put further amounts into a bucket."""
+        """Add the amounts of further readings to a bucket, in the order of AGGREGATE_COLUMNS."""
         if not self.count[position]:
             for name, amount in zip(AGGREGATE_COLUMNS, amounts, strict=True):
                 getattr(self, name)[position] = amount
             return
-        count, total, least, greatest, first_at, last_at, estimated, revision, received_at = amounts
+        count, total, minimum, maximum, first_at, last_at, estimated, revision, received_at = amounts
         self.count[position] += count
         self.sum[position] += total
-        self.min[position] = min(self.min[position], least)
-        self.max[position] = max(self.max[position], greatest)
+        self.min[position] = min(self.min[position], minimum)
+        self.max[position] = max(self.max[position], maximum)
         self.first_at[position] = min(self.first_at[position], first_at)
         self.last_at[position] = max(self.last_at[position], last_at)
         self.estimated[position] += estimated
@@ -75,7 +76,7 @@ class Aggregates:
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """Which spans of a grid are read from which source."""
+    """The spans of a grid to read from each source, by table."""
 
     spans: dict[str, list[ReadSpan]] = field(default_factory=dict)
 
@@ -87,13 +88,13 @@ class ReadPlan:
 
 
 def plan_reads(grid: BucketGrid, levels: Sequence[ReadingSource]) -> ReadPlan:
-    """The fewest spans that make up the buckets of a grid, of sources from the coarsest to the finest."""
-    found, position = ReadPlan(), 0
+    """Return the fewest spans that cover the buckets of a grid. `levels` are sources, the coarsest first."""
+    plan, position = ReadPlan(), 0
     for run in grid.runs:
         for source, span in _plan_run(run, position, levels):
-            found.add(source, span)
+            plan.add(source, span)
         position += run.count
-    return found
+    return plan
 
 
 def _plan_run(
@@ -113,7 +114,7 @@ def _plan_run(
 def _plan_bucket(
     start: int, stop: int, position: int, levels: Sequence[ReadingSource]
 ) -> Iterator[tuple[ReadingSource, ReadSpan]]:
-    """What one bucket is made of: whole rows of the coarsest level inside, and finer ones around them."""
+    """Yield the spans of one bucket: rows of the coarsest level that fit inside it, and finer rows around them."""
     level, *finer = levels
     first, last = -(-start // level.interval_ms) * level.interval_ms, stop // level.interval_ms * level.interval_ms
     if first >= last:
@@ -126,12 +127,12 @@ def _plan_bucket(
         yield from _plan_bucket(last, stop, position, finer)
 
 
-def _is_contiguous(one: ReadSpan, other: ReadSpan) -> bool:
-    """Whether the other span goes on where the one ends, bucket after bucket of the same length."""
+def _is_contiguous(span: ReadSpan, next_span: ReadSpan) -> bool:
+    """Return whether `next_span` continues `span` with the next bucket of the same length."""
     return (
-        one.step == other.step
-        and one.stop == other.start
-        and other.position == one.position + (one.stop - one.start) // one.step
+        span.step == next_span.step
+        and span.stop == next_span.start
+        and next_span.position == span.position + (span.stop - span.start) // span.step
     )
 
 
@@ -144,7 +145,7 @@ _SELECT_AGGREGATES = {
         SELECT s.number, s.field, {_POSITION} AS position, {{selected}}
         FROM {{series}} s CROSS JOIN {{spans}} p CROSS JOIN {{source}} r WHERE {_MATCH}
         GROUP BY s.number, s.field, {_POSITION}""",
-    # one row for each series, with a column of every amount: arrays are decoded far faster than rows
+    # one row for each series, with an array for each column: arrays are decoded much faster than rows
     "postgresql": f"""
         SELECT s.number, s.field, array_agg(a.position),
             {", ".join(f"array_agg(a.{name})" for name in AGGREGATE_COLUMNS)}
@@ -163,7 +164,7 @@ _SELECT_SAMPLES = {
         SELECT s.number, s.field, {", ".join(f"r.{name}" for name in _SAMPLE_COLUMNS)}
         FROM {{series}} s CROSS JOIN reading r
         WHERE r.resource_number = s.number AND r.field = s.field AND r.at >= :first AND r.at < :last""",
-    # for each series a text of bytes with every column, which takes half of what arrays take
+    # one byte string for each series and column, which takes half the time of arrays
     "postgresql": f"""
         SELECT s.number, s.field, {", ".join(f"a.{name}" for name in _SAMPLE_COLUMNS)}
         FROM {{series}} s
@@ -181,16 +182,16 @@ _SELECT_SAMPLES = {
 async def fetch_aggregates(
     session: DatabaseSession, series: Sequence[SeriesKey], grid: BucketGrid, interval_ms: int | None
 ) -> dict[SeriesKey, Aggregates]:
-    """What each series amounts to in the buckets of a grid: a statement for each source that is needed.
+    """Aggregate each series in the buckets of a grid, with one statement for each source that the plan uses.
 
-    `interval_ms` is the sampling interval of all the series' fields (`storage.Field`). Where no bucket holds more than
-    one sample, nothing is aggregated, which takes a third of the time.
+    `interval_ms` is the sampling interval of the fields of all series (`ReadingField.interval_ms`). If no bucket can
+    have more than one sample, samples are read without aggregation, which takes a third of the time.
     """
-    found = {key: Aggregates.empty(grid.count) for key in series}
+    aggregates = {key: Aggregates.empty(grid.count) for key in series}
     if interval_ms is not None and all(run.step <= interval_ms for run in grid.runs):
-        for key, (at, *others) in (await _fetch_samples(session, series, grid)).items():
-            store_columns(found, key, _aggregate_samples(grid.positions_of(at), at, *others))
-        return found
+        for key, (at, *columns) in (await _fetch_samples(session, series, grid)).items():
+            store_columns(aggregates, key, _aggregate_samples(grid.positions_of(at), at, *columns))
+        return aggregates
     levels = (
         (DAY_SOURCE, HOUR_SOURCE, READING_SOURCE) if has_hourly_rollup(interval_ms) else (DAY_SOURCE, READING_SOURCE)
     )
@@ -203,18 +204,18 @@ async def fetch_aggregates(
             selected=source.select_list, source=source.table, series=_SERIES.sql(dialect), spans=_SPANS.sql(dialect)
         )
         parameters = _SERIES.parameters(dialect, series) | _SPANS.parameters(dialect, spans[source.table])
-        if dialect != "sqlite":  # these let the planner leave out the partitions of other months
+        if dialect != "sqlite":  # with these limits the planner skips the partitions of other months
             parameters |= {"first": grid.start, "last": grid.stop}
         rows = await fetch(session, cached_text(statement), parameters)
         for number, field_index, *columns in _columns_by_series(rows) if dialect == "sqlite" else rows:
-            store_columns(found, (number, field_index), columns)
-    return found
+            store_columns(aggregates, (number, field_index), columns)
+    return aggregates
 
 
 async def _fetch_samples(
     session: DatabaseSession, series: Sequence[SeriesKey], grid: BucketGrid
 ) -> dict[SeriesKey, Sequence[list[int]]]:
-    """The samples in the span of a grid of each series that has any: the columns of _SAMPLE."""
+    """Return the samples (_SAMPLE_COLUMNS) of each series in the span of a grid, without empty series."""
     dialect = dialect_name(session)
     statement = _SELECT_SAMPLES[dialect].format(series=_SERIES.sql(dialect))
     parameters = _SERIES.parameters(dialect, series) | {"first": grid.start, "last": grid.stop}
@@ -225,30 +226,31 @@ async def _fetch_samples(
 
 
 def _decode_column(text: bytes) -> list[int]:
-    """The numbers of a column that stands in bytes."""
+    """Return the numbers of a column that is encoded as bytes."""
     column = np.frombuffer(text, BIGINT_DTYPE)
-    found: list[int] = column.tolist() if column.any() else [0] * len(column)
-    return found
+    numbers: list[int] = column.tolist() if column.any() else [0] * len(column)
+    return numbers
 
 
 def _columns_by_series(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-    """Rows of many buckets as one of each series, with a column of every amount: as PostgreSQL gives them."""
-    for key, some in groupby(rows, itemgetter(0, 1)):
-        yield *key, *map(list, islice(zip(*some, strict=True), 2, None))
+    """Group rows of single buckets into one row for each series with columns, the form that PostgreSQL returns."""
+    for key, group in groupby(rows, itemgetter(0, 1)):
+        yield *key, *map(list, islice(zip(*group, strict=True), 2, None))
 
 
 def store_columns(aggregates: dict[SeriesKey, Aggregates], key: SeriesKey, columns: Sequence[Any]) -> None:
+    """Add columns of one source to the aggregates of a series: the positions of buckets, then AGGREGATE_COLUMNS."""
     positions, *amounts = columns
     if positions == list(range(len(aggregates[key].count))) and not any(aggregates[key].count):
-        aggregates[key] = Aggregates(*amounts)  # every bucket at once and in order, as it nearly always is
+        aggregates[key] = Aggregates(*amounts)  # the usual case: all buckets at once and in order
     else:
-        for position, *some in zip(positions, *amounts, strict=True):
-            aggregates[key].add(position, some)
+        for position, *bucket_amounts in zip(positions, *amounts, strict=True):
+            aggregates[key].add(position, bucket_amounts)
 
 
 def _aggregate_samples(
     position: list[int], at: list[int], value: list[int], quality: list[int], revision: list[int], received: list[int]
 ) -> Sequence[list[int]]:
-    """What single samples amount to, in columns."""
-    estimated = [int(one != 0) for one in quality] if any(quality) else quality
+    """Return columns of aggregates for buckets with one sample each."""
+    estimated = [int(code != 0) for code in quality] if any(quality) else quality
     return position, [1] * len(at), value, [*value], [*value], at, [*at], estimated, revision, received

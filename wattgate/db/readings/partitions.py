@@ -1,4 +1,4 @@
-"""The monthly partitions of readings on PostgreSQL: made ahead and on demand, dropped when they are empty and old."""
+"""The monthly partitions of readings on PostgreSQL: created ahead and on demand, dropped if they are old and empty."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -9,9 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from wattgate.clock import from_ms, to_ms
 
 _LOCK_KEY = 0x57A77
-"""The advisory lock of whoever makes or drops partitions."""
+"""The key of the advisory lock for creating and dropping partitions."""
 
-# not to_regclass, which answers from a cache that may not know yet what another has just made
+# not to_regclass: its cache may not contain a partition that another session has just created
 _SELECT_MISSING = text("""
     SELECT name FROM unnest(CAST(:names AS name[])) AS u(name) WHERE NOT EXISTS (
         SELECT 1 FROM pg_class WHERE relname = name AND relnamespace = (
@@ -22,15 +22,15 @@ _SELECT_PARTITIONS = text(
 
 
 async def ensure_partitions(connection: AsyncConnection, instants: Iterable[int]) -> None:
-    """Make the partitions that hold these instants (milliseconds since 1970), where they are not there yet.
+    """Create the missing partitions for these instants (milliseconds since 1970).
 
-    A table is made first and attached then: so nobody who reads or writes other months has to wait.
+    A table is created first and attached afterwards, so that readers and writers of other months do not wait.
     """
     months = {_partition_name(month): month for month in {_month_start(from_ms(instant)) for instant in instants}}
     if not await _find_missing(connection, months):
         return
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK_KEY})
-    for name in await _find_missing(connection, months):  # once more: another may have made them meanwhile
+    for name in await _find_missing(connection, months):  # check again: another session may have created them meanwhile
         start, stop = to_ms(months[name]), to_ms(_next_month(months[name]))
         await connection.execute(text(f"CREATE TABLE {name} (LIKE reading INCLUDING ALL)"))
         await connection.execute(
@@ -39,39 +39,38 @@ async def ensure_partitions(connection: AsyncConnection, instants: Iterable[int]
 
 
 async def ensure_upcoming_partitions(connection: AsyncConnection, now: datetime) -> None:
-    """Make the partitions of this month and the two that follow."""
-    this = _month_start(now)
-    await ensure_partitions(
-        connection, [to_ms(month) for month in (this, _next_month(this), _next_month(_next_month(this)))]
-    )
+    """Create the partitions of this month and the next two."""
+    this_month = _month_start(now)
+    next_month = _next_month(this_month)
+    await ensure_partitions(connection, [to_ms(month) for month in (this_month, next_month, _next_month(next_month))])
 
 
 async def drop_empty_partitions(connection: AsyncConnection, before: datetime) -> list[str]:
-    """Drop the partitions of months that ended before an instant and hold nothing; their names.
+    """Drop the empty partitions of months that ended before an instant. Return their names.
 
-    Locks are taken in the order in which whoever records takes them: resources, partitions to be made, readings. With
-    all resources locked nobody has seen that a month is there and is about to write to it.
+    The lock order is that of writers: resources, new partitions, readings. While all resources are locked, no writer
+    has checked that a partition exists and is about to write to it.
     """
-    known = (await connection.execute(_SELECT_PARTITIONS)).scalars().all()
-    old = [
+    partitions = (await connection.execute(_SELECT_PARTITIONS)).scalars().all()
+    old_partitions = [
         name
-        for name in sorted(known)
+        for name in sorted(partitions)
         if name < _partition_name(_month_start(before)) and await _is_empty(connection, name)
     ]
-    if not old:
+    if not old_partitions:
         return []
     await connection.execute(text("LOCK TABLE resource IN EXCLUSIVE MODE"))
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK_KEY})
     await connection.execute(text("LOCK TABLE ONLY reading IN ACCESS EXCLUSIVE MODE"))
-    dropped = [name for name in old if await _is_empty(connection, name)]
+    dropped = [name for name in old_partitions if await _is_empty(connection, name)]
     for name in dropped:
         await connection.execute(text(f"DROP TABLE {name}"))
     return dropped
 
 
 async def _is_empty(connection: AsyncConnection, name: str) -> bool:
-    found = await connection.execute(text(f"SELECT NOT EXISTS (SELECT 1 FROM {name})"))
-    return bool(found.scalar_one())
+    result = await connection.execute(text(f"SELECT NOT EXISTS (SELECT 1 FROM {name})"))
+    return bool(result.scalar_one())
 
 
 async def _find_missing(connection: AsyncConnection, months: Iterable[str]) -> list[str]:

@@ -1,6 +1,7 @@
-"""Power that is held until the next reading: how much of it came in, and went out, in each half hour.
+"""Integrals of power over time: the imported and exported energy of each half hour.
 
-Instants and spans are milliseconds; power is a scaled integer, and so held power is that times milliseconds.
+Each power value applies until the next reading, but for MAX_HOLD_MS at most. Instants and spans are in milliseconds.
+Power is a scaled integer, so integrals are scaled integers times milliseconds.
 """
 
 from collections.abc import Sequence
@@ -34,11 +35,14 @@ _SELECT_INTEGRALS = f"""
 async def fetch_power_integrals(
     session: DatabaseSession, since: Sequence[tuple[int, int, int]], until: int
 ) -> dict[SeriesKey, list[PowerIntegral]]:
-    """What series of power (resource number, field, and since when) held in each half hour up to an instant."""
-    found: dict[SeriesKey, list[PowerIntegral]] = {(number, field): [] for number, field, _ in since}
+    """Return the integrals of power series (resource number, field, start) in each half hour up to an instant."""
+    integrals: dict[SeriesKey, list[PowerIntegral]] = {(number, field): [] for number, field, _ in since}
     dialect = dialect_name(session)
     statement = cached_text(_SELECT_INTEGRALS.replace("{since}", _SERIES_SINCE.sql(dialect)))
-    limits = {"first": min(at for _, _, at in since), "until": until}  # which partitions these are, the planner sees
-    for number, field, *held in await fetch(session, statement, _SERIES_SINCE.parameters(dialect, since) | limits):
-        found[number, field].append(PowerIntegral(*held))
-    return found
+    limits = {
+        "first": min(at for _, _, at in since),
+        "until": until,
+    }  # with these limits the planner skips the partitions of other months
+    for number, field, *columns in await fetch(session, statement, _SERIES_SINCE.parameters(dialect, since) | limits):
+        integrals[number, field].append(PowerIntegral(*columns))
+    return integrals

@@ -1,4 +1,4 @@
-"""A series of readings in buckets, as it is told: its buckets as objects or columns, and what they amount to."""
+"""A series of readings in buckets: its buckets as objects or columns, and its totals."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ from wattgate.errors import BadInput
 T = TypeVar("T")
 
 MAX_BUCKET_OBJECTS = 2_000
-"""How many buckets are told as objects; columns hold as many as a series may have."""
+"""The maximum number of buckets as objects. Columns can have all buckets of a series."""
 
 
 class ReadingBucket(msgspec.Struct, gc=False):
-    """One span of a series, from `start` on. `value` is None where no reading is stored for the span.
+    """One span of a series, from `start` on. `value` is None if no reading is stored for the span.
 
-    Of most buckets little else is asked, so that the series tells it when it is.
+    Most queries select only these two fields. The others are computed from the series on access.
     """
 
     start: Timestamp
@@ -42,12 +42,12 @@ class ReadingBucket(msgspec.Struct, gc=False):
 
     @property
     def count(self) -> int:
-        """How many readings are stored for the span."""
+        """The number of stored readings in the span."""
         return self.series.aggregates.count[self.position]
 
     @property
     def expected(self) -> int | None:
-        """How many the span is to have; None where that is not known."""
+        """The expected number of readings; None if it is unknown."""
         return None if self.series.expected is None else self.series.expected[self.position]
 
     @property
@@ -56,24 +56,26 @@ class ReadingBucket(msgspec.Struct, gc=False):
 
     @property
     def completeness(self) -> float | None:
-        """The share of the samples that the span is to have; None where that is not known."""
+        """The stored share of the expected readings; None if it is unknown."""
         return self.count / self.expected if self.expected else None
 
     @property
     def estimated(self) -> int:
-        """How many of the readings are not ACTUAL."""
+        """The number of readings whose quality is not ACTUAL."""
         return self.series.aggregates.estimated[self.position]
 
     @property
     def revision(self) -> int:
-        """How often a reading of the span was replaced by another value."""
+        """The number of times that another value replaced a reading of the span."""
         return self.series.aggregates.revision[self.position]
 
 
 class IncompleteBucket(NamedTuple):
-    """The first bucket that lacks a sample: where its samples begin, its end, and the time between two of them (ms).
+    """The first bucket that lacks a sample.
 
-    `begun` is whether its first sample is there; `complete_before` whether earlier buckets had samples to have.
+    `start` is the instant of its first expected sample, `stop` its end, and `step` the sampling interval, all in ms.
+    `has_first_sample` is true if its first sample is stored. `has_complete_predecessors` is true if earlier buckets
+    expected samples; all of these are stored.
     """
 
     start: int
@@ -85,11 +87,11 @@ class IncompleteBucket(NamedTuple):
 
 @dataclass(frozen=True)
 class ReadingSeries:
-    """The readings of one field of a resource in the buckets of a grid; `resource` is the row it was asked of.
+    """The readings of one field of a resource in the buckets of a grid. `resource` is the row of the request.
 
-    An open range has no `end`; `until` is then the present instant. `values` has one value for each bucket, by the
-    function. Of the buckets only those are told in which something was received after `since` (ms since 1970), if that
-    is given; what the series amounts to is told of all of them.
+    An open range has no `end`; `effective_end` is then the current time. `values` has one value for each bucket, by the
+    function. If `received_after` (ms since 1970) is set, only buckets with readings received after it are selected.
+    Totals always cover all buckets. `as_of` is the time up to which all received readings are included.
     """
 
     resource: Resource
@@ -109,7 +111,7 @@ class ReadingSeries:
 
     @property
     def series_key(self) -> SeriesKey:
-        """The key of what the series was read from."""
+        """The key of the stored series."""
         return series_key(self.resource, self.reading_field)
 
     @property
@@ -122,12 +124,12 @@ class ReadingSeries:
 
     @property
     def buckets(self) -> list[ReadingBucket]:
-        """The buckets as objects. BadInput where they are too many for that."""
+        """The buckets as objects. Raise BadInput if there are more than MAX_BUCKET_OBJECTS."""
         if len(self.selected_positions) > MAX_BUCKET_OBJECTS:
             raise BadInput(
-                f"buckets are told as objects up to {MAX_BUCKET_OBJECTS:,}, "
-                f"and these are {len(self.selected_positions):,}: ask columns, or "
-                + suggest_range(self.start, self.effective_end, self.period, MAX_BUCKET_OBJECTS).removeprefix("ask ")
+                f"A series returns at most {MAX_BUCKET_OBJECTS:,} buckets as objects, but this one has "
+                f"{len(self.selected_positions):,}. Request columns, or "
+                f"{suggest_range(self.start, self.effective_end, self.period, MAX_BUCKET_OBJECTS)}."
             )
         starts, values = self.grid.timestamps, self.values
         return [
@@ -140,22 +142,22 @@ class ReadingSeries:
 
     @property
     def total(self) -> float | None:
-        """The sum of all readings; None where there is none."""
+        """The sum of all readings; None if there are none."""
         return self.reading_field.from_stored(sum(self.aggregates.sum)) if self.count else None
 
     @property
     def mean(self) -> float | None:
-        """The mean of all readings; None where there is none."""
+        """The mean of all readings; None if there are none."""
         return self.reading_field.from_stored(sum(self.aggregates.sum)) / self.count if self.count else None
 
     @property
     def highest(self) -> ReadingBucket | None:
-        """The bucket with the greatest value, the first of several; None where all are empty."""
+        """The bucket with the greatest value, the first of several; None if all are empty."""
         return self._extreme(1)
 
     @property
     def lowest(self) -> ReadingBucket | None:
-        """The bucket with the least value, the first of several; None where all are empty."""
+        """The bucket with the least value, the first of several; None if all are empty."""
         return self._extreme(-1)
 
     @cached_property
@@ -166,8 +168,8 @@ class ReadingSeries:
     def completeness(self) -> float | None:
         if self.expected is None:
             return None
-        wanted = sum(self.expected)
-        return self.count / wanted if wanted else None
+        expected = sum(self.expected)
+        return self.count / expected if expected else None
 
     @property
     def quality(self) -> BucketQuality:
@@ -180,13 +182,13 @@ class ReadingSeries:
 
     @property
     def collected_to(self) -> datetime | None:
-        """The end of the newest sample; None where there is none."""
+        """The end of the newest sample; None if there is none."""
         ends = [at for at, count in zip(self.aggregates.last_at, self.aggregates.count, strict=True) if count]
         return from_ms(max(ends) + (self.reading_field.interval_ms or 0)) if ends else None
 
     @cached_property
     def selected_positions(self) -> list[int]:
-        """The positions of the buckets that are told."""
+        """The positions of the selected buckets."""
         if self.received_after is None:
             return list(range(self.grid.count))
         since, amounts = self.received_after, self.aggregates
@@ -198,42 +200,42 @@ class ReadingSeries:
 
     @cached_property
     def expected(self) -> list[int] | None:
-        """How many samples each bucket is to have; None where they are taken at any time."""
+        """The expected number of samples of each bucket; None if sampling is irregular."""
         interval, start = self.reading_field.interval_ms, self.reading_field.start_ms
         if interval is None:
             return None
         if all(run.step % interval == 0 for run in self.grid.runs):
             return [count for run in self.grid.runs for count in [run.step // interval] * run.count]
-        before = [(start - edge) // interval for edge in self.grid.edges]
-        return [one - other for one, other in pairwise(before)]
+        samples_to_start = [(start - edge) // interval for edge in self.grid.edges]
+        return [count - next_count for count, next_count in pairwise(samples_to_start)]
 
     def bucket(self, position: int) -> ReadingBucket:
-        """The bucket at a position of the grid."""
+        """Return the bucket at a position of the grid."""
         return ReadingBucket(self.grid.timestamps[position], self.values[position], self, position)
 
     def first_incomplete(self) -> IncompleteBucket | None:
-        """The first bucket that lacks a sample; None where none does, or where samples are taken at any time."""
+        """Return the first bucket that lacks a sample; None if all are complete or sampling is irregular."""
         interval = self.reading_field.interval_ms
         if self.expected is None or interval is None:
             return None
         counts = zip(self.aggregates.count, self.expected, strict=True)
-        position = next((place for place, (count, expected) in enumerate(counts) if count < expected), None)
+        position = next((index for index, (count, expected) in enumerate(counts) if count < expected), None)
         if position is None:
             return None
         start, stop = self.grid.edges[position : position + 2]
         first = start + (self.reading_field.start_ms - start) % interval
-        begun = self.aggregates.count[position] > 0 and self.aggregates.first_at[position] == first
-        return IncompleteBucket(first, stop, interval, begun, any(self.expected[:position]))
+        has_first_sample = self.aggregates.count[position] > 0 and self.aggregates.first_at[position] == first
+        return IncompleteBucket(first, stop, interval, has_first_sample, any(self.expected[:position]))
 
     def _extreme(self, sign: int) -> ReadingBucket | None:
-        """The bucket whose value is greatest, or least where the sign is -1."""
-        filled = [(sign * value, -position) for position, value in enumerate(self.values) if value is not None]
-        return self.bucket(-max(filled)[1]) if filled else None
+        """Return the bucket with the greatest value, or with the least value if `sign` is -1."""
+        candidates = [(sign * value, -position) for position, value in enumerate(self.values) if value is not None]
+        return self.bucket(-max(candidates)[1]) if candidates else None
 
 
 @dataclass(frozen=True, slots=True)
 class BucketColumns:
-    """The buckets of a series as columns: equal places belong together."""
+    """The selected buckets of a series as columns. Equal positions belong to the same bucket."""
 
     series: ReadingSeries
 
@@ -279,7 +281,7 @@ class BucketColumns:
         return self.series.expected or [None] * self.series.grid.count
 
     def _select(self, column: Sequence[T]) -> Iterable[T]:
-        """Of a column for all buckets those places that are told."""
+        """Return the values of the selected buckets from a column of all buckets."""
         return (
             column
             if self.series.received_after is None
@@ -288,7 +290,7 @@ class BucketColumns:
 
 
 def bucket_quality(count: int, expected: int | None, estimated: int) -> BucketQuality:
-    """What a span is worth that has so many readings of so many expected (None: not known), some of them estimated."""
+    """Return the quality of a span from the numbers of its readings: stored, expected (None: unknown), estimated."""
     if not count:
         return BucketQuality.MISSING
     if expected is not None and count < expected:

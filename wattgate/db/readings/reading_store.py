@@ -1,6 +1,6 @@
-"""Readings in SQL: recorded with their rollups, read set-wise, one statement for any number of series.
+"""Readings in SQL: writes with rollups, and reads of any number of series in one statement.
 
-All instants are milliseconds since 1970 (UTC) and all values are scaled integers; see `storage.Field`.
+All instants are milliseconds since 1970 (UTC). All values are scaled integers; see `ReadingField`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from wattgate.energy.freshness import Receipt
 
 
 class StoredReading(NamedTuple):
-    """A stored reading; `quality` is a `ReadingQuality`'s code."""
+    """A stored reading. `quality` is the code of a `ReadingQuality`."""
 
     at: int
     value: int
@@ -48,8 +48,8 @@ _SELECT_RECEIPTS = """
     GROUP BY s.number, s.field, r.received_at
     ORDER BY s.number, s.field, r.received_at"""
 MAX_DELAY_MS = 31 * DAY_MS
-"""How long after its instant a reading may be received to be told to those who follow. Later ones are found by
-`revised_since`."""
+"""A reading received later than this after its instant is not sent to subscribers. Queries with `revised_since` return
+it."""
 
 _SELECT_RECEIVED = f"""
     SELECT s.number, s.field, {_READING_COLUMNS}
@@ -93,48 +93,50 @@ _DELETE_EXPIRED = """
 
 
 class ReadingStore:
-    """The readings that one session sees. The keys of series come from rows that `Rows` gave, never from outside."""
+    """The readings that one session sees. Series keys must come from rows of `Rows`, never from a request."""
 
     def __init__(self, session: DatabaseSession) -> None:
         self._session = session
 
     async def record(self, readings: ReadingColumns, now_ms: int) -> None:
-        """Store readings; those that are stored already with another value or quality are revised."""
+        """Store readings. A stored reading with another value or quality is revised."""
         if len(readings.at):
             await recording.upsert_readings(await self._session.connection(), readings, now_ms)
 
     async def purge(self, numbers: Sequence[int], before: int, *, limit: int) -> int:
-        """Delete the readings from before a midnight (UTC) of at most so many of these resources; how many had some."""
+        """Delete the readings of up to `limit` resources before a midnight (UTC). Return the number of resources."""
         connection = await self._session.connection()
-        found = await self._fetch(_SELECT_EXPIRED, _NUMBERS, [(number, before) for number in numbers])
-        chosen = [(number, before) for (number,) in found[:limit]]
-        if connection.dialect.name == "postgresql":  # a write under way would leave readings that no day counts
-            await recording.lock_resources(connection, [number for number, _ in chosen])
+        rows = await self._fetch(_SELECT_EXPIRED, _NUMBERS, [(number, before) for number in numbers])
+        selected = [(number, before) for (number,) in rows[:limit]]
+        if (
+            connection.dialect.name == "postgresql"
+        ):  # a concurrent write would leave readings that no daily rollup contains
+            await recording.lock_resources(connection, [number for number, _ in selected])
         for table in ("reading", HOUR_SOURCE.table, DAY_SOURCE.table):
             statement = _DELETE_EXPIRED.format(table=table, numbers=_NUMBERS.sql(connection.dialect.name))
-            await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, chosen))
-        return len(chosen)
+            await connection.execute(text(statement), _NUMBERS.parameters(connection.dialect.name, selected))
+        return len(selected)
 
     async def maintain_partitions(self, now: datetime, *, unused_since: datetime) -> None:
-        """On PostgreSQL drop empty partitions from before an instant, and make those of the months to come."""
+        """On PostgreSQL, drop empty partitions before an instant and create those of the next months."""
         connection = await self._session.connection()
         if connection.dialect.name == "postgresql":
             await partitions.drop_empty_partitions(connection, unused_since)
             await partitions.ensure_upcoming_partitions(connection, now)
 
     async def aggregates(self, series: Mapping[SeriesKey, int | None], grid: BucketGrid) -> dict[SeriesKey, Aggregates]:
-        """What the readings of each series amount to in each bucket; with each series the interval (ms) of its field.
+        """Aggregate each series in each bucket. The values of `series` are the sampling intervals (ms) of the fields.
 
-        Series of one interval share their statements.
+        Series with the same interval share their statements.
         """
-        found: dict[SeriesKey, Aggregates] = {}
+        amounts: dict[SeriesKey, Aggregates] = {}
         for interval_ms in set(series.values()):
-            alike = [key for key, interval in series.items() if interval == interval_ms]
-            found |= await aggregates.fetch_aggregates(self._session, alike, grid, interval_ms)
-        return found
+            keys = [key for key, interval in series.items() if interval == interval_ms]
+            amounts |= await aggregates.fetch_aggregates(self._session, keys, grid, interval_ms)
+        return amounts
 
     async def list_readings(self, series: SeriesKey, start: int, stop: int, *, limit: int) -> list[StoredReading]:
-        """At most so many readings of a series from start to before stop, oldest first."""
+        """Return up to `limit` readings of a series in [start, stop), oldest first."""
         number, field = series
         statement = (
             select(col(Reading.at), col(Reading.value), col(Reading.quality))
@@ -148,44 +150,44 @@ class ReadingStore:
     async def list_since(
         self, series: Mapping[SeriesKey, int], *, limit: int
     ) -> dict[SeriesKey, list[tuple[int, int]]] | None:
-        """The readings (instant, value) of each series from an instant on, in order; None if more than the limit."""
-        found: dict[SeriesKey, list[tuple[int, int]]] = {key: [] for key in series}
+        """Return the readings (instant, value) of each series from its instant on; None if more than `limit`."""
+        samples: dict[SeriesKey, list[tuple[int, int]]] = {key: [] for key in series}
         if not series:
-            return found
-        wanted = [(*key, start) for key, start in series.items()]
-        # the oldest of all lets PostgreSQL leave out the partitions of earlier months
-        rows = await self._fetch(_SELECT_SINCE, _SERIES_SINCE, wanted, oldest=min(series.values()), limit=limit + 1)
+            return samples
+        spans = [(*key, start) for key, start in series.items()]
+        # with the oldest instant PostgreSQL skips the partitions of earlier months
+        rows = await self._fetch(_SELECT_SINCE, _SERIES_SINCE, spans, oldest=min(series.values()), limit=limit + 1)
         if len(rows) > limit:
             return None
         for number, field, *sample in rows:
-            found[number, field].append((sample[0], sample[1]))
-        return found
+            samples[number, field].append((sample[0], sample[1]))
+        return samples
 
     async def values_at(self, points: Iterable[tuple[int, int, int]]) -> dict[tuple[int, int, int], int]:
-        """The stored values at places (resource number, field, at), by place."""
-        found = await self._fetch(_SELECT_POINTS, _POINTS, list(points))
-        return {(number, field, at): value for number, field, at, value, _ in found}
+        """Return the stored values at points (resource number, field, at), by point."""
+        rows = await self._fetch(_SELECT_POINTS, _POINTS, list(points))
+        return {(number, field, at): value for number, field, at, value, _ in rows}
 
     async def first_gaps(self, spans: Sequence[tuple[int, int, int, int, int]]) -> dict[tuple[int, int, int], int]:
-        """For spans (resource number, field, start, stop, step) whose first sample is there, the first that is not.
+        """Return the first missing instant of each span (resource number, field, start, stop, step).
 
-        The answer is by resource number, field and start.
+        The first sample of each span must exist. The result is by resource number, field and start.
         """
-        found = await self._fetch(_SELECT_FIRST_GAP, _GAPS, spans)
-        return {(number, field, start): at for number, field, start, at in found}
+        rows = await self._fetch(_SELECT_FIRST_GAP, _GAPS, spans)
+        return {(number, field, start): at for number, field, start, at in rows}
 
     async def latest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
-        """The newest reading of each series that has one."""
+        """Return the newest reading of each series. Series without readings are left out."""
         return await self._fetch_extreme("max", series)
 
     async def earliest(self, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
-        """The oldest reading of each series that has one."""
+        """Return the oldest reading of each series. Series without readings are left out."""
         return await self._fetch_extreme("min", series)
 
     async def receipts(self, series: Sequence[tuple[int, int, int]], count: int) -> dict[SeriesKey, list[Receipt]]:
-        """When the newest readings were received, at most so many of each series (resource number, field, since when).
+        """Return the receipts of up to `count` newest readings of each series (number, field, since), in order.
 
-        In order; what came at once is one receipt. To say since when spares PostgreSQL the partitions before.
+        Readings received at the same time are one receipt. `since` lets PostgreSQL skip earlier partitions.
         """
         by_series: dict[SeriesKey, list[Receipt]] = {(number, field): [] for number, field, _ in series}
         for number, field, *receipt in await self._fetch(
@@ -197,21 +199,21 @@ class ReadingStore:
     async def power_integrals(
         self, since: Sequence[tuple[int, int, int]], until: int
     ) -> dict[SeriesKey, list[PowerIntegral]]:
-        """What series of power (resource number, field, since when) held in each half hour up to an instant."""
+        """Return the integrals of power series (resource number, field, since) in each half hour up to an instant."""
         return await fetch_power_integrals(self._session, since, until)
 
     async def list_received(
         self, series: Sequence[SeriesKey], since: int, *, limit: int
     ) -> list[tuple[SeriesKey, StoredReading]]:
-        """At most so many readings of these series that were received since an instant, in the order of receipt."""
-        found = await self._fetch(
+        """Return up to `limit` readings of these series received since an instant, in the order of receipt."""
+        rows = await self._fetch(
             _SELECT_RECEIVED, _SERIES, series, since=since, oldest=since - MAX_DELAY_MS, limit=limit
         )
-        return [((number, field), StoredReading(*stored)) for number, field, *stored in found]
+        return [((number, field), StoredReading(*stored)) for number, field, *stored in rows]
 
     async def _fetch_extreme(self, sql_function: str, series: Sequence[SeriesKey]) -> dict[SeriesKey, StoredReading]:
-        found = await self._fetch(_SELECT_EXTREME.replace("{which}", sql_function), _SERIES, series)
-        return {(number, field): StoredReading(*stored) for number, field, *stored in found}
+        result_rows = await self._fetch(_SELECT_EXTREME.replace("{which}", sql_function), _SERIES, series)
+        return {(number, field): StoredReading(*stored) for number, field, *stored in result_rows}
 
     async def _fetch(self, sql: str, rowset: Rowset, rows: Sequence[Any], **more: int) -> Sequence[Any]:
         dialect = dialect_name(self._session)

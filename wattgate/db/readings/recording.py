@@ -1,4 +1,4 @@
-"""Writing readings: an upsert with revisions, and the rollups of what it touched, in the caller's transaction."""
+"""Writes of readings in the caller's transaction: an upsert with revisions, then the update of the rollups."""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -16,9 +16,9 @@ from wattgate.energy.arrays import IntArray, is_group_start
 
 
 class ReadingRow(NamedTuple):
-    """A reading on its way in: its instant in ms since 1970, its scaled value, the code of its quality.
+    """A reading to store: its instant in ms since 1970, its scaled value, and the code of its quality.
 
-    `hourly` is its field's (`storage.Field.hourly`).
+    `number` is that of the resource. `hourly` is `ReadingField.has_hourly_rollup` of the field.
     """
 
     number: int
@@ -31,7 +31,7 @@ class ReadingRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadingColumns:
-    """Readings in columns, in the order of number, field and instant; no two have the same of these three."""
+    """Readings in columns, sorted by number, field and instant. Each combination of the three occurs once."""
 
     number: IntArray
     field: IntArray
@@ -46,14 +46,14 @@ class ReadingColumns:
         return cls(*columns)
 
     def series_bounds(self) -> IntArray:
-        """The places at which the readings of a series begin, and the end."""
+        """Return the positions at which the readings of each series begin, and the end of the last series."""
         return np.append(np.flatnonzero(is_group_start(self.number, self.field)), len(self.at))
 
     def newest_by_series(self) -> list[ReadingRow]:
-        """The last reading of each series."""
+        """Return the last reading of each series."""
         ends = self.series_bounds()[1:] - 1
         columns = [getattr(self, column.name)[ends].tolist() for column in fields(self)]
-        return [ReadingRow(*one) for one in zip(*columns, strict=True)]
+        return [ReadingRow(*row) for row in zip(*columns, strict=True)]
 
 
 _COLUMNS = tuple(Reading.model_fields)
@@ -91,10 +91,10 @@ _COPY_HEADER, _COPY_TRAILER = b"PGCOPY\n\xff\r\n\x00" + bytes(8), b"\xff\xff"
 
 
 async def upsert_readings(connection: AsyncConnection, readings: ReadingColumns, now_ms: int) -> None:
-    """Store readings. One that is stored with another value or quality is revised.
+    """Store readings. A stored reading with another value or quality is revised.
 
-    On SQLite whoever writes has the database to themselves; on PostgreSQL writers of the same resources wait for each
-    other, so that none makes rollups of what it cannot see yet.
+    On SQLite only one transaction writes at a time. On PostgreSQL, writers of the same resources wait for each
+    other. Otherwise a writer could compute rollups without the uncommitted readings of another.
     """
     if connection.dialect.name == "sqlite":
         columns = (readings.number, readings.field, readings.at, readings.value, readings.quality)
@@ -109,34 +109,34 @@ async def upsert_readings(connection: AsyncConnection, readings: ReadingColumns,
 
 
 async def lock_resources(connection: AsyncConnection, numbers: Sequence[int]) -> None:
-    """On PostgreSQL have the readings of these resources to oneself until the transaction ends; readers do not wait."""
+    """Lock the readings of these resources on PostgreSQL until the transaction ends. Readers do not wait."""
     await connection.execute(_LOCK_RESOURCES, {"numbers": numbers})
 
 
 async def _copy_readings(connection: AsyncConnection, readings: ReadingColumns, now_ms: int) -> None:
-    """COPY straight into the table where the spans of the batch are empty, else into a staging table and upsert.
+    """COPY directly into the table if the spans of the batch are empty, else into a staging table and upsert.
 
-    The resources are locked, so that an empty span stays empty; copying there costs half of the upsert.
+    The resources are locked, so an empty span stays empty. The direct COPY takes half the time of the upsert.
     """
-    begins = readings.series_bounds()
-    starts, ends = begins[:-1], begins[1:] - 1
+    bounds = readings.series_bounds()
+    starts, ends = bounds[:-1], bounds[1:] - 1
     columns = (readings.number[starts], readings.field[starts], readings.at[starts], readings.at[ends])
     spans = list(zip(*(column.tolist() for column in columns), strict=True))
-    stored = (await connection.execute(_EXISTS_IN_SPANS, _SPANS.parameters("postgresql", spans))).scalar_one()
-    if stored:
+    has_stored = (await connection.execute(_EXISTS_IN_SPANS, _SPANS.parameters("postgresql", spans))).scalar_one()
+    if has_stored:
         await connection.execute(_CREATE_STAGING)
     raw = await connection.get_raw_connection()
     driver: Any = raw.driver_connection
-    table = "staged_reading" if stored else "reading"
+    table = "staged_reading" if has_stored else "reading"
     await driver.copy_to_table(
         table, source=io.BytesIO(_encode_copy(readings, now_ms)), columns=_COLUMNS, format="binary"
     )
-    if stored:
+    if has_stored:
         await connection.execute(_UPSERT_STAGED)
 
 
 def _encode_copy(readings: ReadingColumns, now_ms: int) -> bytes:
-    """The readings as PostgreSQL's binary COPY takes them."""
+    """Encode readings in the format of PostgreSQL's binary COPY."""
     rows = np.zeros(len(readings.at), _COPY_ROW)
     rows["columns"] = len(_COLUMNS)
     for name in _COLUMNS:

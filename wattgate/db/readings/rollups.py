@@ -1,4 +1,4 @@
-"""What readings amount to in hours and days (UTC), kept with every write so that long spans are read from few rows."""
+"""Hourly and daily (UTC) aggregates of readings. Each write updates them, so that long spans are read from few rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from wattgate.energy.buckets import DAY_MS, HOUR_MS
 
 KEY_COLUMNS = ("resource_number", "field", "at")
 AGGREGATE_COLUMNS = tuple(name for name in Rollup.model_fields if name not in KEY_COLUMNS)
-"""What is kept of a span: count, sum, min, max, first_at, last_at, estimated, revision, received_at."""
+"""The aggregates of a span: count, sum, min, max, first_at, last_at, estimated, revision, received_at."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingSource:
-    """A table that spans can be read from: its rows begin every `size` ms; `amounts` are the AMOUNTS of many rows."""
+    """A table to read spans from. Its rows begin every `interval_ms`. `expressions` compute AGGREGATE_COLUMNS."""
 
     table: str
     interval_ms: int
@@ -77,27 +77,27 @@ _UPSERT = """
 async def refresh_rollups(
     connection: AsyncConnection, number: IntArray, field: IntArray, at: IntArray, hourly: IntArray
 ) -> None:
-    """Bring the rollups up to date after a write of readings, given in columns and in the order of their key.
+    """Update the rollups after a write of readings, which are in columns and sorted by key.
 
-    They are made anew of what is stored, so that a corrected reading corrects them too.
+    Each affected rollup is computed from the stored readings again, so that revised readings are included.
     """
-    fine = hourly.astype(bool)
-    for level, source, touched in (
-        (HOUR_SOURCE, READING_SOURCE, fine),
-        (DAY_SOURCE, HOUR_SOURCE, fine),
-        (DAY_SOURCE, READING_SOURCE, ~fine),
+    is_hourly = hourly.astype(bool)
+    for level, source, selected in (
+        (HOUR_SOURCE, READING_SOURCE, is_hourly),
+        (DAY_SOURCE, HOUR_SOURCE, is_hourly),
+        (DAY_SOURCE, READING_SOURCE, ~is_hourly),
     ):
-        if touched.any():
+        if selected.any():
             await _refresh_level(
                 connection,
                 level,
                 source,
-                _touched_spans(number[touched], field[touched], at[touched], level.interval_ms),
+                _touched_spans(number[selected], field[selected], at[selected], level.interval_ms),
             )
 
 
 def _touched_spans(number: IntArray, field: IntArray, at: IntArray, size: int) -> list[tuple[int, int, int]]:
-    """The rows of a level that hold these readings: resource number, field and start."""
+    """Return the rollup rows that contain these readings: resource number, field and start."""
     columns = (number, field, at - at % size)
     first = is_group_start(*columns)
     return list(zip(*(column[first].tolist() for column in columns), strict=True))
@@ -106,7 +106,7 @@ def _touched_spans(number: IntArray, field: IntArray, at: IntArray, size: int) -
 async def _refresh_level(
     connection: AsyncConnection, level: ReadingSource, source: ReadingSource, spans: list[tuple[int, int, int]]
 ) -> None:
-    """Make the rows of a level that begin where the spans do, of those of a finer source."""
+    """Compute the rollup rows of a level for these spans from a finer source."""
     dialect = connection.dialect.name
     select = _SELECT_ROLLUPS[dialect].format(
         selected=source.select_list,

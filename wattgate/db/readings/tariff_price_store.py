@@ -1,4 +1,4 @@
-"""The prices of dynamic tariffs in SQL. All instants are milliseconds since 1970 (UTC), rates millionths of a penny."""
+"""Prices of dynamic tariffs in SQL. Instants are milliseconds since 1970 (UTC), rates are millionths of a penny."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,13 +12,13 @@ from wattgate.energy.timeline import Price
 
 
 class TariffPriceStore:
-    """The prices that one session sees. The ids of tariffs come from rows that `Rows` gave, never from outside."""
+    """The prices that one session sees. Tariff ids must come from rows that `Rows` returned, never from a request."""
 
     def __init__(self, session: DatabaseSession) -> None:
         self._session = session
 
     async def upsert(self, tariff_id: str, prices: Sequence[Price]) -> None:
-        """Upsert prices of a tariff; no two for the same half hour."""
+        """Insert or replace prices of a tariff. Each half hour may occur once."""
         insert = (sqlite if dialect_name(self._session) == "sqlite" else postgresql).insert(TariffPrice)
         statement = insert.on_conflict_do_update(
             index_elements=["tariff_id", "at"], set_={"rate": insert.excluded.rate}
@@ -31,13 +31,13 @@ class TariffPriceStore:
     async def list_between(
         self, tariff_ids: Collection[str], start: int, stop: int, *, limit: int | None = None
     ) -> dict[str, list[Price]]:
-        """By tariff that has any, its prices for half hours that begin from start to before stop, in order.
+        """Return, by tariff, the prices for half hours that begin in [start, stop), in order.
 
-        With a limit, so many of all tariffs together.
+        Tariffs without prices are left out. `limit` applies to all tariffs together.
         """
-        found: dict[str, list[Price]] = {}
+        prices: dict[str, list[Price]] = {}
         if not tariff_ids:
-            return found
+            return prices
         statement = (
             select(col(TariffPrice.tariff_id), col(TariffPrice.at), col(TariffPrice.rate))
             .where(col(TariffPrice.tariff_id).in_(tariff_ids))
@@ -46,5 +46,5 @@ class TariffPriceStore:
             .limit(limit)
         )
         for tariff_id, at, rate in await self._session.execute(statement):
-            found.setdefault(tariff_id, []).append(Price(at, rate))
-        return found
+            prices.setdefault(tariff_id, []).append(Price(at, rate))
+        return prices

@@ -1,4 +1,4 @@
-"""The port of a channel: what it is given to send, and what may become of that."""
+"""Interface of delivery channels: the message to send, and the outcome of an attempt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class MessageContent:
-    """What is said. A channel takes the parts that it can carry; `data` is for software."""
+    """The content of a message. A channel uses the parts that it supports. `data` is for software."""
 
     subject: str = ""
     text: str = ""
@@ -21,8 +21,8 @@ class MessageContent:
 class OutboundMessage:
     """One attempt of a delivery. `attempt` counts from 1.
 
-    A delivery may be attempted again after it has arrived, when a worker dies in between: the receiver knows it by
-    `delivery_id`, which every attempt carries. `headers` are what a channel needs besides.
+    A delivery may be attempted again after it has arrived, if a worker crashes in between. All attempts have the same
+    `delivery_id`, by which the receiver can recognise duplicates. `headers` are additional headers for the channel.
     """
 
     delivery_id: str
@@ -36,7 +36,7 @@ class OutboundMessage:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """It was taken; `reference` is what the receiver calls it, where it says so."""
+    """The receiver accepted the message. `reference` is the receiver's id of the message, if it sent one."""
 
     reference: str | None = None
     details: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -44,7 +44,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class TemporaryFailure:
-    """It was not taken this time. The receiver asks to be left alone for `after` seconds, where it says so."""
+    """The attempt failed and may be retried. `retry_after_seconds` is the pause that the receiver requests, if any."""
 
     reason: str
     retry_after_seconds: float | None = None
@@ -53,7 +53,7 @@ class TemporaryFailure:
 
 @dataclass(frozen=True, slots=True)
 class PermanentFailure:
-    """It will never be taken. `code` is for software, such as user.tokens.not_found."""
+    """The message cannot be delivered; do not retry. `code` is for software, such as user.tokens.not_found."""
 
     code: str
     reason: str
@@ -61,11 +61,11 @@ class PermanentFailure:
 
 
 Outcome = Sent | TemporaryFailure | PermanentFailure
-"""What became of an attempt; `facts` are what a kind of delivery keeps of it, such as the status of an answer."""
+"""The outcome of an attempt. `details` has values that the kind of delivery stores, such as an HTTP status."""
 
 
 class DeliveryChannel(Protocol):
-    """A way out of the house."""
+    """A channel that sends messages, such as mail or push."""
 
     async def send(self, outbound: OutboundMessage) -> Outcome:
-        """Send something. Whatever goes wrong outside is an outcome; only faults of ours are raised."""
+        """Send a message. Errors of networks and receivers are outcomes; only defects of the gateway are raised."""

@@ -1,4 +1,4 @@
-"""A mail as it goes over the wire: RFC 5322 and MIME."""
+"""Mails in the format of RFC 5322 and MIME."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,15 +15,15 @@ from wattgate.delivery.mail_addresses import Mailbox, NotMailable, check_line, p
 from wattgate.delivery.signed_links import SignedLinks
 
 MAX_LINK_LENGTH = 900
-"""Characters of the link that unsubscribes: it stands on one line, and no line may have more than 998."""
+"""Maximum characters of the unsubscribe link. It must fit on one line, which may have at most 998."""
 
 MAX_LINE_LENGTH = 76
-"""Characters of a line that is folded, without its end (RFC 5322, 2.1.1)."""
+"""Maximum characters of a folded line, without its line end (RFC 5322, 2.1.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class MailMessage:
-    """What is written to one recipient. `unsubscribe` is the link by which one click ends such letters (RFC 8058)."""
+    """A mail to one recipient. `unsubscribe_url` is the link that unsubscribes with one click (RFC 8058)."""
 
     reference: str
     sender: Mailbox
@@ -36,25 +36,25 @@ class MailMessage:
 
     @property
     def is_international(self) -> bool:
-        """Whether only servers with SMTPUTF8 (RFC 6531) can take it."""
+        """Whether the mail needs a server with SMTPUTF8 (RFC 6531)."""
         return self.sender.is_international or self.recipient.is_international
 
     @property
     def message_id(self) -> str:
-        """The same for every attempt to deliver a letter, so that programs show once what arrives twice."""
+        """The Message-ID. It is the same for all attempts, so that mail programs show a duplicate once."""
         return f"<{self.reference}@{self.sender.domain}>"
 
 
 @dataclass(frozen=True, slots=True)
 class SenderProfile:
-    """Who writes, and by which links; without any, mails have none to unsubscribe."""
+    """The sender of mails, and its signed links. Without links, mails have no unsubscribe link."""
 
     sender: Mailbox
     links: SignedLinks | None = None
 
 
 def build_mail(outbound: OutboundMessage, profile: SenderProfile) -> MailMessage:
-    """The letter to the one address of something that goes out. NotMailable where the address is none."""
+    """Return the mail of an outbound message with one address. Raise NotMailable if the address is invalid."""
     (address,) = outbound.addresses
     links = profile.links
     return MailMessage(
@@ -72,23 +72,26 @@ def build_mail(outbound: OutboundMessage, profile: SenderProfile) -> MailMessage
 def build_and_encode_mail(
     outbound: OutboundMessage, profile: SenderProfile
 ) -> tuple[MailMessage, bytes] | PermanentFailure:
-    """The letter to the one address of something that goes out, and its bytes; Refused where it can be none."""
+    """Return the mail of an outbound message and its bytes, or PermanentFailure if it is not mailable."""
     try:
-        letter = build_mail(outbound, profile)
-        return letter, encode_mail(letter)
+        mail = build_mail(outbound, profile)
+        return mail, encode_mail(mail)
     except NotMailable as error:
         return PermanentFailure("message.not_mailable", str(error))
 
 
 class _UnfoldedHeader(UnstructuredHeader, BaseHeader):
-    """A header that is never folded: links may be long, and folding would write them as encoded words."""
+    """A header that is never folded, because folding would turn long links into encoded words."""
 
     def fold(self, *, policy: "Policy[Message]") -> str:
         return f"{self.name}: {self}{policy.linesep}"
 
 
 class _EncodedHeader(UnstructuredHeader, BaseHeader):
-    """A header that is all in encoded words where it is long or not ASCII; those that `email` makes lose spaces."""
+    """A header that is written entirely as encoded words if it is long or not ASCII.
+
+    The encoded words of the `email` package lose spaces.
+    """
 
     def fold(self, *, policy: "Policy[Message]") -> str:
         name, text = self.name, str(self)
@@ -103,14 +106,17 @@ _HEADERS.map_to_type("list-unsubscribe", _UnfoldedHeader)
 _HEADERS.map_to_type("message-id", _UnfoldedHeader)
 
 MAIL_POLICY = policy.SMTP.clone(header_factory=_HEADERS)
-"""CRLF, and everything in ASCII."""
+"""Line ends are CRLF, and all content is ASCII."""
 
 INTERNATIONAL_MAIL_POLICY = policy.SMTPUTF8.clone(header_factory=_HEADERS)
-"""The same for addresses that are not ASCII themselves (RFC 6532)."""
+"""The same, but for addresses that are not ASCII (RFC 6532)."""
 
 
 def encode_mail(mail: MailMessage) -> bytes:
-    """The letter as bytes; NotMailable where it would not be read as it is meant. Its subject is one line."""
+    """Return the mail as bytes. Runs of spaces in the subject become one.
+
+    Raise NotMailable if a program would parse the bytes into different headers.
+    """
     mail = replace(mail, subject=" ".join(check_line(mail.subject, "a subject").split()))
     for box in (mail.sender, mail.recipient):
         check_line(f"{box.name} {box.address}", "an address")
@@ -122,14 +128,14 @@ def encode_mail(mail: MailMessage) -> bytes:
         if mail.html is not None:
             message.add_alternative(mail.html, subtype="html", charset="utf-8", cte="quoted-printable")
     except UnicodeEncodeError:
-        raise NotMailable("a mail must not hold half a character") from None
-    written = message.as_bytes()
-    _check_round_trip(mail, written)
-    return written
+        raise NotMailable("a mail must not contain half of a surrogate pair") from None
+    encoded = message.as_bytes()
+    _check_round_trip(mail, encoded)
+    return encoded
 
 
 def parse_mail(encoded: bytes) -> EmailMessage:
-    """A mail that was written here, for those who want to look at it. Nothing but addresses in it is not ASCII."""
+    """Parse a mail of `encode_mail`, in which only addresses may be not ASCII."""
     return Parser(_class=EmailMessage, policy=policy.default).parsestr(encoded.decode().replace("\r\n", "\n"))
 
 
@@ -150,10 +156,10 @@ def _headers(mail: MailMessage) -> dict[str, object]:
 
 def _check_link(url: str) -> str:
     check_line(url, "a link")
-    if len(url) > MAX_LINK_LENGTH or not url.isascii() or any(sign in url for sign in " <>"):
-        raise NotMailable("the link to unsubscribe is not a link")
+    if len(url) > MAX_LINK_LENGTH or not url.isascii() or any(character in url for character in " <>"):
+        raise NotMailable(f"the unsubscribe link is not a URL in ASCII of at most {MAX_LINK_LENGTH} characters")
     if urlsplit(url).scheme not in ("http", "https"):
-        raise NotMailable("the link to unsubscribe is not one of the web")
+        raise NotMailable("the unsubscribe link does not begin with http: or https:")
     return url
 
 
@@ -161,12 +167,12 @@ _BODY_HEADERS = ("content-type", "mime-version", "content-transfer-encoding")
 
 
 def _check_round_trip(mail: MailMessage, encoded: bytes) -> None:
-    """Read the mail as a stranger would: its headers are those that it was given, and no others."""
-    found = parse_mail(encoded)
+    """Parse the bytes, and raise NotMailable unless they have exactly the headers of the mail."""
+    parsed = parse_mail(encoded)
     expected = sorted(name.lower() for name in _headers(mail))
-    names = sorted(name.lower() for name in found.keys() if name.lower() not in _BODY_HEADERS)  # noqa: SIM118 (a name may be there twice)
-    if names != expected or found.defects:
-        raise NotMailable("its headers would not be read as they are meant")
-    told = (found["Subject"], found["From"].addresses, found["To"].addresses, found["Message-ID"])
-    if told != (mail.subject, (mail.sender.header_address,), (mail.recipient.header_address,), mail.message_id):
-        raise NotMailable("its headers would not be read as they are meant")
+    names = sorted(name.lower() for name in parsed.keys() if name.lower() not in _BODY_HEADERS)  # noqa: SIM118 (a name may be there twice)
+    if names != expected or parsed.defects:
+        raise NotMailable("mail programs would not parse the headers as intended")
+    identity = (parsed["Subject"], parsed["From"].addresses, parsed["To"].addresses, parsed["Message-ID"])
+    if identity != (mail.subject, (mail.sender.header_address,), (mail.recipient.header_address,), mail.message_id):
+        raise NotMailable("mail programs would not parse the headers as intended")

@@ -1,4 +1,4 @@
-"""Pushes to the apps of a user: to browsers by Web Push, to phones by a provider that the operator names."""
+"""Push notifications to the apps of a user: to browsers by Web Push, to phones through the operator's provider."""
 
 import json
 from collections.abc import Mapping
@@ -17,34 +17,34 @@ from wattgate.delivery.channels.web_push import (
 from wattgate.delivery.http.outbound_http import BLOCKED, OutboundHttpClient, OutboundRequestFailed, OutboundResponse
 
 NO_TOKENS_CODE = "user.tokens.not_found"
-"""The code where there is no token that is good: SPEC.md's."""
+"""SPEC.md's code for a user without a valid token."""
 
 NO_PROVIDER_CODE = "provider.not_configured"
 TOKEN_REJECTED_CODE = "user.tokens.refused"
 PROVIDER_REJECTED_CODE = "provider.refused"
 
 TOKEN_GONE = "gone"
-"""The fact of an outcome that says that the token is good no more."""
+"""The key in the details of an outcome that marks the token as expired."""
 
 TTL_SECONDS = 24 * 3600
-"""Seconds for which a push service keeps a message for a browser that is away."""
+"""Seconds for which a push service stores a message for a browser that is offline."""
 
 MAX_TEXT_LENGTH = 1_000
-"""Characters of a push; what is longer is cut. No phone shows more."""
+"""Maximum characters of a title or body; longer text is cut. No phone shows more."""
 
-TOKEN_GONE_REASON = "the push token is good no more and was removed"
+TOKEN_GONE_REASON = "the push token has expired and was removed"
 
 
 @dataclass(frozen=True, slots=True)
 class PushProvider:
-    """A service that brings pushes to phones, by HTTP. `token` is our credential there."""
+    """An HTTP service that forwards pushes to phones. `token` is the gateway's credential for it."""
 
     url: str
     token: str | None = None
 
 
 class PushChannel:
-    """The channel of pushes: each delivery has one address, the token of one app."""
+    """The channel for push notifications. The one address of a delivery is the push token of an app."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class PushChannel:
             if subscription is not None:
                 return await self._send_to_browser(outbound, subscription)
             return await self._send_to_phone(outbound, token)
-        except OutboundRequestFailed as failed:
-            if failed.type == BLOCKED:
-                return PermanentFailure(TOKEN_REJECTED_CODE, failed.message)
-            return TemporaryFailure(failed.message)
+        except OutboundRequestFailed as error:
+            if error.type == BLOCKED:
+                return PermanentFailure(TOKEN_REJECTED_CODE, error.message)
+            return TemporaryFailure(error.message)
 
     async def _send_to_browser(self, outbound: OutboundMessage, subscription: PushSubscription) -> Outcome:
         if self._vapid is None:
@@ -84,8 +84,8 @@ class PushChannel:
             "Urgency": outbound.headers.get("Urgency", "normal"),
         }
         body = encrypt(_fit_payload(push_payload(outbound)), subscription)
-        answer = await self._browser_http.send("POST", subscription.endpoint, headers=headers, body=body)
-        return outcome_of(answer, gone_statuses=(404, 410))
+        response = await self._browser_http.send("POST", subscription.endpoint, headers=headers, body=body)
+        return outcome_of(response, gone_statuses=(404, 410))
 
     async def _send_to_phone(self, outbound: OutboundMessage, token: str) -> Outcome:
         if self._provider is None:
@@ -94,14 +94,14 @@ class PushChannel:
         if self._provider.token is not None:
             headers["Authorization"] = f"Bearer {self._provider.token}"
         body = json.dumps({**push_payload(outbound), "token": token}).encode()
-        # 404 would also come from a provider whose address is wrong, and then every token would be removed
+        # A wrong provider URL also returns 404, and must not remove all tokens.
         return outcome_of(
             await self._phone_http.send("POST", self._provider.url, headers=headers, body=body), gone_statuses=(410,)
         )
 
 
 def push_payload(outbound: OutboundMessage) -> dict[str, Any]:
-    """What an app gets. `id` is the same at every attempt, so that an app can leave out what it has shown."""
+    """Return the payload for an app. `id` is the same in all attempts, so that an app can drop duplicates."""
     return {
         "id": outbound.delivery_id,
         "title": outbound.content.subject[:MAX_TEXT_LENGTH],
@@ -111,30 +111,30 @@ def push_payload(outbound: OutboundMessage) -> dict[str, Any]:
 
 
 def outcome_of(response: OutboundResponse, *, gone_statuses: tuple[int, ...]) -> Outcome:
-    """What the answer of a push service means."""
-    facts = {"statusCode": response.status}
+    """Return the outcome for a push service's response. `gone_statuses` mean that the token has expired."""
+    details = {"statusCode": response.status}
     if 200 <= response.status < 300:
-        return Sent(response.headers.get("location"), facts)
+        return Sent(response.headers.get("location"), details)
     if response.status in gone_statuses:
-        return PermanentFailure(NO_TOKENS_CODE, TOKEN_GONE_REASON, {**facts, TOKEN_GONE: True})
+        return PermanentFailure(NO_TOKENS_CODE, TOKEN_GONE_REASON, {**details, TOKEN_GONE: True})
     reason = f"the push service answered {response.status}"
     if response.status in (408, 425, 429) or response.status >= 500:
-        return TemporaryFailure(reason, _retry_after_seconds(response.headers), facts)
-    return PermanentFailure(PROVIDER_REJECTED_CODE, reason, facts)
+        return TemporaryFailure(reason, _retry_after_seconds(response.headers), details)
+    return PermanentFailure(PROVIDER_REJECTED_CODE, reason, details)
 
 
 def _retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """How long the service asks to be left alone, where it says so in seconds."""
-    asked = headers.get("retry-after", "")
-    return float(asked) if asked.isdecimal() else None
+    """Return the pause that the service requests; None unless it is in seconds."""
+    value = headers.get("retry-after", "")
+    return float(value) if value.isdecimal() else None
 
 
 def _fit_payload(payload: Mapping[str, Any]) -> bytes:
-    """A message in as many bytes as Web Push takes: a text that is too long loses its end."""
+    """Return the payload as JSON. Cut the end of the body until the JSON fits into a Web Push message."""
     body = str(payload["body"])
     while (
-        len(written := json.dumps({**payload, "body": body}, ensure_ascii=False).encode()) > MAX_PLAINTEXT_BYTES
+        len(encoded := json.dumps({**payload, "body": body}, ensure_ascii=False).encode()) > MAX_PLAINTEXT_BYTES
         and body
     ):
-        body = body[: -max(1, (len(written) - MAX_PLAINTEXT_BYTES) // 4)]
-    return written
+        body = body[: -max(1, (len(encoded) - MAX_PLAINTEXT_BYTES) // 4)]
+    return encoded

@@ -1,4 +1,4 @@
-"""Mail to a server that takes it, by SMTP (RFC 5321)."""
+"""Mail channel: sends mails to a mail server by SMTP (RFC 5321)."""
 
 import asyncio
 import logging
@@ -29,29 +29,29 @@ from wattgate.delivery.channels.mail import MailMessage, SenderProfile, build_an
 log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 4
-"""How many connections to the server one channel has at once, at most."""
+"""Maximum number of concurrent connections of a channel."""
 
 MAX_MAILS_PER_CONNECTION = 100
-"""After how many mails a connection is closed: servers put bounds to that too."""
+"""Mails after which a connection is closed. Servers have such limits too."""
 
 MAX_IDLE_SECONDS = 30.0
-"""Seconds after which a connection that nobody used is not used again."""
+"""Seconds after which an idle connection is not reused."""
 
 QUIT_TIMEOUT_SECONDS = 1.0
-"""Seconds that a server has to answer a good-bye."""
+"""Seconds to wait for the response to QUIT."""
 
 MAX_REASON_LENGTH = 300
-"""Characters of a server's answer that are kept."""
+"""Characters of a server's response that are stored as a reason."""
 
 SUPPRESS_ADDRESS = "suppress"
-"""The fact of a refusal that the address itself is at fault, so that nothing should be sent to it again."""
+"""The key in the details of a failure that marks the address as invalid: no more mail must be sent to it."""
 
 SERVICE_CLOSING_CODE = 421
-"""What a server says before it hangs up."""
+"""The reply code with which a server announces that it closes the connection."""
 
 
 class Security(Enum):
-    """How a connection is protected; with STARTTLS nothing is sent to a server that does not offer it."""
+    """How a connection is encrypted. With STARTTLS, no mail is sent to a server that does not offer it."""
 
     NONE = "smtp"
     STARTTLS = "smtp+starttls"
@@ -59,12 +59,12 @@ class Security(Enum):
 
 
 DEFAULT_PORTS: Mapping[Security, int] = MappingProxyType({Security.NONE: 25, Security.STARTTLS: 587, Security.TLS: 465})
-"""The usual port of each."""
+"""The default port for each kind of encryption."""
 
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """Where a mail server is, and who the gateway is to it."""
+    """The address of a mail server, and the credentials for it."""
 
     host: str
     port: int
@@ -74,15 +74,15 @@ class SmtpServer:
 
     @classmethod
     def from_url(cls, url: str) -> "SmtpServer":
-        """The server of a URL such as smtps://user:password@host:465. ValueError where it is none."""
+        """Parse a URL such as smtps://user:password@host:465. Raise ValueError if it is invalid."""
         parts = urlsplit(url)
-        schemes = {one.value: one for one in Security}
+        schemes = {security.value: security for security in Security}
         if parts.scheme not in schemes or not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
             raise ValueError("is not an address such as smtp+starttls://user:password@host:587")
         security = schemes[parts.scheme]
-        name, password = (None if one is None else unquote(one) for one in (parts.username, parts.password))
+        name, password = (None if part is None else unquote(part) for part in (parts.username, parts.password))
         if name is not None and security is Security.NONE and not _is_loopback(parts.hostname):
-            raise ValueError("would send a password that anybody can read: use smtps:// or smtp+starttls://")
+            raise ValueError("would send the password unencrypted; use smtps:// or smtp+starttls://")
         return cls(parts.hostname, parts.port or DEFAULT_PORTS[security], security, name, password)
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class _PooledConnection:
 
 
 class SmtpChannel:
-    """Hands mails to a server, over connections that it uses again. A mail has `time_limit` seconds in all."""
+    """Sends mails to a server over pooled connections. `timeout_seconds` limits the total time of a mail."""
 
     def __init__(
         self,
@@ -123,31 +123,31 @@ class SmtpChannel:
         self._idle_connections: list[_PooledConnection] = []
 
     async def send(self, outbound: OutboundMessage) -> Outcome:
-        """Send a mail to the one address of `outgoing`."""
-        made = build_and_encode_mail(outbound, self._profile)
-        if isinstance(made, PermanentFailure):
-            return made
-        letter, written = made
+        """Send the message as a mail to its one address."""
+        encoded = build_and_encode_mail(outbound, self._profile)
+        if isinstance(encoded, PermanentFailure):
+            return encoded
+        mail, content = encoded
         try:
             async with asyncio.timeout(self._timeout_seconds), self._connection_slots:
-                return await self._deliver(letter, written)
+                return await self._deliver(mail, content)
         except TimeoutError:
-            reason = f"the mail server did not take it within {self._timeout_seconds:g} seconds"
+            reason = f"the mail server did not accept the mail within {self._timeout_seconds:g} seconds"
         except SMTPResponseException as error:
             reason = _format_error(error)
         except (SMTPException, OSError) as error:
             reason = str(error)[:MAX_REASON_LENGTH]
-        log.warning("mail server %s: %s", self._server, reason)
+        log.warning("mail server %s failed to accept a mail: %s", self._server, reason)
         return TemporaryFailure(reason)
 
     async def check(self) -> None:
-        """Connect and log in. SMTPException or OSError where the server does not let the gateway in."""
+        """Check the connection and the login. Raise SMTPException or OSError if either fails."""
         async with asyncio.timeout(self._timeout_seconds):
             self._idle_connections.append(await self._connect())
         await self.close()
 
     async def close(self) -> None:
-        """Say good-bye on the connections that wait for a mail."""
+        """Send QUIT on all idle connections and close them."""
         while self._idle_connections:
             client = self._idle_connections.pop().client
             with suppress(SMTPException, OSError):
@@ -157,8 +157,8 @@ class SmtpChannel:
     async def _deliver(self, mail: MailMessage, encoded: bytes) -> Outcome:
         connection = await self._start_mail(mail)
         with _close_on_error(connection):
-            outcome, goes_on = await _send_recipient_and_data(connection.client, mail, encoded)
-        if goes_on:
+            outcome, reusable = await _send_recipient_and_data(connection.client, mail, encoded)
+        if reusable:
             connection.mail_count += 1
             connection.last_used_at = asyncio.get_running_loop().time()
             self._idle_connections.append(connection)
@@ -167,25 +167,25 @@ class SmtpChannel:
         return outcome
 
     async def _start_mail(self, mail: MailMessage) -> _PooledConnection:
-        """A connection on which a mail has begun. The server may have ended one that waited; then it is a new one."""
-        waiting = self._take_idle_connection()
-        if waiting is not None:
-            with suppress(SMTPServerDisconnected, _ServerClosing), _close_on_error(waiting):
-                await _send_mail_from(waiting.client, mail)
-                return waiting
+        """Return a connection on which MAIL FROM was accepted. Open a new one if the server has closed the idle one."""
+        idle = self._take_idle_connection()
+        if idle is not None:
+            with suppress(SMTPServerDisconnected, _ServerClosing), _close_on_error(idle):
+                await _send_mail_from(idle.client, mail)
+                return idle
         connection = await self._connect()
         with _close_on_error(connection):
             await _send_mail_from(connection.client, mail)
         return connection
 
     def _take_idle_connection(self) -> _PooledConnection | None:
-        """The connection that was used last, unless it is too old; then so are the others."""
-        since = asyncio.get_running_loop().time() - MAX_IDLE_SECONDS
+        """Remove and return the connection that was used last, if it is usable. Close those that are not."""
+        oldest = asyncio.get_running_loop().time() - MAX_IDLE_SECONDS
         while self._idle_connections:
             connection = self._idle_connections.pop()
             if (
                 connection.client.is_connected
-                and connection.last_used_at > since
+                and connection.last_used_at > oldest
                 and connection.mail_count < MAX_MAILS_PER_CONNECTION
             ):
                 return connection
@@ -193,7 +193,7 @@ class SmtpChannel:
         return None
 
     async def _connect(self) -> _PooledConnection:
-        """A new connection, protected and logged in as the server's address says."""
+        """Open a connection with the encryption and credentials of the server."""
         client = SMTP(
             hostname=self._server.host,
             port=self._server.port,
@@ -214,12 +214,12 @@ class SmtpChannel:
 
 
 class _ServerClosing(SMTPSenderRefused):
-    """What a server says in answer to a mail when it has already decided to hang up."""
+    """The server rejects MAIL FROM because it is closing the connection."""
 
 
 @contextmanager
 def _close_on_error(connection: _PooledConnection) -> Iterator[None]:
-    """Nobody knows in what state a connection is on which something has gone wrong."""
+    """Close the connection on any error, because its protocol state is then unknown."""
     try:
         yield
     except BaseException:
@@ -228,7 +228,7 @@ def _close_on_error(connection: _PooledConnection) -> Iterator[None]:
 
 
 async def _send_mail_from(client: SMTP, mail: MailMessage) -> None:
-    """MAIL FROM. What is wrong here is wrong between the server and the gateway, whoever the letter is to."""
+    """Send MAIL FROM. An error here concerns the server and the gateway, not the recipient."""
     try:
         await client.mail(mail.sender.address, **_mail_options(client, mail))
     except SMTPSenderRefused as error:
@@ -238,25 +238,26 @@ async def _send_mail_from(client: SMTP, mail: MailMessage) -> None:
 
 
 async def _send_recipient_and_data(client: SMTP, mail: MailMessage, encoded: bytes) -> tuple[Outcome, bool]:
-    """RCPT TO and DATA; and whether the connection can be used again."""
+    """Send RCPT TO and DATA. Return the outcome, and whether the connection can be reused."""
     if mail.is_international and not client.supports_extension("smtputf8"):
-        refused = PermanentFailure(
-            "address.not_supported", "the mail server does not take addresses that are not ASCII"
+        failure = PermanentFailure(
+            "address.not_supported", "the mail server does not accept addresses that are not ASCII"
         )
-        return refused, await _reset(client)
+        return failure, await _reset(client)
     try:
         await client.rcpt(mail.recipient.address, encoding="utf-8")
-        answer = await client.data(encoded)
+        response = await client.data(encoded)
     except (SMTPRecipientRefused, SMTPDataError) as error:
         if error.code == SERVICE_CLOSING_CODE:
             return TemporaryFailure(_format_error(error)), False
-        refused_address = isinstance(error, SMTPRecipientRefused)
-        return rejection_outcome(error.code, error.message, is_address_rejection=refused_address), await _reset(client)
-    return Sent(answer.message[:MAX_REASON_LENGTH]), True
+        is_address_rejection = isinstance(error, SMTPRecipientRefused)
+        outcome = rejection_outcome(error.code, error.message, is_address_rejection=is_address_rejection)
+        return outcome, await _reset(client)
+    return Sent(response.message[:MAX_REASON_LENGTH]), True
 
 
 async def _reset(client: SMTP) -> bool:
-    """Make a connection ready for the next mail; False where it is not."""
+    """Reset a connection for the next mail. Return whether that succeeded."""
     try:
         await client.rset()
     except (SMTPException, OSError):
@@ -265,26 +266,30 @@ async def _reset(client: SMTP) -> bool:
 
 
 def rejection_outcome(code: int, message: str, *, is_address_rejection: bool) -> Outcome:
-    """What it means that a server refuses an address, or else a mail, with some code (RFC 5321, 4.2; RFC 3463).
+    """Return the outcome for a reply that rejects an address or a mail (RFC 5321, 4.2; RFC 3463).
 
-    A refusal of a mail is about its address only where the server says so.
+    A rejected mail marks the address as invalid only if the enhanced status code says so.
     """
-    told = f"{code} {' '.join(message.split())}"[:MAX_REASON_LENGTH]
+    reason = f"{code} {' '.join(message.split())}"[:MAX_REASON_LENGTH]
     if not 500 <= code < 600:
-        return TemporaryFailure(told)
-    said = _ENHANCED_STATUS.match(message)
-    gone = (
-        said["detail"] in _UNKNOWN_ADDRESS_DETAILS if said else is_address_rejection and code in _UNKNOWN_ADDRESS_CODES
+        return TemporaryFailure(reason)
+    enhanced = _ENHANCED_STATUS.match(message)
+    is_unknown_address = (
+        enhanced["detail"] in _UNKNOWN_ADDRESS_DETAILS
+        if enhanced
+        else is_address_rejection and code in _UNKNOWN_ADDRESS_CODES
     )
     return PermanentFailure(
-        "address.refused" if gone else "message.refused", told, {SUPPRESS_ADDRESS: True} if gone else {}
+        "address.refused" if is_unknown_address else "message.refused",
+        reason,
+        {SUPPRESS_ADDRESS: True} if is_unknown_address else {},
     )
 
 
 _ENHANCED_STATUS = re.compile(r"5\.(?P<detail>\d{1,3}\.\d{1,3})\b")
 _UNKNOWN_ADDRESS_DETAILS = frozenset({"1.0", "1.1", "1.2", "1.3", "1.6", "1.10", "2.0", "2.1"})
 _UNKNOWN_ADDRESS_CODES = frozenset({550, 551, 553, 556})
-"""By what servers say that nobody has an address, in the codes of RFC 3463 and, where they give none, of RFC 5321."""
+"""Reply codes for an address that does not exist: of RFC 3463, or of RFC 5321 if the reply has no enhanced code."""
 
 
 def _mail_options(client: SMTP, mail: MailMessage) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Web Push without the network: what a browser subscribes with, and a message that it alone can read.
+"""Web Push without I/O: subscriptions of browsers, encryption of messages, and VAPID authentication.
 
-RFC 8030 (the request), RFC 8188 and RFC 8291 (the encryption), RFC 8292 (who sends: VAPID). The primitives are those
-of the library `cryptography`; the packages that put them together bring HTTP clients of their own, which would not
-check where an endpoint leads.
+See RFC 8030 (the request), RFC 8188 and RFC 8291 (the encryption) and RFC 8292 (VAPID). The primitives are those of the
+library `cryptography`. Packages for Web Push are not used, because they bring their own HTTP clients, which do not
+check the destination of a request.
 """
 
 import base64
@@ -22,28 +22,28 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 CURVE = ec.SECP256R1()
 POINT_BYTES, SECRET_BYTES, SALT_BYTES, TAG_BYTES = 65, 16, 16, 16
-"""Bytes of a public key (uncompressed), of the secret that a browser shares, of a salt, and of a seal."""
+"""Bytes of an uncompressed public key, of the shared secret of a browser, of a salt, and of an AEAD tag."""
 
 MAX_TOKEN_LENGTH = 4_096
-"""Characters of a push token."""
+"""Maximum characters of a push token."""
 
 MAX_PLAINTEXT_BYTES = 3993
-"""Bytes of a message; with what encrypts it they are 4096, which every push service takes."""
+"""Maximum bytes of a message. Encrypted, these are 4096 bytes, which every push service accepts."""
 
 LAST_RECORD_DELIMITER = b"\x02"
-"""Stands after the message, which is the only record."""
+"""The delimiter after the last record. The message is the only record."""
 
 VAPID_TOKEN_LIFETIME = timedelta(hours=12)
-"""RFC 8292 allows a day at most."""
+"""Lifetime of a VAPID token. RFC 8292 allows at most a day."""
 
 
 class InvalidKey(ValueError):
-    """A key that is none; the message says what is wrong with it."""
+    """A key is invalid; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class PushSubscription:
-    """What `PushManager.subscribe` gives: where messages go, and with what they are encrypted."""
+    """The result of a browser's `PushManager.subscribe`: the endpoint, and the keys that encrypt messages."""
 
     endpoint: str
     public_key: bytes
@@ -51,25 +51,27 @@ class PushSubscription:
 
 
 def parse_subscription(token: str) -> PushSubscription | None:
-    """The subscription that a push token holds as JSON, or None for the token of another kind of app."""
+    """Parse a push token with the JSON of a subscription. Return None for the token of another kind of app."""
     try:
-        given = json.loads(token)
-        keys = given["keys"]
-        found = PushSubscription(str(given["endpoint"]), decode_base64(keys["p256dh"]), decode_base64(keys["auth"]))
-        _decode_point(found.public_key)
+        parsed = json.loads(token)
+        keys = parsed["keys"]
+        subscription = PushSubscription(
+            str(parsed["endpoint"]), decode_base64(keys["p256dh"]), decode_base64(keys["auth"])
+        )
+        _decode_point(subscription.public_key)
     except (ValueError, TypeError, KeyError):
         return None
-    return found if len(found.secret) == SECRET_BYTES else None
+    return subscription if len(subscription.secret) == SECRET_BYTES else None
 
 
 def token_problem(token: str) -> str | None:
-    """What keeps a text from being a push token, of whatever kind; None for nothing."""
+    """Return the problem of a push token of any kind, or None."""
     if not token.strip():
         return "is empty"
     if len(token) > MAX_TOKEN_LENGTH:
         return f"is longer than {MAX_TOKEN_LENGTH:,} characters"
     if token.lstrip().startswith("{") and parse_subscription(token) is None:
-        return "is JSON, but no subscription of a browser"
+        return "is JSON, but not a browser's push subscription"
     return None
 
 
@@ -80,57 +82,63 @@ def encrypt(
     salt: bytes | None = None,
     private_key: ec.EllipticCurvePrivateKey | None = None,
 ) -> bytes:
-    """The body of a push message (aes128gcm). The salt and the key are fresh for each, but for tests."""
+    """Encrypt a push message (aes128gcm) and return the request body.
+
+    Each message gets a new salt and key. Only tests pass them.
+    """
     salt = os.urandom(SALT_BYTES) if salt is None else salt
     private_key = private_key or ec.generate_private_key(CURVE)
-    our_point = _encode_point(private_key.public_key())
-    shared = private_key.exchange(ec.ECDH(), _decode_point(subscription.public_key))
-    info = b"WebPush: info\x00" + subscription.public_key + our_point
-    material = _derive_key(shared, subscription.secret, info, 32)
-    key = _derive_key(material, salt, b"Content-Encoding: aes128gcm\x00", 16)
-    nonce = _derive_key(material, salt, b"Content-Encoding: nonce\x00", 12)
-    sealed = AESGCM(key).encrypt(nonce, plaintext + LAST_RECORD_DELIMITER, None)
-    record_size = max(4096, len(sealed))
-    return salt + record_size.to_bytes(4, "big") + bytes((len(our_point),)) + our_point + sealed
+    sender_point = _encode_point(private_key.public_key())
+    shared_secret = private_key.exchange(ec.ECDH(), _decode_point(subscription.public_key))
+    info = b"WebPush: info\x00" + subscription.public_key + sender_point
+    key_material = _derive_key(shared_secret, subscription.secret, info, 32)
+    key = _derive_key(key_material, salt, b"Content-Encoding: aes128gcm\x00", 16)
+    nonce = _derive_key(key_material, salt, b"Content-Encoding: nonce\x00", 12)
+    ciphertext = AESGCM(key).encrypt(nonce, plaintext + LAST_RECORD_DELIMITER, None)
+    record_size = max(4096, len(ciphertext))
+    return salt + record_size.to_bytes(4, "big") + bytes((len(sender_point),)) + sender_point + ciphertext
 
 
 class Vapid:
-    """Who sends: a key pair, and an address at which its holder can be reached (mailto: or https:)."""
+    """The sender of pushes: a key pair, and a contact address of its owner (mailto: or https:)."""
 
     def __init__(self, private_key: str, contact: str) -> None:
-        """The private key is 32 bytes in base64url, as key generators for Web Push print it. BadKey for any other."""
+        """Load the private key: 32 bytes in base64url, as key generators for Web Push print it.
+
+        Raise InvalidKey for any other text.
+        """
         try:
             number = decode_base64(private_key)
             self._key = ec.derive_private_key(int.from_bytes(number, "big"), CURVE)
         except ValueError:
-            raise InvalidKey("is no private key of P-256 in base64url") from None
+            raise InvalidKey("is not a private key of P-256 in base64url") from None
         if len(number) != 32:
             raise InvalidKey("is not 32 bytes long in base64url")
         self.public_key = encode_base64url(_encode_point(self._key.public_key()))
         self._contact = contact
 
     def authorization(self, endpoint: str, now: datetime) -> str:
-        """The header Authorization of a request to an endpoint."""
-        place = urlsplit(endpoint)
+        """Return the Authorization header of a request to an endpoint."""
+        url = urlsplit(endpoint)
         claims = {
-            "aud": f"{place.scheme}://{place.netloc}",
+            "aud": f"{url.scheme}://{url.netloc}",
             "exp": int((now + VAPID_TOKEN_LIFETIME).timestamp()),
             "sub": self._contact,
         }
-        head = encode_base64url(json.dumps({"typ": "JWT", "alg": "ES256"}).encode())
-        signed = f"{head}.{encode_base64url(json.dumps(claims).encode())}"
-        r, s = decode_dss_signature(self._key.sign(signed.encode(), ec.ECDSA(SHA256())))
+        header = encode_base64url(json.dumps({"typ": "JWT", "alg": "ES256"}).encode())
+        signing_input = f"{header}.{encode_base64url(json.dumps(claims).encode())}"
+        r, s = decode_dss_signature(self._key.sign(signing_input.encode(), ec.ECDSA(SHA256())))
         signature = encode_base64url(r.to_bytes(32, "big") + s.to_bytes(32, "big"))
-        return f"vapid t={signed}.{signature}, k={self.public_key}"
+        return f"vapid t={signing_input}.{signature}, k={self.public_key}"
 
 
 def encode_base64url(value: bytes) -> str:
-    """Base64 for URLs, without padding."""
+    """Return base64url without padding."""
     return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
 
 
 def decode_base64(text: str) -> bytes:
-    """The bytes of base64, for URLs or not, with or without padding. ValueError where it is none."""
+    """Decode base64 or base64url, with or without padding. Raise ValueError if it is neither."""
     plain = text.rstrip("=").replace("+", "-").replace("/", "_")
     try:
         return base64.b64decode(plain + "=" * (-len(plain) % 4), altchars=b"-_", validate=True)
@@ -144,7 +152,7 @@ def _derive_key(material: bytes, salt: bytes, info: bytes, length: int) -> bytes
 
 def _decode_point(encoded: bytes) -> ec.EllipticCurvePublicKey:
     if len(encoded) != POINT_BYTES:
-        raise InvalidKey("is no uncompressed point of P-256")
+        raise InvalidKey("is not an uncompressed point of P-256")
     return ec.EllipticCurvePublicKey.from_encoded_point(CURVE, encoded)
 
 

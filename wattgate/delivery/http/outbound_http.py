@@ -1,6 +1,6 @@
-"""HTTP requests to addresses that users name: resolved, checked, and sent to the very address that was checked.
+"""HTTP client for URLs that users provide. It resolves a host, checks its addresses and connects to a checked one.
 
-No redirect is followed, no proxy of the environment is used, and no more of an answer is read than has a use.
+It follows no redirects, uses no proxy of the environment, and reads a limited part of a response.
 """
 
 import asyncio
@@ -30,46 +30,46 @@ from wattgate.delivery.http.egress import (
 log = logging.getLogger(__name__)
 
 RESOLVE_TIMEOUT_SECONDS = 5.0
-"""Seconds that the look-up of a name may take."""
+"""Maximum seconds to resolve a host name."""
 
 CONNECT_TIMEOUT_SECONDS = 5.0
-"""Seconds that a connection to one address may take, without TLS."""
+"""Maximum seconds to connect to one address, without TLS."""
 
 TOTAL_TIMEOUT_SECONDS = 15.0
-"""Seconds that a request may take in all, up to the head of its answer."""
+"""Maximum seconds of a whole request, including its response."""
 
 BODY_TIMEOUT_SECONDS = 5.0
-"""Seconds that the body of an answer may take, within the total."""
+"""Maximum seconds to read the body of a response, within the total."""
 
 MAX_HEAD_BYTES = 16 * 2**10
-"""Bytes of the head of an answer."""
+"""Maximum bytes of the head of a response."""
 
 MAX_HEADS_BYTES = 64 * 2**10
-"""Bytes of all that comes until then: answers may be told of in advance (1xx)."""
+"""Maximum bytes up to the end of the head, including informational responses (1xx) before it."""
 
 MAX_BODY_BYTES = 64 * 2**10
-"""Bytes of the body of an answer that are read; the connection is cut where more come."""
+"""Maximum bytes of a response's body that are read. The connection is closed if there are more."""
 
 MAX_ADDRESSES = 4
-"""How many addresses of a host are tried, one after the other."""
+"""Maximum number of addresses of a host to try, one after the other."""
 
 RESOLVER_THREADS = 16
-"""How many names are looked up at once; these are threads, and the names' own servers decide how long they hang."""
+"""Maximum number of concurrent lookups. Each uses a thread for as long as the name's DNS servers take."""
 
 USER_AGENT = "wattgate"
 BLOCKED = "refused"
-"""The type of a failure where nothing was sent, for the address may not be sent to."""
+"""The type of a failure in which nothing was sent, because the destination is not permitted."""
 
 NO_RESPONSE_STATUS = 0
-"""The status code that is told where no answer came."""
+"""The status code that is reported if there was no response."""
 
 ResolveHost = Callable[[str], Awaitable[Sequence[str]]]
-"""From a host's name to its addresses as text; OSError where it has none."""
+"""A function that resolves a host name to addresses as text. It raises OSError if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutboundResponse:
-    """What came back: header names are in lower case, and the body is cut off after `MAX_BODY` bytes."""
+    """A response. Header names are in lower case, and the body is cut after `MAX_BODY_BYTES`."""
 
     status: int
     headers: Mapping[str, str]
@@ -77,7 +77,7 @@ class OutboundResponse:
 
 
 class OutboundRequestFailed(Exception):
-    """A request that got no answer. `code` is POSIX's or the resolver's name of what happened, in `syscall`."""
+    """A request failed without a response. `code` is the POSIX or resolver error code of the failed `syscall`."""
 
     def __init__(self, message: str, *, type: str, code: str, syscall: str, host: str, port: int) -> None:
         super().__init__(message)
@@ -90,7 +90,7 @@ class OutboundRequestFailed(Exception):
 
     @property
     def to_json(self) -> dict[str, Any]:
-        """The member `error` of a failed attempt, as SPEC.md has it."""
+        """The member `error` of a failed attempt in SPEC.md's form."""
         return {
             "type": self.type,
             "error": {"statusCode": NO_RESPONSE_STATUS, "message": self.message},
@@ -107,19 +107,21 @@ class OutboundRequestFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _RequestStep:
-    """A step of a request, which ends by an instant of the loop's clock; `failed` words what went wrong in it."""
+    """A step of a request, with a deadline in the time of the event loop's clock. `error` builds its failure."""
 
     destination: Destination
     syscall: str
     deadline: float
 
     def error(self, message: str, code: str, *, type: str = "connection") -> OutboundRequestFailed:
-        to = self.destination
-        return OutboundRequestFailed(message, type=type, code=code, syscall=self.syscall, host=to.host, port=to.port)
+        destination = self.destination
+        return OutboundRequestFailed(
+            message, type=type, code=code, syscall=self.syscall, host=destination.host, port=destination.port
+        )
 
 
 class OutboundHttpClient:
-    """Sends requests to addresses that users name, as far as `reach` goes."""
+    """Sends requests to URLs that users provide, if `policy` permits their destinations."""
 
     def __init__(
         self,
@@ -135,95 +137,107 @@ class OutboundHttpClient:
         self._timeout_seconds = timeout_seconds
 
     async def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes) -> OutboundResponse:
-        """The answer to one request. CalloutFailed where none came, or where the URL leads to no permitted place."""
+        """Send a request and return its response.
+
+        Raise OutboundRequestFailed if there is no response, or if the destination is not permitted.
+        """
         try:
-            to = parse_destination(url, self.policy)
-        except BlockedDestination as refused:
-            message = f"the address {refused}"
+            destination = parse_destination(url, self.policy)
+        except BlockedDestination as error:
+            message = f"the address {error}"
             raise OutboundRequestFailed(
                 message, type=BLOCKED, code="EACCES", syscall="connect", host="", port=0
             ) from None
-        until = asyncio.get_running_loop().time() + self._timeout_seconds
-        addresses = await self._resolve_addresses(to, until)
-        connected = await self._connect(to, addresses, until)
-        reader, writer = await self._open_streams(to, connected, until)
+        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        addresses = await self._resolve_addresses(destination, deadline)
+        connection = await self._connect(destination, addresses, deadline)
+        reader, writer = await self._open_streams(destination, connection, deadline)
         try:
-            return await _send_and_receive(reader, writer, _build_request(method, to, headers, body), body, to, until)
+            return await _send_and_receive(
+                reader, writer, _build_request(method, destination, headers, body), body, destination, deadline
+            )
         finally:
-            writer.transport.abort()  # what else may come has no use, and nobody waits for a farewell
+            writer.transport.abort()  # the rest of the response is not needed, so no orderly close
 
-    async def _resolve_addresses(self, to: Destination, deadline: float) -> list[IpAddress]:
-        """Where the host is, if all of that is permitted: one address that is not would be one to be lured to."""
-        if to.host_ip is not None:
-            found = [to.host_ip]
+    async def _resolve_addresses(self, destination: Destination, deadline: float) -> list[IpAddress]:
+        """Return the addresses of a host, if all of them are permitted.
+
+        One forbidden address blocks the whole host, because a host with such an address may be an attack.
+        """
+        if destination.host_ip is not None:
+            addresses = [destination.host_ip]
         else:
-            step = _RequestStep(to, "getaddrinfo", _deadline_within(RESOLVE_TIMEOUT_SECONDS, deadline))
+            step = _RequestStep(destination, "getaddrinfo", _deadline_within(RESOLVE_TIMEOUT_SECONDS, deadline))
             async with _translate_errors(step):
-                found = [ip_address(one) for one in await self._resolve(to.host)]
-            if not found:
-                raise step.error(f"getaddrinfo ENOTFOUND {to.host}", "ENOTFOUND")
-        for address in found:
+                addresses = [ip_address(text) for text in await self._resolve(destination.host)]
+            if not addresses:
+                raise step.error(f"getaddrinfo ENOTFOUND {destination.host}", "ENOTFOUND")
+        for address in addresses:
             try:
-                check_address(address, to.port, to.scheme, self.policy)
+                check_address(address, destination.port, destination.scheme, self.policy)
                 self._check_not_own_address(address)
-            except BlockedDestination as refused:
-                log.warning("nothing is sent to %s, which %s", to.authority, refused)
-                step = _RequestStep(to, "connect", deadline)
-                raise step.error(f"{to.host} {refused}", "EACCES", type=BLOCKED) from None
-        return found[:MAX_ADDRESSES]
+            except BlockedDestination as error:
+                log.warning("request to %s blocked: the host %s", destination.authority, error)
+                step = _RequestStep(destination, "connect", deadline)
+                raise step.error(f"{destination.host} {error}", "EACCES", type=BLOCKED) from None
+        return addresses[:MAX_ADDRESSES]
 
     def _check_not_own_address(self, address: IpAddress) -> None:
-        named = any(address in network for network in self.policy.allowed_networks)
-        if not named and is_own_address(address):
+        is_allowed = any(address in network for network in self.policy.allowed_networks)
+        if not is_allowed and is_own_address(address):
             raise BlockedDestination("leads to an address that is not public")
 
-    async def _connect(self, to: Destination, addresses: Sequence[IpAddress], deadline: float) -> socket.socket:
-        """A connection to the first address that takes one."""
+    async def _connect(
+        self, destination: Destination, addresses: Sequence[IpAddress], deadline: float
+    ) -> socket.socket:
+        """Connect to the first address that accepts a connection."""
         for address in addresses[:-1]:
             try:
-                return await _connect_socket(to, address, deadline)
+                return await _connect_socket(destination, address, deadline)
             except OutboundRequestFailed:
                 continue
-        return await _connect_socket(to, addresses[-1], deadline)
+        return await _connect_socket(destination, addresses[-1], deadline)
 
     async def _open_streams(
-        self, to: Destination, connected: socket.socket, deadline: float
+        self, destination: Destination, connection: socket.socket, deadline: float
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Streams over a connection: with TLS for the host that was named, whatever address it is at."""
-        tls, name = (self._tls, to.host) if to.scheme == "https" else (None, None)
+        """Open streams over a connection. TLS verifies the host of the URL, not the address."""
+        tls, name = (self._tls, destination.host) if destination.scheme == "https" else (None, None)
         try:
-            async with _translate_errors(_RequestStep(to, "connect", deadline)):
+            async with _translate_errors(_RequestStep(destination, "connect", deadline)):
                 return await asyncio.open_connection(
-                    sock=connected, limit=MAX_BODY_BYTES, ssl=tls, server_hostname=name
+                    sock=connection, limit=MAX_BODY_BYTES, ssl=tls, server_hostname=name
                 )
-        except BaseException:  # a cancelled request leaves no connection behind either
-            connected.close()
+        except BaseException:  # also close the connection of a cancelled request
+            connection.close()
             raise
 
 
-async def _connect_socket(to: Destination, address: IpAddress, deadline: float) -> socket.socket:
+async def _connect_socket(destination: Destination, address: IpAddress, deadline: float) -> socket.socket:
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setblocking(False)
+    connection = socket.socket(family, socket.SOCK_STREAM)
+    connection.setblocking(False)
     try:
-        async with _translate_errors(_RequestStep(to, "connect", _deadline_within(CONNECT_TIMEOUT_SECONDS, deadline))):
-            await asyncio.get_running_loop().sock_connect(made, (str(address), to.port))
+        async with _translate_errors(
+            _RequestStep(destination, "connect", _deadline_within(CONNECT_TIMEOUT_SECONDS, deadline))
+        ):
+            await asyncio.get_running_loop().sock_connect(connection, (str(address), destination.port))
     except BaseException:
-        made.close()
+        connection.close()
         raise
-    return made
+    return connection
 
 
-def _build_request(method: str, to: Destination, headers: Mapping[str, str], body: bytes) -> h11.Request:
-    told = {
-        "Host": to.authority,
+def _build_request(method: str, destination: Destination, headers: Mapping[str, str], body: bytes) -> h11.Request:
+    all_headers = {
+        "Host": destination.authority,
         "User-Agent": USER_AGENT,
         "Accept-Encoding": "identity",
         "Connection": "close",
         "Content-Length": str(len(body)),
         **headers,
     }
-    return h11.Request(method=method, target=to.target, headers=list(told.items()))
+    return h11.Request(method=method, target=destination.target, headers=list(all_headers.items()))
 
 
 async def _send_and_receive(
@@ -231,30 +245,30 @@ async def _send_and_receive(
     writer: asyncio.StreamWriter,
     request: h11.Request,
     body: bytes,
-    to: Destination,
+    destination: Destination,
     deadline: float,
 ) -> OutboundResponse:
-    """Send a request and read its answer; with the head there is one, whatever becomes of the body."""
+    """Send a request and read its response. A response counts once its head is complete, even if its body fails."""
     http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
-    async with _translate_errors(_RequestStep(to, "write", deadline)):
+    async with _translate_errors(_RequestStep(destination, "write", deadline)):
         for event in (request, h11.Data(data=body), h11.EndOfMessage()):
             writer.write(http.send(event) or b"")
         await writer.drain()
-    async with _translate_errors(_RequestStep(to, "read", deadline)):
+    async with _translate_errors(_RequestStep(destination, "read", deadline)):
         head = await _read_head(http, reader)
     headers = {name.decode("ascii"): value.decode("latin-1") for name, value in head.headers}
-    read = bytearray()
+    content = bytearray()
     try:
         async with asyncio.timeout_at(_deadline_within(BODY_TIMEOUT_SECONDS, deadline)):
-            await _read_body(http, reader, read)
+            await _read_body(http, reader, content)
     except (OSError, h11.RemoteProtocolError):
-        pass  # the head says how the request was taken
-    return OutboundResponse(head.status_code, headers, bytes(read[:MAX_BODY_BYTES]))
+        pass  # the head has the status, which is enough
+    return OutboundResponse(head.status_code, headers, bytes(content[:MAX_BODY_BYTES]))
 
 
 async def _read_head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.Response:
-    """The head of the answer, after whatever is told in advance of it."""
-    left = MAX_HEADS_BYTES
+    """Read the head of the response. Skip informational responses before it."""
+    remaining = MAX_HEADS_BYTES
     while True:
         event = http.next_event()
         if isinstance(event, h11.Response):
@@ -262,50 +276,50 @@ async def _read_head(http: h11.Connection, reader: asyncio.StreamReader) -> h11.
         if event is h11.NEED_DATA:
             data = await reader.read(MAX_HEAD_BYTES)
             if not data:
-                raise ConnectionResetError(errno.ECONNRESET, "the connection was closed without an answer")
-            left -= len(data)
-            if left < 0:
-                raise h11.RemoteProtocolError("what comes in advance of the answer has no end")
+                raise ConnectionResetError(errno.ECONNRESET, "the connection was closed without a response")
+            remaining -= len(data)
+            if remaining < 0:
+                raise h11.RemoteProtocolError("there are too many informational responses")
             http.receive_data(data)
 
 
-async def _read_body(http: h11.Connection, reader: asyncio.StreamReader, read: bytearray) -> None:
-    """Read up to the end of the answer, or as much of it as has a use."""
-    while len(read) < MAX_BODY_BYTES:
+async def _read_body(http: h11.Connection, reader: asyncio.StreamReader, content: bytearray) -> None:
+    """Append the body of the response to `read`, up to its end or to MAX_BODY_BYTES."""
+    while len(content) < MAX_BODY_BYTES:
         event = http.next_event()
         if event is h11.NEED_DATA:
             http.receive_data(await reader.read(MAX_HEAD_BYTES))
         elif isinstance(event, h11.Data):
-            read += event.data
+            content += event.data
         else:
             return
 
 
 @asynccontextmanager
 async def _translate_errors(step: _RequestStep) -> AsyncIterator[None]:
-    """Tell what goes wrong in a step of a request as CalloutFailed."""
-    to = step.destination
+    """Translate errors in a step of a request into OutboundRequestFailed."""
+    destination = step.destination
     try:
         async with asyncio.timeout_at(step.deadline):
             yield
     except TimeoutError:
-        raise step.error(f"{step.syscall} ETIMEDOUT {to.host}:{to.port}", "ETIMEDOUT") from None
+        raise step.error(f"{step.syscall} ETIMEDOUT {destination.host}:{destination.port}", "ETIMEDOUT") from None
     except socket.gaierror as error:
         code = "EAI_AGAIN" if error.errno == socket.EAI_AGAIN else "ENOTFOUND"
-        raise step.error(f"getaddrinfo {code} {to.host}", code) from None
+        raise step.error(f"getaddrinfo {code} {destination.host}", code) from None
     except ssl.SSLCertVerificationError as error:
-        raise step.error(f"the certificate does not hold: {error.verify_message}", "ECERT") from None
+        raise step.error(f"the certificate is invalid: {error.verify_message}", "ECERT") from None
     except ssl.SSLError as error:
         raise step.error(f"TLS failed: {error.reason or 'the connection was closed'}", "EPROTO") from None
     except OSError as error:
         code = errno.errorcode.get(error.errno or 0, "ECONNRESET")
-        raise step.error(f"{step.syscall} {code} {to.host}:{to.port}", code) from None
+        raise step.error(f"{step.syscall} {code} {destination.host}:{destination.port}", code) from None
     except h11.RemoteProtocolError as error:
-        raise step.error(f"the answer is not HTTP: {error}", "EPROTO") from None
+        raise step.error(f"the response is not valid HTTP: {error}", "EPROTO") from None
 
 
 def is_own_address(address: IpAddress) -> bool:
-    """Whether an address is one of this machine, which sockets may be bound to."""
+    """Return whether an address belongs to this machine, because a socket can be bound to it."""
     return _can_bind(address) and not _can_bind(ip_address("240.0.0.1"))  # some machines let sockets bind to anything
 
 
@@ -324,12 +338,12 @@ def _deadline_within(seconds: float, deadline: float) -> float:
 
 
 def _create_system_resolver() -> ResolveHost:
-    """The operating system's look-up of names, in threads of its own that nothing else waits for."""
+    """Return a resolver that calls the operating system in its own threads, so that slow lookups block nothing else."""
     threads = ThreadPoolExecutor(RESOLVER_THREADS, thread_name_prefix="look-up")
 
     def look_up(host: str) -> list[str]:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-        return list(dict.fromkeys(str(place[0]) for *_, place in found))
+        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
     async def resolve(host: str) -> list[str]:
         return await asyncio.get_running_loop().run_in_executor(threads, look_up, host)

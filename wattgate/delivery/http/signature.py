@@ -1,4 +1,4 @@
-"""Standard Webhooks signatures, symmetric (v1): https://www.standardwebhooks.com. Pure."""
+"""Symmetric signatures (v1) of Standard Webhooks: https://www.standardwebhooks.com. No I/O."""
 
 import base64
 import binascii
@@ -10,37 +10,37 @@ from datetime import datetime
 
 SECRET_PREFIX = "whsec_"
 MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
-"""How long a secret may be, decoded."""
+"""Minimum and maximum bytes of a decoded secret."""
 
 NEW_SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """A fresh random secret, as receivers are given it."""
+    """Return a new random secret in the form that receivers get."""
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(NEW_SECRET_BYTES)).decode()
 
 
 def decode_secret(secret: str) -> bytes:
-    """The key that a secret stands for. ValueError where it is none."""
+    """Return the key that a secret encodes. Raise ValueError if the secret is invalid."""
     try:
         key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
     except (binascii.Error, ValueError):
-        raise ValueError("is not whsec_ and base64") from None
+        raise ValueError("is not whsec_ followed by base64") from None
     if not secret.startswith(SECRET_PREFIX) or not MIN_SECRET_BYTES <= len(key) <= MAX_SECRET_BYTES:
-        raise ValueError(f"is not whsec_ and {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} bytes in base64")
+        raise ValueError(f"is not whsec_ followed by {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} bytes in base64")
     return key
 
 
 def signature_headers(message_id: str, sent_at: datetime, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
-    """The headers of a message: its id, the instant of this attempt, and one signature for each secret, if any.
+    """Return the headers of a message: its id, the time of this attempt, and a signature for each secret.
 
-    A receiver takes the message where one of the signatures holds, so that secrets can change without a gap.
+    A receiver accepts a message with any valid signature, so that secrets can be rotated without interruption.
     """
     timestamp = str(int(sent_at.timestamp()))
-    told = {"webhook-id": message_id, "webhook-timestamp": timestamp}
+    headers = {"webhook-id": message_id, "webhook-timestamp": timestamp}
     if secrets:
-        told["webhook-signature"] = " ".join(_sign(message_id, timestamp, body, secret) for secret in secrets)
-    return told
+        headers["webhook-signature"] = " ".join(_sign(message_id, timestamp, body, secret) for secret in secrets)
+    return headers
 
 
 def _sign(message_id: str, timestamp: str, body: bytes, secret: str) -> str:

@@ -1,4 +1,4 @@
-"""What can be said of a template, and what stops it from being rendered."""
+"""Findings about templates, and the errors that prevent rendering."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class TemplatePart(StrEnum):
-    """The parts of a template, each a source of its own."""
+    """The parts of a template. Each part has its own source."""
 
     SUBJECT = "subject"
     PREHEADER = "preheader"
@@ -15,7 +15,7 @@ class TemplatePart(StrEnum):
 
 
 class Severity(StrEnum):
-    """What is to be done about a finding: an error must go away before anything is sent."""
+    """The severity of a finding. A template with errors must not be sent."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -24,7 +24,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing said of a template. `line` and `column` count from 1, in the source of the part; None is the whole."""
+    """A finding about a template.
+
+    `line` and `column` count from 1 in the source of the part. They are None if the finding concerns the whole part.
+    """
 
     severity: Severity
     code: str
@@ -35,12 +38,12 @@ class Finding:
     hint: str | None = None
 
     def __str__(self) -> str:
-        where = f"{self.part}" if self.line is None else f"{self.part}, line {self.line}, column {self.column}"
-        return f"{where}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+        position = f"{self.part}" if self.line is None else f"{self.part}, line {self.line}, column {self.column}"
+        return f"{position}: {self.message}" + (f" ({self.hint})" if self.hint else "")
 
 
 class TemplateError(Exception):
-    """The base of what stops a template from being rendered; never raised itself. `findings` says where and why."""
+    """Base class of errors that prevent rendering; raise a subclass. `findings` has the positions and reasons."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__("; ".join(map(str, findings)))
@@ -48,22 +51,22 @@ class TemplateError(Exception):
 
 
 class TemplateSyntaxError(TemplateError):
-    """The source is not a template: a marker that does not end, an unknown tag or filter."""
+    """The source cannot be parsed: for example an open marker, or an unknown tag or filter."""
 
 
 class TemplateLimitExceeded(TemplateError):
-    """Rendering takes more time, loops or room than a template gets."""
+    """Rendering exceeds a limit of time, iterations or size."""
 
 
 class MissingVariables(TemplateError):
-    """The template needs variables that the data does not have."""
+    """The data lacks variables that the template needs."""
 
 
 class UnsafeTemplateValues(TemplateError):
-    """A value must not stand where the template puts it: a script in a link, a line break in a subject."""
+    """A value is unsafe at its position in the template, such as a script in a link or a line break in a subject."""
 
 
 def line_and_column(source: str, index: int) -> tuple[int, int]:
-    """The line and column of a position in a source, both counted from 1."""
+    """Return the line and column of a position in a source, both counted from 1."""
     before = source[: max(index, 0)]
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1

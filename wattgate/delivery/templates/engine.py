@@ -1,4 +1,4 @@
-"""Sources are parsed and rendered here, and what the library says is told as findings."""
+"""Parsing and rendering of template sources. Errors of the library become findings."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -28,30 +28,32 @@ from wattgate.delivery.templates.output_writer import (
 )
 
 MAX_SOURCE_LENGTH = 200_000
-"""Characters of a source. A mail that is longer than 100 KB is cut by mail programs."""
+"""Maximum characters of a source. Mail programs cut mails that are longer than 100 KB."""
 
 LIBRARY_ERRORS = (LiquidError, ArithmeticError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What the library raises for templates and data that do not go together."""
+"""Exceptions of the library for data that does not fit the template."""
 
 UNNEEDED_FILTERS = frozenset(("escape", "escape_once", "h", "raw", "safe", "url_encode", "url_decode", "escapejs"))
-"""Filters of other engines whose work is done for every value, or that would undo it."""
+"""Escaping filters of other engines. Here, every value is escaped, so they are unnecessary or harmful."""
 
 
 @lru_cache(maxsize=128)
 def parse_template(source: str, part: TemplatePart) -> liquid.BoundTemplate:
-    """A source as a template. DoesNotParse says where and why it is none."""
+    """Parse a source. Raise TemplateSyntaxError, or TemplateLimitExceeded if the source is too long."""
     if len(source) > MAX_SOURCE_LENGTH:
         raise TemplateLimitExceeded(
-            [_error_finding("too-much", part, f"it is longer than {MAX_SOURCE_LENGTH:,} characters")]
+            [_error_finding("too-much", part, f"the source is longer than {MAX_SOURCE_LENGTH:,} characters")]
         )
     if SURROGATE.search(source) or "\0" in source:
-        raise TemplateSyntaxError([_error_finding("does-not-parse", part, "it holds what is no character")])
+        raise TemplateSyntaxError(
+            [_error_finding("does-not-parse", part, "the source contains a NUL or half of a surrogate pair")]
+        )
     try:
         check_markers(source)
         template = TEMPLATE_ENVIRONMENT.from_string(source)
     except InvalidMarker as error:
-        place = line_and_column(source, error.index)
-        raise TemplateSyntaxError([_error_finding("does-not-parse", part, str(error), *place)]) from None
+        position = line_and_column(source, error.index)
+        raise TemplateSyntaxError([_error_finding("does-not-parse", part, str(error), *position)]) from None
     except LIBRARY_ERRORS as error:
         raise TemplateSyntaxError([_finding_from_error(error, "does-not-parse", source, part)]) from None
     for name, token in used_filters(template):
@@ -59,7 +61,7 @@ def parse_template(source: str, part: TemplatePart) -> liquid.BoundTemplate:
             line, column = line_and_column(source, token.start_index)
             hint = _filter_hint(name)
             raise TemplateSyntaxError(
-                [_error_finding("does-not-parse", part, f"there is no filter {name}", line, column, hint)]
+                [_error_finding("does-not-parse", part, f"unknown filter {name}", line, column, hint)]
             )
     return template
 
@@ -67,44 +69,47 @@ def parse_template(source: str, part: TemplatePart) -> liquid.BoundTemplate:
 def render_source(
     source: str, part: TemplatePart, data: Mapping[str, object], limits: RenderLimits = DEFAULT_RENDER_LIMITS
 ) -> OutputWriter:
-    """Render a source; the sink has the text and what was wrong with it. DoesNotParse, TooMuch."""
-    template, sink = parse_template(source, part), OutputWriter(part, source, limits)
+    """Render a source. Return the writer, which has the text and the findings.
+
+    Raise TemplateSyntaxError or TemplateLimitExceeded.
+    """
+    template, writer = parse_template(source, part), OutputWriter(part, source, limits)
     try:
-        template.render_with_context(LimitedRenderContext(template, sink, data), sink)
+        template.render_with_context(LimitedRenderContext(template, writer, data), writer)
     except (RenderLimitExceeded, ResourceLimitError) as error:
         message = str(error) if isinstance(error, RenderLimitExceeded) else str(error.message)
         raise TemplateLimitExceeded([_error_finding("too-much", part, message)]) from None
     except LIBRARY_ERRORS as error:
-        sink.findings.append(_finding_from_error(error, "value-refused", source, part))
-    return sink
+        writer.findings.append(_finding_from_error(error, "value-refused", source, part))
+    return writer
 
 
 def used_filters(template: liquid.BoundTemplate) -> Iterable[tuple[str, Any]]:
-    """Every filter that a template names, and where."""
+    """Yield each filter in a template, with its token."""
     context = RenderContext(template)
     nodes = list(template.nodes)
     while nodes:
         node = nodes.pop()
         nodes.extend(node.children(context))
         for expression in node.expressions():
-            for one in getattr(expression, "filters", None) or ():
-                yield one.name, one.token
+            for used_filter in getattr(expression, "filters", None) or ():
+                yield used_filter.name, used_filter.token
 
 
 def _filter_hint(name: str) -> str | None:
     if name in UNNEEDED_FILTERS:
-        return "every value is escaped by where it stands; leave the filter out"
-    near = closest_match(name, TEMPLATE_ENVIRONMENT.filters)
-    return f"did you mean {near}?" if near else None
+        return "every value is escaped for its position; remove the filter"
+    similar = closest_match(name, TEMPLATE_ENVIRONMENT.filters)
+    return f"did you mean {similar}?" if similar else None
 
 
 def _finding_from_error(error: Exception, code: str, source: str, part: TemplatePart) -> Finding:
-    """An error of the library as a finding with its place."""
+    """Return the finding for an error of the library, with its position if known."""
     if isinstance(error, LiquidError) and error.token is not None:
         line, column = line_and_column(source, error.token.start_index)
         return _error_finding(code, part, str(error.message), line, column)
-    said = str(error.message) if isinstance(error, LiquidError) else str(error)
-    return _error_finding(code, part, said or "it is nested too deeply")
+    message = str(error.message) if isinstance(error, LiquidError) else str(error)
+    return _error_finding(code, part, message or "the template is nested too deeply")
 
 
 def _error_finding(code: str, part: TemplatePart, message: str, *position: Any) -> Finding:

@@ -1,4 +1,4 @@
-"""How a value is written where it stands, so that it stays a value."""
+"""Escaping of values for their position in a document, so that they remain plain values."""
 
 import html
 import re
@@ -12,12 +12,12 @@ URL_ATTRIBUTES = frozenset(
         "lowsrc", "manifest", "poster", "profile", "src", "usemap", "xlink:href",
     )
 )  # fmt: skip
-"""Attributes that hold the address of something."""
+"""Attributes whose value is a URL."""
 
 FORBIDDEN_ATTRIBUTES = frozenset(
     ("classid", "content", "http-equiv", "imagesrcset", "ping", "srcdoc", "srcset", "xmlns")
 )
-"""Attributes whose value is a language of its own; a value there is refused. So is it in `on...`."""
+"""Attributes with their own syntax. A template value in them, or in an `on...` attribute, is rejected."""
 
 FORBIDDEN_TAGS = frozenset(
     (
@@ -25,10 +25,10 @@ FORBIDDEN_TAGS = frozenset(
         "object", "param", "script", "set", "use",
     )
 )  # fmt: skip
-"""Tags that make a program or another document of their attributes; a value in them is refused."""
+"""Elements that run code or load a document. A template value in their attributes is rejected."""
 
 ALLOWED_SCHEMES = ("https", "http", "mailto", "tel", "sms", "cid")
-"""How the address of a link may begin."""
+"""Permitted schemes of URLs."""
 
 _URL_START = re.compile(rf"(?:{'|'.join(ALLOWED_SCHEMES)}):|[/?#]", re.IGNORECASE)
 _SAFE_STYLE_VALUE = re.compile(r"[\w.%#+, -]*")
@@ -38,23 +38,23 @@ _ENCODED_WORD = re.compile(r"=\?.*\?=", re.DOTALL)
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 FORBIDDEN_STATES = {
-    HtmlState.TAG_OPEN: "a value must not stand right after <",
+    HtmlState.TAG_OPEN: "a value must not follow < directly",
     HtmlState.TAG_NAME: "a value must not be part of a tag's name",
     HtmlState.BEFORE_ATTRIBUTE_NAME: "a value must not be an attribute",
     HtmlState.ATTRIBUTE_NAME: "a value must not be part of an attribute's name",
     HtmlState.AFTER_ATTRIBUTE_NAME: "a value must not be an attribute",
     HtmlState.BEFORE_ATTRIBUTE_VALUE: "a value in an attribute needs quotes around it",
     HtmlState.UNQUOTED_VALUE: "a value in an attribute needs quotes around it",
-    HtmlState.DECLARATION: "a value must not stand in a declaration",
+    HtmlState.DECLARATION: "a value must not be inside a declaration",
 }
 
 
 class UnsafeValue(ValueError):
-    """Why a value must not stand where it would."""
+    """A value is not permitted at its position; the message says why."""
 
 
 def escape_for_html(value: str, tokenizer: HtmlTokenizer) -> str:
-    """A value as it is written where a document ends now. Refused where it must not stand there."""
+    """Return a value escaped for the current end of a document. Raise UnsafeValue if it is not permitted there."""
     value = _CONTROL.sub("", value)
     if tokenizer.state in FORBIDDEN_STATES:
         raise UnsafeValue(FORBIDDEN_STATES[tokenizer.state])
@@ -68,23 +68,23 @@ def escape_for_html(value: str, tokenizer: HtmlTokenizer) -> str:
 
 
 def check_for_subject(value: str) -> str:
-    """A value for a header. Refused where it would end the header, or say the end of it in code."""
+    """Return a value for the subject. Raise UnsafeValue if it has control characters or encoded words."""
     if _UNSAFE_IN_HEADER.search(value):
-        raise UnsafeValue("a value in a subject must not hold line breaks or control characters")
+        raise UnsafeValue("a value in a subject must not contain line breaks or control characters")
     check_header(value)
     return value
 
 
 def check_header(text: str) -> None:
-    """Refused for a text that mail programs decode into another one: an encoded word of RFC 2047."""
+    """Raise UnsafeValue for control characters, or for encoded words (RFC 2047), which mail programs decode."""
     if _UNSAFE_IN_HEADER.search(text):
-        raise UnsafeValue("a header must not hold line breaks or control characters")
+        raise UnsafeValue("a header must not contain line breaks or control characters")
     if _ENCODED_WORD.search(text):
-        raise UnsafeValue("a header must not hold =?...?=, which mail programs decode")
+        raise UnsafeValue("a header must not contain =?...?=, because mail programs decode it")
 
 
 def clean_for_text(value: str) -> str:
-    """A value in plain text: without what no text has."""
+    """Return a value for plain text, without control characters."""
     return _CONTROL.sub("", value)
 
 
@@ -94,21 +94,21 @@ def _escape_in_element(value: str, element: str) -> str:
     if element == "style" and _SAFE_STYLE_VALUE.fullmatch(value):
         return value
     raise UnsafeValue(
-        "a value in a style may hold letters, digits and .%#+,- alone"
+        "a value in a style may only contain letters, digits, spaces and .%#+,-"
         if element == "style"
-        else f"a value must not stand in <{element}>"
+        else f"a value must not be inside <{element}>"
     )
 
 
 def _escape_in_attribute(value: str, tokenizer: HtmlTokenizer) -> str:
     name, tag = tokenizer.attribute_name, tokenizer.tag_name
     if tag in FORBIDDEN_TAGS:
-        raise UnsafeValue(f"a value must not stand in <{tag}>")
+        raise UnsafeValue(f"a value must not be inside <{tag}>")
     if name.startswith("on") or name in FORBIDDEN_ATTRIBUTES:
-        raise UnsafeValue(f"a value must not stand in the attribute {name}")
+        raise UnsafeValue(f"a value must not be in the attribute {name}")
     if name == "style":
         if not _SAFE_STYLE_VALUE.fullmatch(value):
-            raise UnsafeValue("a value in a style may hold letters, digits and .%#+,- alone")
+            raise UnsafeValue("a value in a style may only contain letters, digits, spaces and .%#+,-")
         return value
     if name in URL_ATTRIBUTES:
         return _escape_in_url(value, html.unescape(tokenizer.attribute_value).strip())
@@ -116,12 +116,16 @@ def _escape_in_attribute(value: str, tokenizer: HtmlTokenizer) -> str:
 
 
 def _escape_in_url(value: str, before: str) -> str:
-    """A value in the address of a link: whole where it begins the address, else a part of what stands there."""
+    """Escape a value in a URL. `before` is the URL up to the value.
+
+    After the start of a URL, the value is quoted as a part of it. Otherwise the value begins the URL, so its scheme is
+    checked.
+    """
     if before and _URL_START.match(before):
         return quote(value, safe="" if "?" in before or "#" in before else "/@:+,")
     value = value.strip()
     if not value:
         return value
     if not _URL_START.match(before + value):
-        raise UnsafeValue("an address must begin with https:// (or http, mailto, tel, sms, cid)")
-    return _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), value)
+        raise UnsafeValue("a URL must begin with https:// (or http, mailto, tel, sms, cid)")
+    return _UNSAFE_IN_URL.sub(lambda match: quote(match[0]), value)

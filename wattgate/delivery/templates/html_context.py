@@ -1,8 +1,8 @@
-"""Where in an HTML document a text ends: between tags, in an attribute, in a style. A reader of tables.
+"""HTML tokenizer that tracks the context at the current end of a document: text, attribute, style and others.
 
-It follows the states of the HTML standard's tokenizer (https://html.spec.whatwg.org/multipage/parsing.html), as far
-as they differ in what a value there may hold. Conditional comments (`<!--[if mso]>`), whose content mail programs
-read as HTML, are read as what they hold.
+It has the states of the HTML standard's tokenizer (https://html.spec.whatwg.org/multipage/parsing.html), reduced to
+those that differ in the values they permit. The content of conditional comments (`<!--[if mso]>`) is read as HTML,
+because some mail programs do so.
 """
 
 import re
@@ -29,20 +29,20 @@ class HtmlState(Enum):
 RAW_ELEMENTS = frozenset(
     ("script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes", "noscript", "plaintext")
 )
-"""Elements whose content is no markup: it ends at their end tag."""
+"""Elements whose content is raw text up to their end tag."""
 
 _WHITESPACE = " \t\n\r\f"
 _TAG_STARTS = re.compile(r"/?[a-zA-Z]")
 
 
 class HtmlTokenizer:
-    """Reads a document piece by piece; `at` is where the last piece ends.
+    """Reads a document in pieces. `position` is the offset of the character that is being read.
 
-    What inherits from it is told of text, of tags and of what elements hold that hold no markup.
+    Subclasses override `on_text`, `on_tag` and `on_raw`.
     """
 
     reads_conditional_comments = True
-    """Whether conditional comments are read as what they hold, as Outlook does, or as comments."""
+    """Whether the content of conditional comments is read as HTML, as Outlook does, or skipped as a comment."""
 
     def __init__(self) -> None:
         self.state = HtmlState.TEXT
@@ -60,7 +60,7 @@ class HtmlTokenizer:
         self._characters_before = 0
 
     def feed(self, text: str) -> None:
-        """Read on."""
+        """Read the next piece of the document."""
         at = 0
         while at < len(text):
             self.position = self._characters_before + at
@@ -68,16 +68,16 @@ class HtmlTokenizer:
         self._characters_before += len(text)
 
     def on_text(self, text: str) -> None:
-        """Text, or a part of it; entities are as they are written."""
+        """Handle text, or a part of it. Entities are not decoded."""
 
     def on_raw(self, text: str) -> None:
-        """What an element holds that holds no markup, or a part of it; `element` is its name."""
+        """Handle the raw text of the element `element_name`, or a part of it."""
 
     def on_tag(self) -> None:
-        """A tag: `tag` is its name, `ends` whether it is an end tag, `attributes` are as they are written."""
+        """Handle a complete tag: `tag_name`, `is_end_tag` and `attributes`, whose values are not decoded."""
 
     def _step(self, text: str, at: int) -> int:
-        """Read one character, or a run of those that change nothing; the position after it."""
+        """Read one character, or a run of characters without a change of state. Return the position after it."""
         match self.state:
             case HtmlState.TEXT:
                 return self._read_text(text, at)
@@ -109,17 +109,17 @@ class HtmlTokenizer:
         return end + 1
 
     def _read_raw_text(self, text: str, at: int) -> int:
-        """Read the content of an element that holds no markup, up to its end tag."""
+        """Read the raw text of an element, up to its end tag."""
         if not self._pending and text[at] != "<":
             end = text.find("<", at)
             end = len(text) if end < 0 else end
             self.on_raw(text[at:end])
             return end
-        held, character = self._pending.lower(), text[at]
-        if not held:
+        pending, character = self._pending.lower(), text[at]
+        if not pending:
             self.tag_position = self.position
-        wanted = f"</{self.element_name}"
-        if held == wanted and character in _WHITESPACE + "/>":
+        end_tag = f"</{self.element_name}"
+        if pending == end_tag and character in _WHITESPACE + "/>":
             self.state, self.tag_name, self.is_end_tag, self.attributes, self._pending = (
                 HtmlState.BEFORE_ATTRIBUTE_NAME,
                 self.element_name,
@@ -128,19 +128,19 @@ class HtmlTokenizer:
                 "",
             )
             self._read_tag(character)
-        elif wanted.startswith(held + character.lower()):
+        elif end_tag.startswith(pending + character.lower()):
             self._pending += character
         else:
             self.on_raw(self._pending)
             self._pending = ""
-            if not held:
+            if not pending:
                 self.on_raw(character)
                 return at + 1
             return at
         return at + 1
 
     def _read_comment(self, character: str) -> None:
-        """Read a character of a comment or a declaration. Of a comment, its beginning and its end are held."""
+        """Read a character of a comment or a declaration. Keep the first and last three characters of a comment."""
         if character == ">" and self._is_comment_end():
             self.state, self._pending, self._comment_start = HtmlState.TEXT, "", ""
             return
@@ -161,7 +161,7 @@ class HtmlTokenizer:
         )
 
     def _read_tag_open(self, pending: str) -> None:
-        """Decide what follows an opening bracket."""
+        """Choose the state by the characters after an opening bracket."""
         if _TAG_STARTS.fullmatch(pending):
             self.state, self.is_end_tag, self.tag_name = (
                 HtmlState.TAG_NAME,
@@ -178,10 +178,10 @@ class HtmlTokenizer:
             if pending.endswith(">"):
                 self.state, self._pending = HtmlState.TEXT, ""
         else:
-            again = pending == "<"
-            self.on_text("<" if again else f"<{pending}")
+            is_bracket = pending == "<"
+            self.on_text("<" if is_bracket else f"<{pending}")
             self.state, self._pending, self.tag_position = (
-                (HtmlState.TAG_OPEN if again else HtmlState.TEXT),
+                (HtmlState.TAG_OPEN if is_bracket else HtmlState.TEXT),
                 "",
                 self.position,
             )
@@ -206,7 +206,7 @@ class HtmlTokenizer:
             self._read_name(character)
 
     def _read_name(self, character: str) -> None:
-        """Read a character of a tag's or an attribute's name, or what stands between them."""
+        """Read a character of a tag name or attribute name, or between them."""
         if character == "=" and self.state in (HtmlState.ATTRIBUTE_NAME, HtmlState.AFTER_ATTRIBUTE_NAME):
             self.state, self.attribute_value = HtmlState.BEFORE_ATTRIBUTE_VALUE, ""
         elif character == "/":
@@ -226,7 +226,7 @@ class HtmlTokenizer:
             self.attribute_name, self.attribute_value = character.lower(), ""
 
     def _store_attribute(self, next_state: HtmlState) -> None:
-        """Keep the attribute that has been read, if one has; of several with a name, the first holds."""
+        """Store the current attribute, if any. Of several attributes with the same name, the first one counts."""
         if self.attribute_name:
             self.attributes.setdefault(self.attribute_name, self.attribute_value)
         self.state, self.attribute_name = next_state, ""

@@ -1,6 +1,6 @@
-"""The template language: python-liquid with the tags and filters that a message needs, within limits.
+"""Template language: python-liquid with the tags and filters that messages need, and with limits.
 
-There are no includes, no captures and no filter that marks a value as safe: nothing goes around the sink.
+There are no includes, no captures and no filter that marks a value as safe. So `OutputWriter` escapes every value.
 """
 
 import re
@@ -24,13 +24,13 @@ from wattgate.delivery.templates.output_writer import (
 )
 
 MAX_VALUE_LENGTH = 20_000
-"""Characters of a value that a filter takes or makes, and items of a list."""
+"""Maximum characters of a filter's input or output, and maximum items of a list."""
 
 MAX_ARGUMENT_LENGTH = 1_000
-"""Characters of an argument of a filter: with `MAX_VALUE` it bounds what `replace` and `join` make."""
+"""Maximum characters of a filter's argument. With `MAX_VALUE_LENGTH`, it limits the output of `replace` and `join`."""
 
 MAX_NUMBER = 10**15
-"""Up to here a JSON number is exact."""
+"""The largest number. JSON numbers up to this one are exact."""
 
 _NUMBER = re.compile(r"\s*[+-]?\d{1,15}(\.\d{1,15})?\s*")
 
@@ -47,7 +47,7 @@ NUMBER_FILTERS: Mapping[str, Callable[..., Any]] = {
     "round": filters.math.round_,
     "times": filters.math.times,
 }
-"""The filters of numbers."""
+"""Filters for numbers."""
 
 TEXT_FILTERS: Mapping[str, Callable[..., Any]] = {
     "append": filters.string.append,
@@ -78,11 +78,11 @@ TEXT_FILTERS: Mapping[str, Callable[..., Any]] = {
     "upcase": filters.string.upcase,
     "where": filters.array.where,
 }
-"""The filters of texts, lists and dates."""
+"""Filters for texts, lists and dates."""
 
 
 class LimitedRenderContext(RenderContext):
-    """A rendering under way: it counts turns, looks at the time before every node, and knows what is missing."""
+    """Context of one rendering. It limits loop iterations and time, and reports missing variables."""
 
     __slots__ = ("deadline", "iterations", "writer")
 
@@ -93,68 +93,68 @@ class LimitedRenderContext(RenderContext):
 
     @property
     def disabled_tags(self) -> list[str]:
-        """Nothing. Every node asks for it before it is rendered, so that this is where the time is looked at."""
+        """An empty list. The library reads it before it renders each node, so the deadline is checked here."""
         if time.monotonic() > self.deadline:
-            raise RenderLimitExceeded(f"it takes longer than {self.writer.limits.max_seconds:g} s")
+            raise RenderLimitExceeded(f"rendering takes longer than {self.writer.limits.max_seconds:g} s")
         return []
 
     @disabled_tags.setter
     def disabled_tags(self, tags: list[str]) -> None:
-        """The library sets it to nothing."""
+        """Ignore the value. The library only sets an empty list."""
 
     def raise_for_loop_limit(self, length: int = 1) -> None:
-        """Count the turns of a loop that begins."""
+        """Add the iterations of a loop that starts."""
         self.iterations += length
         if self.iterations > self.writer.limits.max_iterations:
-            raise RenderLimitExceeded(f"its loops turn more than {self.writer.limits.max_iterations:,} times")
+            raise RenderLimitExceeded(f"the loops have more than {self.writer.limits.max_iterations:,} iterations")
 
     def get(self, path: list[object], *, token: Any, default: object = UNDEFINED) -> object:
-        """What a path leads to, or `Missing`."""
-        found = super().get(path, token=token, default=default)
-        if isinstance(found, Undefined) and not isinstance(found, MissingVariable):
+        """Return the value at a path, or `MissingVariable`."""
+        value = super().get(path, token=token, default=default)
+        if isinstance(value, Undefined) and not isinstance(value, MissingVariable):
             return MissingVariable(format_path(path), token, self._closest_path(path))
-        return found
+        return value
 
     def _closest_path(self, path: list[object]) -> str | None:
-        """The path with the name that is not there replaced by the nearest one that is."""
-        at: Any = self.scope
+        """Return the path with its unknown name replaced by the most similar known name; None if none is similar."""
+        value: Any = self.scope
         known: Any = {**self.globals, **self.locals}
         for depth, segment in enumerate(path):
             try:
-                at = self.scope[str(segment)] if depth == 0 else self.get_item(at, segment)
+                value = self.scope[str(segment)] if depth == 0 else self.get_item(value, segment)
             except (KeyError, TypeError, IndexError):
-                near = closest_match(str(segment), known) if isinstance(known, Mapping) else None
-                return format_path([*path[:depth], near, *path[depth + 1 :]]) if near else None
-            known = at
+                similar = closest_match(str(segment), known) if isinstance(known, Mapping) else None
+                return format_path([*path[:depth], similar, *path[depth + 1 :]]) if similar else None
+            known = value
         return None
 
     def filter(self, name: str, token: Any) -> Callable[..., object]:
-        """A filter that takes and makes values of bounded size."""
-        found = super().filter(name, token)
+        """Return a filter that checks the size of its input, arguments and output."""
+        unbounded = super().filter(name, token)
 
-        def bounded(value: object, *arguments: object, **named: object) -> object:
-            for given in (value, *arguments, *named.values()):
-                if isinstance(given, MissingVariable) and (name != "default" or given is not value):
-                    self.writer.report_missing(given)
+        def bounded(value: object, *arguments: object, **keywords: object) -> object:
+            for argument in (value, *arguments, *keywords.values()):
+                if isinstance(argument, MissingVariable) and (name != "default" or argument is not value):
+                    self.writer.report_missing(argument)
                 if name in NUMBER_FILTERS:
-                    _check_number(given, name)
-            for given in (*arguments, *named.values()):
-                _check_size(given, MAX_ARGUMENT_LENGTH if isinstance(given, str) else MAX_VALUE_LENGTH)
+                    _check_number(argument, name)
+            for argument in (*arguments, *keywords.values()):
+                _check_size(argument, MAX_ARGUMENT_LENGTH if isinstance(argument, str) else MAX_VALUE_LENGTH)
             _check_size(value, MAX_VALUE_LENGTH)
-            made = found(value, *arguments, **named)
-            _check_size(made, MAX_VALUE_LENGTH)
-            return made
+            result = unbounded(value, *arguments, **keywords)
+            _check_size(result, MAX_VALUE_LENGTH)
+            return result
 
         return bounded
 
 
 class ValueNode(output.OutputNode):
-    """`{{ value }}`: written through the sink."""
+    """`{{ value }}`. The writer escapes it."""
 
     def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
         value = self.expression.evaluate(context)
         if not isinstance(buffer, OutputWriter):
-            raise TypeError("templates are rendered to a sink")
+            raise TypeError("the buffer must be an OutputWriter")
         if isinstance(value, MissingVariable):
             buffer.report_missing(value)
             return 0
@@ -162,7 +162,7 @@ class ValueNode(output.OutputNode):
 
 
 class TagWithPosition(liquid.Tag):
-    """Errors of its parsing have the tag's place, where they have none of their own."""
+    """Adds the position of the tag to parse errors that have no position."""
 
     def get_node(self, stream: liquid.TokenStream) -> liquid.Node:
         token = stream.current
@@ -179,13 +179,13 @@ class ValueTag(TagWithPosition, output.Output):
 
 
 class LoopNode(ForNode):
-    """`{% for %}`: what it goes over must be there, and not be endless."""
+    """`{% for %}`. Its iterable must exist, and is limited in size."""
 
     def render_to_output(self, context: RenderContext, buffer: TextIO) -> int:
-        over = self.expression.iterable.evaluate(context)
-        if isinstance(over, MissingVariable) and isinstance(buffer, OutputWriter):
-            buffer.report_missing(over)
-        _check_size(over, MAX_VALUE_LENGTH)
+        iterable = self.expression.iterable.evaluate(context)
+        if isinstance(iterable, MissingVariable) and isinstance(buffer, OutputWriter):
+            buffer.report_missing(iterable)
+        _check_size(iterable, MAX_VALUE_LENGTH)
         return super().render_to_output(context, buffer)
 
 
@@ -213,18 +213,18 @@ TAGS = (
     content.Literal, illegal.Illegal, ValueTag, IfTag, UnlessTag, CaseTag, LoopTag, AssignTag, tags.for_tag.BreakTag,
     tags.for_tag.ContinueTag, tags.comment_tag.CommentTag, tags.inline_comment_tag.InlineCommentTag,
 )  # fmt: skip
-"""Every tag that templates have."""
+"""All tags of the template language."""
 
 
 class TemplateEnvironment(liquid.Environment):
-    """The tags and filters of a template, and no others."""
+    """An environment with only the tags and filters of this module."""
 
     block_nesting_limit = 30
     local_namespace_limit = 2_000_000
     suppress_blank_control_flow_blocks = False
 
     def setup_tags_and_filters(self, *, extra: bool = False) -> None:
-        """Register what there is."""
+        """Register the tags and filters."""
         for tag in TAGS:
             self.add_tag(tag)
         self.filters.update({**NUMBER_FILTERS, **TEXT_FILTERS})
@@ -242,4 +242,4 @@ def _check_size(value: object, limit: int) -> None:
 
 def _check_number(value: object, name: str) -> None:
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        raise ValueError(f"{name} takes numbers, and {value[:40]!r} is none")
+        raise ValueError(f"{name} takes numbers, and {value[:40]!r} is not a number")

@@ -1,4 +1,4 @@
-"""What can be seen of a template's HTML without rendering it: lines are those of the source."""
+"""Lint of a template's HTML source, without rendering. Lines and columns are those of the source."""
 
 import html
 import re
@@ -11,23 +11,23 @@ from wattgate.delivery.templates.html_context import HtmlTokenizer
 from wattgate.delivery.templates.mail_clients import UNSUPPORTED_TAGS, clients_without_support
 
 MASK_CHARACTER = "\ue000"
-"""Stands for each character of a marker, so that what is around it can be read as HTML and CSS."""
+"""Replaces each character of a marker, so that the rest of the source can be parsed as HTML and CSS."""
 
 _MARKER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _URL_ATTRIBUTES = ("href", "src", "background", "poster")
 
 
 def lint_html(source: str) -> list[Finding]:
-    """What is to be said of the HTML of a template: images, links, styles and elements."""
+    """Return findings about the images, links, styles and elements of a template's HTML."""
     masked = _MARKER.sub(_mask_marker, source)
-    reader = _Linter(masked)
-    reader.feed(masked)
-    found = reader.findings
-    if not reader.has_language:
-        message = "the document does not say its language"
-        hint = 'write <html lang="en">, for those who have it read out'
-        found.append(Finding(Severity.INFO, "language-missing", TemplatePart.HTML, message, 1, 1, hint))
-    return found
+    linter = _Linter(masked)
+    linter.feed(masked)
+    findings = linter.findings
+    if not linter.has_language:
+        message = "the document has no language"
+        hint = 'write <html lang="en">, for screen readers'
+        findings.append(Finding(Severity.INFO, "language-missing", TemplatePart.HTML, message, 1, 1, hint))
+    return findings
 
 
 def _mask_marker(marker: re.Match[str]) -> str:
@@ -35,7 +35,7 @@ def _mask_marker(marker: re.Match[str]) -> str:
 
 
 class _Linter(HtmlTokenizer):
-    """Reads a masked source and says what it finds."""
+    """Reads a masked source and collects findings."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class _Linter(HtmlTokenizer):
     def add_finding(
         self, severity: Severity, code: str, message: str, hint: str, position: tuple[int, int] | None = None
     ) -> None:
-        """Say something of the tag that was read last, or of another place."""
+        """Add a finding about the last tag, or about another position."""
         line, column = position or line_and_column(self.source, self.tag_position)
         self.findings.append(
             Finding(severity, code, TemplatePart.HTML, message.replace(MASK_CHARACTER, ""), line, column, hint)
@@ -63,77 +63,87 @@ class _Linter(HtmlTokenizer):
                 self._check_style_sheet("".join(self.style_chunks))
             self.style_chunks = []
             return
-        given = {name: html.unescape(value) for name, value in self.attributes.items()}
-        self.has_language = self.has_language or bool(self.tag_name == "html" and given.get("lang"))
-        self._check_element(self.tag_name, given)
+        attributes = {name: html.unescape(value) for name, value in self.attributes.items()}
+        self.has_language = self.has_language or bool(self.tag_name == "html" and attributes.get("lang"))
+        self._check_element(self.tag_name, attributes)
         for name in _URL_ATTRIBUTES:
-            self._check_link(name, given.get(name))
-        if given.get("style"):
-            self._check_declarations(tinycss2.parse_blocks_contents(given["style"]), None)
+            self._check_link(name, attributes.get(name))
+        if attributes.get("style"):
+            self._check_declarations(tinycss2.parse_blocks_contents(attributes["style"]), None)
 
     def _check_element(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag == "img" and "alt" not in attributes:
             self.add_finding(
-                Severity.ERROR, "image-without-alt", "an image has no alt", 'write alt="", if it only decorates'
+                Severity.ERROR,
+                "image-without-alt",
+                "an image has no alt",
+                'write alt="" if the image is only decoration',
             )
         if tag in UNSUPPORTED_TAGS:
             self.add_finding(
-                Severity.WARNING, "element-dropped", f"mail programs drop <{tag}>", "say it with text and links"
+                Severity.WARNING, "element-dropped", f"mail programs drop <{tag}>", "use text and links instead"
             )
         if tag == "link" and "stylesheet" in attributes.get("rel", ""):
             self.add_finding(
-                Severity.WARNING, "style-not-loaded", "mail programs load no style sheets", "put it into <style>"
+                Severity.WARNING,
+                "style-not-loaded",
+                "mail programs load no style sheets",
+                "move the styles into <style>",
             )
         if any(name.startswith("on") for name in attributes):
-            self.add_finding(Severity.WARNING, "script-dropped", "mail programs run no scripts", "leave it out")
+            self.add_finding(Severity.WARNING, "script-dropped", "mail programs run no scripts", "remove the attribute")
 
     def _check_link(self, name: str, address: str | None) -> None:
         if address is None or MASK_CHARACTER in address[:1]:
             return
         if not address.strip() or address.strip() == "#":
-            self.add_finding(Severity.WARNING, "link-empty", f"a {name} leads nowhere", "say where it leads")
+            self.add_finding(Severity.WARNING, "link-empty", f"the link in {name} is empty", "add the address")
         elif address.strip().lower().startswith("http:"):
             self.add_finding(Severity.WARNING, "link-not-https", f"{address.strip()} is not https", "use https://")
         elif address.strip().lower().startswith(("javascript:", "vbscript:", "data:text")):
-            self.add_finding(Severity.ERROR, "link-runs-code", f"a {name} runs code", "link to a page")
+            self.add_finding(Severity.ERROR, "link-runs-code", f"the link in {name} runs code", "link to a page")
         elif ":" not in address and not address.startswith(("#", "/")):
-            self.add_finding(Severity.WARNING, "link-relative", f"a {name} has no host", "begin it with https://")
+            self.add_finding(
+                Severity.WARNING, "link-relative", f"the link in {name} has no host", "begin it with https://"
+            )
 
     def _check_style_sheet(self, css: str) -> None:
-        begins = line_and_column(self.source, self.tag_position - len(css))
+        sheet_start = line_and_column(self.source, self.tag_position - len(css))
         for rule in tinycss2.parse_stylesheet(css, skip_comments=True):
             if rule.type == "error":
-                at = _position_within(begins, rule)
-                self.add_finding(Severity.WARNING, "css-broken", rule.message, "mail programs ignore it", at)
+                position = _position_within(sheet_start, rule)
+                self.add_finding(Severity.WARNING, "css-broken", rule.message, "mail programs ignore it", position)
             elif rule.type == "qualified-rule":
-                self._check_declarations(tinycss2.parse_blocks_contents(rule.content), begins)
+                self._check_declarations(tinycss2.parse_blocks_contents(rule.content), sheet_start)
 
     def _check_declarations(self, nodes: Iterable[tinycss2.ast.Node], sheet_start: tuple[int, int] | None) -> None:
-        """Say which declarations are dropped; `begins` is the place of their style sheet."""
+        """Report declarations that mail programs drop. `sheet_start` is the position of their style sheet, if any."""
         for node in nodes:
             if node.type != "declaration":
                 continue
             value = tinycss2.serialize(node.value).strip()
-            dropped = clients_without_support(node.name, value)
-            if dropped:
-                at = None if sheet_start is None else _position_within(sheet_start, node)
-                message = f"{node.name}: {value} is dropped by {_join_names(dropped)}"
-                self.add_finding(Severity.INFO, "css-dropped", message, "see that the mail does without", at)
+            clients = clients_without_support(node.name, value)
+            if clients:
+                position = None if sheet_start is None else _position_within(sheet_start, node)
+                message = f"{node.name}: {value} is dropped by {_join_names(clients)}"
+                self.add_finding(
+                    Severity.INFO, "css-dropped", message, "check that the mail looks right without it", position
+                )
 
 
 def _position_within(start: tuple[int, int], node: tinycss2.ast.Node) -> tuple[int, int]:
-    """Where in the source a part of a style sheet stands that begins at a place."""
+    """Return the position in the source of a node of a style sheet that starts at `start`."""
     line, column = start
     return line + node.source_line - 1, node.source_column + (column - 1 if node.source_line == 1 else 0)
 
 
 def _join_names(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def extract_links(document: str) -> list[str]:
-    """The addresses that a document links to."""
+    """Return the targets of the links of a document."""
     reader = _LinkExtractor()
     reader.feed(document)
     return reader.addresses

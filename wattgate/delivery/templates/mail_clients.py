@@ -1,7 +1,7 @@
-"""What well-known mail programs drop from a mail.
+"""CSS and elements that well-known mail programs drop.
 
-From Can I email (https://www.caniemail.com, data in github.com/hteumeuleu/caniemail, read in November 2026): the
-properties that one of the programs with most readers does not show at all.
+Source: Can I email (https://www.caniemail.com, data in github.com/hteumeuleu/caniemail, read in November 2026). The
+tables have the properties that at least one of the most used programs does not support at all.
 """
 
 from collections.abc import Mapping
@@ -27,26 +27,26 @@ UNSUPPORTED_PROPERTIES: Mapping[str, tuple[str, ...]] = {
     "text-shadow": (GMAIL, OUTLOOK),
     "transform": (GMAIL, OUTLOOK, YAHOO),
 }
-"""Properties, and who drops them."""
+"""The mail programs that drop each property."""
 
 UNSUPPORTED_VALUES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("display", "flex"): (OUTLOOK,),
     ("display", "inline-flex"): (OUTLOOK, YAHOO),
     ("display", "grid"): (GMAIL, OUTLOOK, YAHOO),
 }
-"""Values of a property that is shown otherwise."""
+"""Unsupported values of properties that are supported otherwise."""
 
 CUSTOM_PROPERTIES_UNSUPPORTED_BY = (GMAIL, OUTLOOK, YAHOO)
-"""Who drops `--name: value`."""
+"""The mail programs that drop `--name: value`."""
 
 UNSUPPORTED_TAGS = frozenset(
     ("script", "iframe", "object", "embed", "applet", "form", "input", "button", "select", "video")
 )
-"""Elements that mail programs take out, or do not let work."""
+"""Elements that mail programs remove or disable."""
 
 
 def clients_without_support(name: str, value: str) -> tuple[str, ...]:
-    """The mail programs that do not show a declaration."""
+    """Return the mail programs that do not support a declaration."""
     name = name.lower().removeprefix("-webkit-").removeprefix("-moz-")
     if name.startswith("--"):
         return CUSTOM_PROPERTIES_UNSUPPORTED_BY

@@ -1,12 +1,12 @@
-"""A look at the markers of a source before the library reads it, whose regular expressions need well-formed ones."""
+"""Check of a source's markers before the library parses it. Malformed ones would make its regular expressions slow."""
 
 import re
 
 MAX_MARKERS = 5_000
-"""Markers of a source."""
+"""Maximum number of markers in a source."""
 
 MAX_MARKER_LENGTH = 1_000
-"""Characters of a marker."""
+"""Maximum characters of a marker."""
 
 _MARKER_START = re.compile(r"\{\{|\{%")
 _RAW = re.compile(r"\{%-?\s{0,99}raw\s{0,99}-?%\}")
@@ -15,7 +15,7 @@ _MARKER_ENDS = {"{{": "}}", "{%": "%}"}
 
 
 class InvalidMarker(ValueError):
-    """What is wrong with a marker; `index` is where it stands."""
+    """A marker is invalid; `index` is its position."""
 
     def __init__(self, message: str, index: int) -> None:
         super().__init__(message)
@@ -23,29 +23,29 @@ class InvalidMarker(ValueError):
 
 
 def check_markers(source: str) -> None:
-    """BadMarker for one that does not end, or is too long, and for too many."""
-    at, count = 0, 0
-    while begins := _MARKER_START.search(source, at):
+    """Raise InvalidMarker for a marker that does not end or is too long, or if there are too many markers."""
+    position, count = 0, 0
+    while start := _MARKER_START.search(source, position):
         count += 1
         if count > MAX_MARKERS:
-            raise InvalidMarker(f"there are more than {MAX_MARKERS:,} markers", begins.start())
-        at = _find_marker_end(source, begins)
+            raise InvalidMarker(f"there are more than {MAX_MARKERS:,} markers", start.start())
+        position = _find_marker_end(source, start)
 
 
-def _find_marker_end(source: str, begins: re.Match[str]) -> int:
-    """The position after a marker, or after all that a raw one holds."""
-    index, mark = begins.start(), begins[0]
-    end = source.find(_MARKER_ENDS[mark], index + 2, index + MAX_MARKER_LENGTH)
+def _find_marker_end(source: str, start: re.Match[str]) -> int:
+    """Return the position after a marker. For `raw`, this is the position after its `endraw`."""
+    index, opening = start.start(), start[0]
+    end = source.find(_MARKER_ENDS[opening], index + 2, index + MAX_MARKER_LENGTH)
     if end < 0:
         raise InvalidMarker(
-            f"{mark} is not followed by {_MARKER_ENDS[mark]} within {MAX_MARKER_LENGTH:,} characters", index
+            f"{opening} is not followed by {_MARKER_ENDS[opening]} within {MAX_MARKER_LENGTH:,} characters", index
         )
     if source[index + 2 : end].strip("- \t\r\n") == "doc":
-        raise InvalidMarker("there is no tag doc; {% comment %} is for notes", index)
+        raise InvalidMarker("there is no tag doc; use {% comment %} for notes", index)
     raw = _RAW.match(source, index)
     if raw is None:
         return end + 2
-    ends = _END_RAW.search(source, raw.end())
-    if ends is None:
+    end_raw = _END_RAW.search(source, raw.end())
+    if end_raw is None:
         raise InvalidMarker("raw is not followed by endraw", index)
-    return ends.end()
+    return end_raw.end()

@@ -1,4 +1,4 @@
-"""What a template writes to: literal text as it is, values as they must be written where they stand."""
+"""Output of a template: literal text is written unchanged, and values are escaped for their position."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,17 +15,17 @@ from wattgate.delivery.templates.escaping import UnsafeValue, check_for_subject,
 from wattgate.delivery.templates.html_context import HtmlState, HtmlTokenizer
 
 MIN_SIMILARITY = 0.66
-"""How alike two names are, by difflib's ratio, where one is told as what the other may have meant."""
+"""Minimum similarity (difflib's ratio) of a name that is suggested for an unknown name."""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half of a character, which no text may hold."""
+"""Half of a surrogate pair, which is not valid in text."""
 
 _WHITESPACE = re.compile(r"[\r\n\t]+")
 
 
 @dataclass(frozen=True, slots=True)
 class RenderLimits:
-    """What a rendering may take: seconds, turns of all loops together, characters of output."""
+    """Limits of a rendering: seconds, iterations of all loops together, and characters of output."""
 
     max_seconds: float = 1.0
     max_iterations: int = 10_000
@@ -36,11 +36,11 @@ DEFAULT_RENDER_LIMITS = RenderLimits()
 
 
 class RenderLimitExceeded(Exception):
-    """A rendering took more than it may; the text says what of."""
+    """A rendering exceeded a limit; the message says which."""
 
 
 class MissingVariable(Undefined):
-    """A variable that the data does not have; `near` is a name that may have been meant."""
+    """A variable that the data lacks. `suggestion` is a similar name that may have been intended."""
 
     __slots__ = ("suggestion",)
 
@@ -50,7 +50,7 @@ class MissingVariable(Undefined):
 
 
 class OutputWriter(StringIO):
-    """Takes what a template writes: literal text as it is, values as they must be written where they stand."""
+    """Collects the output of a template, and findings about its values."""
 
     def __init__(self, part: TemplatePart, source: str, limits: RenderLimits) -> None:
         super().__init__()
@@ -67,16 +67,16 @@ class OutputWriter(StringIO):
             text = _WHITESPACE.sub(" ", text)
         self.remaining_characters -= len(text)
         if self.remaining_characters < 0:
-            raise RenderLimitExceeded(f"it makes more than {self.limits.max_characters:,} characters")
+            raise RenderLimitExceeded(f"the output has more than {self.limits.max_characters:,} characters")
         return super().write(text)
 
     def write_value(self, value: object, token: Any) -> int:
-        """Write a value; what must not stand there is left out and told."""
+        """Write a value. Omit a value that is unsafe at this position, and add a finding."""
         if isinstance(value, Mapping):
-            return self.reject_value("a value must be a text or a number; this one has members", token)
+            return self.reject_value("a value must be a text or a number; this one is an object", token)
         text = SURROGATE.sub("\ufffd", to_liquid_string(value, False))
         try:
-            written = self._escape(text)
+            escaped = self._escape(text)
         except UnsafeValue as error:
             return self.reject_value(str(error), token)
         plain_link = (
@@ -86,7 +86,7 @@ class OutputWriter(StringIO):
         )
         if self.part is TemplatePart.HTML and plain_link and text.strip().lower().startswith("http:"):
             self.add_finding(Severity.WARNING, "link-not-https", f"{text.strip()} is not https", token)
-        return self.write(written)
+        return self.write(escaped)
 
     def _escape(self, text: str) -> str:
         if self.part is TemplatePart.HTML:
@@ -98,7 +98,7 @@ class OutputWriter(StringIO):
         return 0
 
     def report_missing(self, missing: MissingVariable) -> None:
-        """Tell a variable that was needed and not there, once for each place."""
+        """Add a finding about a missing variable, once for each position."""
         hint = f"did you mean {missing.suggestion}?" if missing.suggestion else None
         code = "variable-misspelt" if missing.suggestion else "variable-missing"
         self.add_finding(Severity.ERROR, code, f"{missing.name} is not in the data", missing.token, hint)
@@ -111,12 +111,14 @@ class OutputWriter(StringIO):
 
 
 def closest_match(name: str, known: Iterable[object]) -> str | None:
-    """The known name that is most like another one, if one is."""
-    close = get_close_matches(name, [one for one in known if isinstance(one, str)], 1, MIN_SIMILARITY)
-    return close[0] if close else None
+    """Return the known name that is most similar to another one; None if none is similar enough."""
+    matches = get_close_matches(
+        name, [candidate for candidate in known if isinstance(candidate, str)], 1, MIN_SIMILARITY
+    )
+    return matches[0] if matches else None
 
 
 def format_path(path: Iterable[object]) -> str:
-    """A path as a template spells it."""
+    """Return a path in the syntax of templates."""
     first, *rest = path
-    return str(first) + "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in rest)
+    return str(first) + "".join(f"[{segment}]" if isinstance(segment, int) else f".{segment}" for segment in rest)

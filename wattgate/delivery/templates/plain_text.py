@@ -1,4 +1,4 @@
-"""Plain text from HTML, for mail programs that show nothing else, and for push messages."""
+"""Conversion of HTML to plain text, for mail programs that show only text, and for push messages."""
 
 import html
 import re
@@ -11,17 +11,17 @@ BLOCK_TAGS = frozenset(
         "h6", "header", "hr", "li", "main", "ol", "p", "pre", "section", "table", "tr", "ul",
     )
 )  # fmt: skip
-"""Elements that stand on lines of their own."""
+"""Elements that begin a new line."""
 
 PARAGRAPH_TAGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "p", "table", "ul", "ol", "blockquote"))
-"""Of those, the ones with an empty line around them."""
+"""Block elements with an empty line before and after."""
 
 HIDDEN_TAGS = frozenset(("head", "script", "style", "title", "template"))
 VOID_TAGS = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
 )
 LINE_BREAK_MARK, PARAGRAPH_MARK = "\x1e", "\x1f"
-"""Stand in the text where a line, or a paragraph, ends; several at one place are one."""
+"""Marks in the text for the end of a line or a paragraph. Adjacent marks count as one."""
 
 _DISPLAY_NONE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _PARAGRAPH_BREAKS = re.compile(
@@ -32,7 +32,7 @@ _WHITESPACE = re.compile(r"[ \t\r\n\f\u00a0]+")
 
 
 class _PlainTextWriter(HtmlTokenizer):
-    """Writes the text of a document as it is read."""
+    """Collects the text of a document."""
 
     reads_conditional_comments = False
 
@@ -43,15 +43,15 @@ class _PlainTextWriter(HtmlTokenizer):
         self.links: list[tuple[str, int]] = []
 
     def on_tag(self) -> None:
-        given = {name: html.unescape(value) for name, value in self.attributes.items()}
+        attributes = {name: html.unescape(value) for name, value in self.attributes.items()}
         if self.is_end_tag:
             self._write_end_tag(self.tag_name)
         elif self.tag_name in VOID_TAGS:
-            self._write_void_tag(self.tag_name, given)
+            self._write_void_tag(self.tag_name, attributes)
         elif self.hidden_tags:
             if self.tag_name == self.hidden_tags[0]:
                 self.hidden_tags.append(self.tag_name)
-        elif self.tag_name in HIDDEN_TAGS or _DISPLAY_NONE.search(given.get("style", "")):
+        elif self.tag_name in HIDDEN_TAGS or _DISPLAY_NONE.search(attributes.get("style", "")):
             self.hidden_tags.append(self.tag_name)
         elif self.tag_name in BLOCK_TAGS:
             self.text.append(PARAGRAPH_MARK if self.tag_name in PARAGRAPH_TAGS else LINE_BREAK_MARK)
@@ -59,7 +59,7 @@ class _PlainTextWriter(HtmlTokenizer):
         elif self.tag_name in ("td", "th"):
             self.text.append(" ")
         elif self.tag_name == "a":
-            self.links.append((given.get("href", ""), len(self.text)))
+            self.links.append((attributes.get("href", ""), len(self.text)))
 
     def _write_void_tag(self, tag: str, attributes: dict[str, str]) -> None:
         if self.hidden_tags:
@@ -76,16 +76,16 @@ class _PlainTextWriter(HtmlTokenizer):
         elif tag in BLOCK_TAGS:
             self.text.append(PARAGRAPH_MARK if tag in PARAGRAPH_TAGS else LINE_BREAK_MARK)
         elif tag == "a" and self.links:
-            address, begins = self.links.pop()
-            shown = "".join(self.text[begins:]).strip()
+            address, start = self.links.pop()
+            visible = "".join(self.text[start:]).strip()
             address = address.removeprefix("mailto:").removeprefix("tel:")
-            if address and not address.startswith("#") and address != shown:
-                self.text.append(f" ({address})" if shown else address)
+            if address and not address.startswith("#") and address != visible:
+                self.text.append(f" ({address})" if visible else address)
 
     def on_text(self, text: str) -> None:
         if not self.hidden_tags:
-            said = html.unescape(text).replace(LINE_BREAK_MARK, "").replace(PARAGRAPH_MARK, "")
-            self.text.append(_WHITESPACE.sub(" ", said))
+            decoded = html.unescape(text).replace(LINE_BREAK_MARK, "").replace(PARAGRAPH_MARK, "")
+            self.text.append(_WHITESPACE.sub(" ", decoded))
 
     def on_raw(self, text: str) -> None:
         if self.element_name == "textarea":
@@ -93,7 +93,7 @@ class _PlainTextWriter(HtmlTokenizer):
 
 
 def html_to_text(document: str) -> str:
-    """The text that a document shows: blocks on lines of their own, links with their address behind them."""
+    """Return the visible text of a document. Blocks begin a new line, and links are followed by their address."""
     writer = _PlainTextWriter()
     writer.feed(document)
     text = _PARAGRAPH_BREAKS.sub("\n\n", "".join(writer.text))

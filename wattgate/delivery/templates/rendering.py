@@ -1,4 +1,4 @@
-"""From a template and data to what is sent."""
+"""Rendering of a template with data into a message."""
 
 import html
 import re
@@ -24,24 +24,24 @@ from wattgate.delivery.templates.output_writer import DEFAULT_RENDER_LIMITS, Ren
 from wattgate.delivery.templates.plain_text import VOID_TAGS, html_to_text
 
 CSS_INLINER = css_inline.CSSInliner(load_remote_stylesheets=False, keep_at_rules=True)
-"""Puts styles where they hold, and keeps what holds for some screens only. It loads nothing."""
+"""Moves styles into the elements, except at-rules such as media queries. It loads no remote style sheets."""
 
 HIDDEN_STYLE = "display:none;font-size:1px;line-height:1px;max-height:0;max-width:0;opacity:0;overflow:hidden"
-"""Mail programs show the first words of a mail in their lists; this is how they come before all others unseen."""
+"""Style of the preheader. It is hidden in the mail, but mail programs show it in lists as the first words."""
 
 _SPACES = re.compile(r" {2,}")
 _BODY_TAG = re.compile(r"<body\b(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.IGNORECASE)
 
 
 MAX_DEPTH = 300
-"""Elements within each other. The library that inlines styles ends the process where there are some thousands."""
+"""Maximum nesting of elements. The library that inlines styles crashes the process at some thousands."""
 
 IMPLICITLY_CLOSED_TAGS = VOID_TAGS | {"p", "li", "dd", "dt", "td", "th", "tr", "tbody", "thead", "tfoot", "option"}
-"""Elements that do not nest without one that does."""
+"""Elements that nest only inside other elements, which are counted."""
 
 
 class _DepthCounter(HtmlTokenizer):
-    """How many elements are open within each other, at most."""
+    """Computes the maximum nesting of elements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class _DepthCounter(HtmlTokenizer):
 
 @dataclass(frozen=True, slots=True)
 class TemplateSource:
-    """The sources of a template. Without a text of its own, a message gets the one made from its HTML."""
+    """The sources of a template. Without `text`, the text of a message is converted from its HTML."""
 
     html: str
     subject: str = ""
@@ -67,7 +67,7 @@ class TemplateSource:
     text: str | None = None
 
     def parts(self) -> Iterator[tuple[TemplatePart, str]]:
-        """Each part that there is, with its source."""
+        """Yield each existing part with its source."""
         yield TemplatePart.SUBJECT, self.subject
         yield TemplatePart.PREHEADER, self.preheader
         yield TemplatePart.HTML, self.html
@@ -77,7 +77,7 @@ class TemplateSource:
 
 @dataclass(frozen=True, slots=True)
 class RenderedTemplate:
-    """A message as it is sent; `html` has its styles inlined and the preheader in it, hidden."""
+    """A message to send. `html` has inlined styles and the hidden preheader."""
 
     subject: str
     preheader: str
@@ -85,13 +85,13 @@ class RenderedTemplate:
     text: str
 
     def marked_as_test(self) -> "RenderedTemplate":
-        """The same message for those who try it out."""
+        """Return the message with [TEST] in the subject."""
         return replace(self, subject=f"[TEST] {self.subject}")
 
 
 @dataclass(frozen=True, slots=True)
 class PartialRendering:
-    """A message as far as it could be rendered, and what was wrong. A part that could not be is left out."""
+    """A message as far as it could be rendered, with findings. A part that failed is None."""
 
     subject: str | None
     preheader: str | None
@@ -101,25 +101,28 @@ class PartialRendering:
 
     @property
     def errors(self) -> list[Finding]:
-        return [one for one in self.findings if one.severity is Severity.ERROR]
+        return [finding for finding in self.findings if finding.severity is Severity.ERROR]
 
     @property
     def complete(self) -> RenderedTemplate:
-        """The message of a draft without errors."""
+        """The message. Use it only if there are no errors."""
         return RenderedTemplate(self.subject or "", self.preheader or "", self.html or "", self.text or "")
 
 
 def render(
     source: TemplateSource, data: Mapping[str, Any], limits: RenderLimits = DEFAULT_RENDER_LIMITS
 ) -> RenderedTemplate:
-    """The message that a template makes of some data. DoesNotParse, TooMuch, VariablesMissing or ValueRefused."""
-    drafted = render_partially(source, data, limits, strict=True)
-    errors = drafted.errors
-    if any(one.code.startswith("variable-") for one in errors):
+    """Render a template with data.
+
+    Raise TemplateSyntaxError, TemplateLimitExceeded, MissingVariables or UnsafeTemplateValues.
+    """
+    rendering = render_partially(source, data, limits, strict=True)
+    errors = rendering.errors
+    if any(finding.code.startswith("variable-") for finding in errors):
         raise MissingVariables(errors)
     if errors:
         raise UnsafeTemplateValues(errors)
-    return drafted.complete
+    return rendering.complete
 
 
 def render_partially(
@@ -129,35 +132,35 @@ def render_partially(
     *,
     strict: bool = False,
 ) -> PartialRendering:
-    """The message as far as it can be rendered. With `strict`, DoesNotParse and TooMuch are raised."""
-    made: dict[TemplatePart, str | None] = {}
+    """Render as many parts as possible. With `strict`, raise TemplateSyntaxError and TemplateLimitExceeded."""
+    parts: dict[TemplatePart, str | None] = {}
     findings: list[Finding] = []
-    for part, written in source.parts():
+    for part, part_source in source.parts():
         try:
-            sink = render_source(written, part, data, limits)
-        except TemplateError as fault:
+            writer = render_source(part_source, part, data, limits)
+        except TemplateError as error:
             if strict:
                 raise
-            made[part] = None
-            findings += fault.findings
+            parts[part] = None
+            findings += error.findings
             continue
-        findings += sink.findings
-        made[part] = sink.getvalue()
-    subject, preheader = _join_lines(made[TemplatePart.SUBJECT]), _join_lines(made[TemplatePart.PREHEADER])
-    document = made[TemplatePart.HTML]
+        findings += writer.findings
+        parts[part] = writer.getvalue()
+    subject, preheader = _join_lines(parts[TemplatePart.SUBJECT]), _join_lines(parts[TemplatePart.PREHEADER])
+    document = parts[TemplatePart.HTML]
     if subject is not None:
         findings += _header_findings(subject)
     text = (
-        made[TemplatePart.TEXT] if TemplatePart.TEXT in made else None if document is None else html_to_text(document)
+        parts[TemplatePart.TEXT] if TemplatePart.TEXT in parts else None if document is None else html_to_text(document)
     )
     if document is not None:
-        document, said = _inline_styles(document, preheader or "", limits)
-        findings += said
+        document, style_findings = _inline_styles(document, preheader or "", limits)
+        findings += style_findings
     return PartialRendering(subject, preheader, document, text, tuple(findings))
 
 
 def _join_lines(text: str | None) -> str | None:
-    """A text of one line; templates may be written over several."""
+    """Return a text on one line. The source may have several lines."""
     return None if text is None else _SPACES.sub(" ", text).strip()
 
 
@@ -170,24 +173,24 @@ def _header_findings(subject: str) -> list[Finding]:
 
 
 def _inline_styles(document: str, preheader: str, limits: RenderLimits) -> tuple[str | None, list[Finding]]:
-    """A document with its preheader, and its styles inlined."""
+    """Insert the preheader and inline the styles. Return None and findings if that fails."""
     if preheader:
         hidden = f'<div style="{HIDDEN_STYLE}">{html.escape(preheader)}</div>'
         body = _BODY_TAG.search(document)
-        at = body.end() if body else 0
-        document = document[:at] + hidden + document[at:]
-    nesting = _DepthCounter()
-    nesting.feed(document)
-    if nesting.max_depth > MAX_DEPTH:
-        message = f"more than {MAX_DEPTH} elements stand within each other"
+        position = body.end() if body else 0
+        document = document[:position] + hidden + document[position:]
+    counter = _DepthCounter()
+    counter.feed(document)
+    if counter.max_depth > MAX_DEPTH:
+        message = f"more than {MAX_DEPTH} elements are nested"
         return None, [Finding(Severity.ERROR, "too-much", TemplatePart.HTML, message)]
     try:
         inlined = CSS_INLINER.inline(document)
     except css_inline.InlineError as error:
         return None, [
-            Finding(Severity.ERROR, "css-broken", TemplatePart.HTML, f"its styles cannot be inlined: {error}")
+            Finding(Severity.ERROR, "css-broken", TemplatePart.HTML, f"the styles cannot be inlined: {error}")
         ]
     if len(inlined) > limits.max_characters:
-        message = f"with its styles inlined it has more than {limits.max_characters:,} characters"
+        message = f"with inlined styles, the HTML has more than {limits.max_characters:,} characters"
         return None, [Finding(Severity.ERROR, "too-much", TemplatePart.HTML, message)]
     return inlined, []

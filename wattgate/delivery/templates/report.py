@@ -1,4 +1,4 @@
-"""The report on a template: what is wrong with it, before anybody gets it."""
+"""Report on a template: problems to fix before it is sent."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,15 +19,15 @@ from wattgate.delivery.templates.rendering import PartialRendering, TemplateSour
 from wattgate.delivery.templates.variables import ANY_ITEM, Variable, find_variables, sample_data, value_paths
 
 HTML_WARNING_BYTES = 80_000
-"""Gmail cuts mails at about 102 KB; links that are rewritten for tracking take some of that."""
+"""Bytes of HTML for a warning. Gmail cuts mails at about 102 KB, and links for tracking need some of that."""
 
 HTML_ERROR_BYTES = 100_000
 
 MAX_SUBJECT_LENGTH = 60
-"""Characters of a subject that phones show; a longer one is cut."""
+"""Characters of a subject that phones show before they cut it."""
 
 MAX_PREHEADER_LENGTH = 110
-"""Characters of a preheader that lists of mails show."""
+"""Characters of a preheader that lists of mails show before they cut it."""
 
 SEVERITY_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class RenderingReport:
-    """What a rendering showed. Sizes are bytes of UTF-8; `html_bytes` with its styles inlined."""
+    """The findings of a rendering. Sizes are bytes of UTF-8. `html_bytes` includes inlined styles."""
 
     findings: tuple[Finding, ...]
     variables: tuple[Variable, ...]
@@ -45,13 +45,13 @@ class RenderingReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing stands against sending it."""
-        return not any(one.severity is Severity.ERROR for one in self.findings)
+        """Whether the message can be sent: there are no errors."""
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A template rendered for those who write it: the message as far as it goes, its data, and the report."""
+    """A preview for the author of a template: the message as far as it could be rendered, its data, and the report."""
 
     rendering: PartialRendering
     data: Mapping[str, Any]
@@ -61,29 +61,29 @@ class Preview:
 def render_preview(
     source: TemplateSource, data: Mapping[str, Any] | None = None, limits: RenderLimits = DEFAULT_RENDER_LIMITS
 ) -> Preview:
-    """Render a template with data, or with data made from its variables, and report on it. Nothing is raised."""
-    needed = required_variables(source)
-    used = sample_data(needed) if data is None else data
-    drafted = render_partially(source, used, limits)
-    return Preview(drafted, used, _assemble_report(source, used, drafted, needed))
+    """Render a template with data or with sample data, and report on it. Errors become findings."""
+    required = required_variables(source)
+    used_data = sample_data(required) if data is None else data
+    rendering = render_partially(source, used_data, limits)
+    return Preview(rendering, used_data, _assemble_report(source, used_data, rendering, required))
 
 
 def build_report(
     source: TemplateSource, data: Mapping[str, Any] | None = None, limits: RenderLimits = DEFAULT_RENDER_LIMITS
 ) -> RenderingReport:
-    """The report on a template with some data, or with data made from its variables."""
+    """Return the report on a template with data or with sample data."""
     return render_preview(source, data, limits).report
 
 
 def required_variables(source: TemplateSource) -> list[Variable]:
-    """The variables of all parts that parse."""
-    found: list[Variable] = []
-    for part, written in source.parts():
+    """Return the variables of all parts that can be parsed."""
+    variables: list[Variable] = []
+    for part, part_source in source.parts():
         try:
-            found += find_variables(written, part)
+            variables += find_variables(part_source, part)
         except (TemplateSyntaxError, TemplateLimitExceeded):
-            continue  # rendering tells what is wrong with it
-    return found
+            continue  # rendering reports the error
+    return variables
 
 
 def _assemble_report(
@@ -101,80 +101,84 @@ def _assemble_report(
         findings += _text_parity_findings(rendering)
     findings = _deduplicate(findings)
     findings.sort(
-        key=lambda one: (SEVERITY_ORDER.index(one.severity), list(TemplatePart).index(one.part), one.line or 0)
+        key=lambda finding: (
+            SEVERITY_ORDER.index(finding.severity),
+            list(TemplatePart).index(finding.part),
+            finding.line or 0,
+        )
     )
     sizes = [len((text or "").encode()) for text in (rendering.html, rendering.text)]
     return RenderingReport(tuple(findings), tuple(required), *sizes)
 
 
 def _deduplicate(findings: Iterable[Finding]) -> list[Finding]:
-    return list({(one.code, one.part, one.line, one.message): one for one in findings}.values())
+    return list({(finding.code, finding.part, finding.line, finding.message): finding for finding in findings}.values())
 
 
 def _missing_optional_variables(
     findings: Iterable[Finding], required: Iterable[Variable], data: Mapping[str, Any]
 ) -> list[Finding]:
-    """Variables that the data does not have, and that this rendering did without."""
-    told = {(one.part, one.line, one.column) for one in findings}
+    """Report variables that the data lacks, but that this rendering did not need."""
+    reported = {(finding.part, finding.line, finding.column) for finding in findings}
     known = {format_path(_without_list_markers(path)) for path in value_paths(data)}
-    found = []
-    for one in required:
-        if _has_path(data, one.path) or (one.part, one.line, one.column) in told:
+    missing = []
+    for variable in required:
+        if _has_path(data, variable.path) or (variable.part, variable.line, variable.column) in reported:
             continue
-        near = closest_match(one.name, known)
-        severity, code = (Severity.WARNING, "variable-misspelt") if near else (Severity.INFO, "variable-not-in-data")
-        hint = f"did you mean {near}?" if near else "this data did without it; other data may not"
-        message = f"{one.name} is not in the data"
-        found.append(Finding(severity, code, one.part, message, one.line, one.column, hint))
-    return found
+        similar = closest_match(variable.name, known)
+        severity, code = (Severity.WARNING, "variable-misspelt") if similar else (Severity.INFO, "variable-not-in-data")
+        hint = f"did you mean {similar}?" if similar else "this rendering did not need it; with other data it may"
+        message = f"{variable.name} is not in the data"
+        missing.append(Finding(severity, code, variable.part, message, variable.line, variable.column, hint))
+    return missing
 
 
 def _unused_data(required: Iterable[Variable], data: Mapping[str, Any]) -> list[Finding]:
-    """What the data has and no part names."""
-    named = [_without_list_markers(one.path) for one in required]
-    found = []
+    """Report values of the data that no part uses."""
+    used_names = [_without_list_markers(variable.path) for variable in required]
+    unused = []
     for path in value_paths(data):
-        plain = _without_list_markers(path)
-        if not any(plain[: len(one)] == one or one[: len(plain)] == plain for one in named):
-            message = f"{format_path(plain)} is in the data and not in the template"
-            found.append(Finding(Severity.INFO, "variable-unused", TemplatePart.HTML, message))
-    return found
+        names = _without_list_markers(path)
+        if not any(names[: len(used)] == used or used[: len(names)] == names for used in used_names):
+            message = f"{format_path(names)} is in the data and not in the template"
+            unused.append(Finding(Severity.INFO, "variable-unused", TemplatePart.HTML, message))
+    return unused
 
 
 def _subject_and_preheader_findings(rendering: PartialRendering) -> list[Finding]:
-    """What is to be said of subject and preheader."""
-    found = []
+    """Report a missing or long subject or preheader."""
+    findings = []
     subject, preheader = rendering.subject, rendering.preheader
     if subject == "":
         message, hint = "the subject is empty", "the name of the alert type is sent instead"
-        found.append(Finding(Severity.WARNING, "subject-empty", TemplatePart.SUBJECT, message, 1, 1, hint))
+        findings.append(Finding(Severity.WARNING, "subject-empty", TemplatePart.SUBJECT, message, 1, 1, hint))
     elif subject is not None and len(subject) > MAX_SUBJECT_LENGTH:
         message = f"the subject has {len(subject)} characters"
         hint = f"phones show about {MAX_SUBJECT_LENGTH}"
-        found.append(Finding(Severity.WARNING, "subject-long", TemplatePart.SUBJECT, message, 1, 1, hint))
+        findings.append(Finding(Severity.WARNING, "subject-long", TemplatePart.SUBJECT, message, 1, 1, hint))
     if preheader == "":
-        message, hint = "there is no preheader", "lists of mails show the first words of the mail instead"
-        found.append(Finding(Severity.INFO, "preheader-empty", TemplatePart.PREHEADER, message, None, None, hint))
+        message, hint = "there is no preheader", "mail programs show the first words of the mail instead"
+        findings.append(Finding(Severity.INFO, "preheader-empty", TemplatePart.PREHEADER, message, None, None, hint))
     elif preheader is not None and len(preheader) > MAX_PREHEADER_LENGTH:
         message = f"the preheader has {len(preheader)} characters"
-        hint = f"lists of mails show about {MAX_PREHEADER_LENGTH}"
-        found.append(Finding(Severity.WARNING, "preheader-long", TemplatePart.PREHEADER, message, 1, 1, hint))
-    return found
+        hint = f"mail programs show about {MAX_PREHEADER_LENGTH} in their lists"
+        findings.append(Finding(Severity.WARNING, "preheader-long", TemplatePart.PREHEADER, message, 1, 1, hint))
+    return findings
 
 
 def _size_findings(rendering: PartialRendering) -> list[Finding]:
     size = len((rendering.html or "").encode())
     if size <= HTML_WARNING_BYTES:
         return []
-    failed = size > HTML_ERROR_BYTES
-    severity, code = (Severity.ERROR, "too-large") if failed else (Severity.WARNING, "large")
-    message = f"with its styles inlined it has {size:,} bytes"
-    hint = f"Gmail cuts mails at about 102 KB; {HTML_ERROR_BYTES:,} bytes is the most"
+    too_large = size > HTML_ERROR_BYTES
+    severity, code = (Severity.ERROR, "too-large") if too_large else (Severity.WARNING, "large")
+    message = f"with inlined styles, the HTML has {size:,} bytes"
+    hint = f"Gmail cuts mails at about 102 KB; the maximum is {HTML_ERROR_BYTES:,} bytes"
     return [Finding(severity, code, TemplatePart.HTML, message, None, None, hint)]
 
 
 def _text_parity_findings(rendering: PartialRendering) -> list[Finding]:
-    """Links and numbers that the HTML tells and the text does not."""
+    """Report links and numbers that are in the HTML but not in the text."""
     if rendering.html is None or rendering.text is None:
         return []
     text = rendering.text
@@ -183,9 +187,9 @@ def _text_parity_findings(rendering: PartialRendering) -> list[Finding]:
         for address in dict.fromkeys(extract_links(rendering.html))
         if address.removeprefix("mailto:").removeprefix("tel:") not in text and not address.startswith("#")
     ]
-    shown = re.sub(r"https?://\S+", " ", html_to_text(rendering.html))
+    visible = re.sub(r"https?://\S+", " ", html_to_text(rendering.html))
     known = set(_NUMBER.findall(text))
-    numbers = [number for number in dict.fromkeys(_NUMBER.findall(shown)) if number not in known]
+    numbers = [number for number in dict.fromkeys(_NUMBER.findall(visible)) if number not in known]
     return [
         *(_text_finding("text-lacks-link", f"the text does not have the link {link}") for link in links),
         *(_text_finding("text-lacks-number", f"the text does not have the number {number}") for number in numbers),
@@ -193,23 +197,23 @@ def _text_parity_findings(rendering: PartialRendering) -> list[Finding]:
 
 
 def _text_finding(code: str, message: str) -> Finding:
-    return Finding(Severity.WARNING, code, TemplatePart.TEXT, message, None, None, "some people read the text alone")
+    return Finding(Severity.WARNING, code, TemplatePart.TEXT, message, None, None, "some people read only the text")
 
 
 def _without_list_markers(path: Iterable[str | int]) -> tuple[str | int, ...]:
-    return tuple(one for one in path if one != ANY_ITEM)
+    return tuple(segment for segment in path if segment != ANY_ITEM)
 
 
 def _has_path(data: Any, path: Iterable[str | int]) -> bool:
-    """Whether some data has what a path leads to; the items of an empty list have everything."""
-    at = data
+    """Return whether the data has a value at a path. Every path into an empty list exists."""
+    value = data
     for segment in path:
         if segment == ANY_ITEM:
-            if not isinstance(at, list) or not at:
-                return isinstance(at, list)
-            at = at[0]
-        elif isinstance(at, Mapping) and segment in at:
-            at = at[segment]
+            if not isinstance(value, list) or not value:
+                return isinstance(value, list)
+            value = value[0]
+        elif isinstance(value, Mapping) and segment in value:
+            value = value[segment]
         else:
             return False
     return True

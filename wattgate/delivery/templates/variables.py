@@ -1,4 +1,4 @@
-"""What a template asks of its data: the variables that it names, and data made up from their names."""
+"""Variables that a template needs, and sample data that is generated from their names."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ from wattgate.delivery.templates.output_writer import format_path
 VariablePath = tuple[str | int, ...]
 
 ANY_ITEM = "[]"
-"""Stands in a path for any item of a list."""
+"""Segment of a path for any item of a list."""
 
 BUILT_IN_NAMES = frozenset(("now", "today", "forloop"))
-"""Names that the language itself has."""
+"""Names that the template language defines."""
 
 SAMPLE_VALUES = (
     (("url", "link", "href"), "https://example.com/details"),
@@ -38,12 +38,12 @@ SAMPLE_VALUES = (
     (("currency",), "GBP"),
     (("name",), "Ada Lovelace"),
 )
-"""What made-up data says, by a part of the variable's name; the first that fits."""
+"""Sample values by parts of a variable's name. The first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable that a template needs from its data, at one of its places."""
+    """A variable that a template needs, at one position in its source."""
 
     name: str
     part: TemplatePart
@@ -56,7 +56,7 @@ class Variable:
 
 @dataclass(slots=True)
 class _VariableCollector:
-    """Walks a template's nodes with the names that loops and assignments have made."""
+    """Collects the variables of a template's nodes. Names that loops and assignments define are resolved or ignored."""
 
     part: TemplatePart
     source: str
@@ -69,13 +69,13 @@ class _VariableCollector:
             optional = not isinstance(node, ValueNode | ForNode | AssignNode)
             for expression in node.expressions():
                 self.visit_expression(expression, loop_variables, optional)
-            inner = dict(loop_variables)
+            inner_variables = dict(loop_variables)
             if isinstance(node, ForNode) and isinstance(node.expression, LoopExpression):
-                over = self.path_of(node.expression.iterable, loop_variables)
-                inner[node.expression.identifier] = (*over, ANY_ITEM) if over else ()
+                iterable = self.path_of(node.expression.iterable, loop_variables)
+                inner_variables[node.expression.identifier] = (*iterable, ANY_ITEM) if iterable else ()
             if isinstance(node, AssignNode):
                 self.assigned.update(str(name) for name in node.template_scope())
-            self.visit_nodes(node.children(self.context), inner)
+            self.visit_nodes(node.children(self.context), inner_variables)
 
     def visit_expression(
         self, expression: Any, loop_variables: Mapping[str, VariablePath], optional: bool, is_number: bool = False
@@ -84,20 +84,20 @@ class _VariableCollector:
             path = self.path_of(expression, loop_variables)
             if path:
                 line, column = line_and_column(self.source, expression.token.start_index)
-                name = format_path(one for one in path if one != ANY_ITEM)
+                name = format_path(segment for segment in path if segment != ANY_ITEM)
                 self.variables.append(Variable(name, self.part, line, column, path, is_number, optional))
         if isinstance(expression, FilteredExpression):
-            names = [one.name for one in expression.filters or ()]
+            names = [used_filter.name for used_filter in expression.filters or ()]
             optional = optional or "default" in names
             is_number = any(name in NUMBER_FILTERS for name in names)
         for child in expression.children():
             self.visit_expression(child, loop_variables, optional, is_number)
 
     def path_of(self, expression: Any, loop_variables: Mapping[str, VariablePath]) -> VariablePath:
-        """Where in the data a path leads; empty where it leads elsewhere."""
+        """Return the path in the data, or an empty path if the variable is not from the data."""
         if not isinstance(expression, Path):
             return ()
-        root, *rest = (one for one in expression.path)
+        root, *rest = (segment for segment in expression.path)
         if (
             not isinstance(root, str)
             or root in BUILT_IN_NAMES
@@ -105,34 +105,34 @@ class _VariableCollector:
         ):
             return ()
         names: list[str | int] = []
-        for one in rest:
-            if isinstance(one, Path) or one in ("first", "last"):
+        for segment in rest:
+            if isinstance(segment, Path) or segment in ("first", "last"):
                 names.append(ANY_ITEM)
-            elif one == "size":
+            elif segment == "size":
                 break
             else:
-                names.append(ANY_ITEM if isinstance(one, int) else one)
+                names.append(ANY_ITEM if isinstance(segment, int) else segment)
         if root in loop_variables:
             return (*loop_variables[root], *names) if loop_variables[root] else ()
         return (root, *names)
 
 
 def find_variables(source: str, part: TemplatePart) -> list[Variable]:
-    """The variables that a source needs from its data, each at each of its places. DoesNotParse."""
+    """Return the variables that a source needs, once for each position. Raise TemplateSyntaxError."""
     template = parse_template(source, part)
-    walk = _VariableCollector(part, source, RenderContext(template))
-    walk.visit_nodes(template.nodes, {})
-    return sorted(walk.variables, key=lambda one: (one.line, one.column))
+    collector = _VariableCollector(part, source, RenderContext(template))
+    collector.visit_nodes(template.nodes, {})
+    return sorted(collector.variables, key=lambda variable: (variable.line, variable.column))
 
 
 def sample_data(required: Iterable[Variable]) -> dict[str, Any]:
-    """Data that has every variable, with values that their names suggest."""
+    """Return data with all required variables. The values are chosen by the names."""
     tree: dict[str | int, Any] = {}
     numbers: set[VariablePath] = set()
     for variable in required:
-        at = tree
+        node = tree
         for segment in variable.path:
-            at = at.setdefault(segment, {})
+            node = node.setdefault(segment, {})
         if variable.is_number:
             numbers.add(variable.path)
     return {str(name): _sample_node(inner, (name,), numbers) for name, inner in tree.items()}
@@ -142,26 +142,26 @@ def _sample_node(inner: Mapping[str | int, Any], path: VariablePath, numbers: se
     if ANY_ITEM in inner:
         return [_sample_node(inner[ANY_ITEM], (*path, ANY_ITEM), numbers)] * 2
     if inner:
-        return {str(name): _sample_node(below, (*path, name), numbers) for name, below in inner.items()}
-    return 42 if path in numbers else sample_value([str(one) for one in path if one != ANY_ITEM][-1])
+        return {str(name): _sample_node(child, (*path, name), numbers) for name, child in inner.items()}
+    return 42 if path in numbers else sample_value([str(segment) for segment in path if segment != ANY_ITEM][-1])
 
 
 def sample_value(name: str) -> Any:
-    """A value that a variable of this name might have."""
-    spoken = name.lower().replace("_", "").replace("-", "")
+    """Return a plausible value for a variable of this name."""
+    key = name.lower().replace("_", "").replace("-", "")
     if name.startswith(("is_", "has_")):
         return True
     for words, value in SAMPLE_VALUES:
-        if any(word in spoken for word in words):
+        if any(word in key for word in words):
             return value
     return name.replace("_", " ").replace("-", " ")
 
 
 def value_paths(data: Any, path: VariablePath = ()) -> Iterator[VariablePath]:
-    """The paths of all values of some data; items of lists are one."""
+    """Yield the paths of all values. A list counts as its first item."""
     if isinstance(data, Mapping):
-        for name, inner in data.items():
-            yield from value_paths(inner, (*path, str(name)))
+        for name, member in data.items():
+            yield from value_paths(member, (*path, str(name)))
     elif isinstance(data, list) and data:
         for item in data[:1]:
             yield from value_paths(item, (*path, ANY_ITEM))

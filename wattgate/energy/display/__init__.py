@@ -1,1 +1,1 @@
-"""What a home's display draws: values made from what the database has, and moved on by readings and by time. Pure."""
+"""Content of a home's display: values built from database rows, then updated by readings and time. No I/O."""

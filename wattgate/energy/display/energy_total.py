@@ -1,6 +1,6 @@
-"""What a meter has counted in a span of time, and what that costs. Pure.
+"""Total energy and cost of a span of time. No I/O.
 
-Energy is in billionths of its unit, amounts in 10^-23 pence with VAT; see `pricing`.
+Energy is in billionths of its unit. Amounts are in 10^-23 pence, with VAT; see `pricing`.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,10 @@ VALUE_DECIMALS = 3
 
 @dataclass(frozen=True, slots=True)
 class EnergyTotal:
-    """`known` is whether anything was counted at all, `priced` whether any of it has a price."""
+    """Energy of a span and its cost. `unpriced` is the part of the energy that has no price.
+
+    `has_energy` is false until something is counted, and `has_price` is false until some of it has a price.
+    """
 
     energy: int = 0
     amount: int = 0
@@ -33,16 +36,16 @@ class EnergyTotal:
     estimated: bool = False
 
     def add_parts(self, parts: Iterable[PricedPart]) -> "EnergyTotal":
-        """With further energy, as it is priced."""
+        """Return the total with more priced energy."""
         energy, amount, unpriced = self.energy, self.amount, self.unpriced
-        known, priced, estimated = self.has_energy, self.has_price, self.estimated
-        for _, some, guessed, charge, rate in parts:
-            energy, known, estimated = energy + some, True, estimated or guessed
+        has_energy, has_price, estimated = self.has_energy, self.has_price, self.estimated
+        for _, part_energy, part_estimated, charge, rate in parts:
+            energy, has_energy, estimated = energy + part_energy, True, estimated or part_estimated
             if charge is None:
-                unpriced += some
+                unpriced += part_energy
             else:
-                amount, priced = amount + some * rate * (VAT_WHOLE + charge.vat), True
-        return EnergyTotal(energy, amount, unpriced, known, priced, estimated)
+                amount, has_price = amount + part_energy * rate * (VAT_WHOLE + charge.vat), True
+        return EnergyTotal(energy, amount, unpriced, has_energy, has_price, estimated)
 
     def __add__(self, other: "EnergyTotal") -> "EnergyTotal":
         return EnergyTotal(
@@ -56,7 +59,7 @@ class EnergyTotal:
 
     @property
     def value(self) -> Decimal | None:
-        """The energy as it is told; None where nothing was counted."""
+        """The energy, rounded for output; None if nothing was counted."""
         return round_half_up(to_decimal(self.energy, ENERGY_DECIMALS), VALUE_DECIMALS) if self.has_energy else None
 
     @property
@@ -69,7 +72,7 @@ class EnergyTotal:
 
 
 def estimated_parts(at: int, energy: int, rule: Rate | BlockRates | None, counted: int) -> list[PricedPart]:
-    """Energy that is estimated, priced on top of what a block tariff has counted before."""
+    """Return estimated energy as priced parts. `counted` is the earlier energy in a block tariff's period."""
     if rule is None:
         return [PricedPart(at, energy, True, None, 0)]
     if isinstance(rule, Rate):
@@ -78,5 +81,5 @@ def estimated_parts(at: int, energy: int, rule: Rate | BlockRates | None, counte
 
 
 def marginal_rate(rule: Rate | BlockRates | None, counted: int) -> Rate | None:
-    """The rate of what comes next, after so much energy of a block tariff's period."""
+    """Return the rate of the next unit of energy. `counted` is the energy so far in a block tariff's period."""
     return current_block_rate(counted, rule) if isinstance(rule, BlockRates) else rule

@@ -1,4 +1,4 @@
-"""A display's frame: everything that it draws, made of what is known of its home at an instant. Pure."""
+"""Frames of a display: everything that a display shows of a home at an instant. No I/O."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -20,16 +20,16 @@ from wattgate.energy.pricing import round_half_up
 from wattgate.enums import AmbientBasis, FreshnessState
 
 STATES_WITHOUT_POWER = (FreshnessState.STALE, FreshnessState.OFFLINE)
-"""When power is no longer told: it would be an old number."""
+"""States in which a frame has no power, because the number would be old."""
 
 MONEY_DECIMALS = 2
-"""The decimal places at which pounds are told."""
+"""Decimal places of amounts in pounds."""
 
 _BILLED_KINDS = (MeterKind.ELECTRICITY, MeterKind.GAS)
 
 
 class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
-    """Energy of one kind in a span; `value` is None where nothing of it is known yet."""
+    """Energy of one kind in a span; `value` is None if nothing is known yet."""
 
     value: Decimal | None
     unit: str
@@ -38,7 +38,7 @@ class DisplayEnergy(msgspec.Struct, frozen=True, gc=False):
 
 
 class DisplayCost(msgspec.Struct, frozen=True, gc=False):
-    """What a span has cost so far, in pounds with VAT; `total` is None where no energy of it could be priced."""
+    """The cost of a span so far, in pounds with VAT; `total` is None if none of its energy has a price."""
 
     total: Decimal | None
     standing_charge: Decimal
@@ -48,7 +48,7 @@ class DisplayCost(msgspec.Struct, frozen=True, gc=False):
 
 
 class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
-    """A day or a month so far. What the home does not measure is None, and its cost where no tariff is known."""
+    """A day or a month so far. Energy that the home does not measure is None; so is the cost without a tariff."""
 
     start: datetime
     end: datetime
@@ -60,7 +60,7 @@ class DisplayPeriod(msgspec.Struct, frozen=True, gc=False):
 
 
 class Display(msgspec.Struct, frozen=True, gc=False):
-    """A frame. `home` is what it was made of, and what the next one is made of."""
+    """A frame. `home` is the data that it was built from, and from which the next frame is built."""
 
     ve_id: str
     name: str
@@ -77,23 +77,27 @@ class Display(msgspec.Struct, frozen=True, gc=False):
 
 
 def render_frame(home: Home, at: datetime) -> Display:
-    """The frame of a home at an instant."""
+    """Return the frame of a home at an instant."""
     now = to_ms(at)
     freshness = home.freshness(now)
-    shown = None if freshness.state in STATES_WITHOUT_POWER else total_power(home.sources)
+    power = None if freshness.state in STATES_WITHOUT_POWER else total_power(home.sources)
     meters = home.meters_at(now)
-    today, month = (_build_period(home, meters, place, now) for place in range(2))
-    paid = home.billed_meter
-    tariff = paid.rates.render_tariff(now, paid.block_energy(now)) if paid and paid.rates else None
+    today, month = (_build_period(home, meters, index, now) for index in range(2))
+    billed_meter = home.billed_meter
+    tariff = (
+        billed_meter.rates.render_tariff(now, billed_meter.block_energy(now))
+        if billed_meter and billed_meter.rates
+        else None
+    )
     return Display(
         ve_id=home.ve_id,
         name=home.name,
         time_zone=str(home.zone),
         at=at,
-        power=shown,
+        power=power,
         today=today,
         month=month,
-        ambient=_build_ambient(home, now, shown, tariff),
+        ambient=_build_ambient(home, now, power, tariff),
         tariff=tariff,
         freshness=freshness,
         unread_alerts=home.unread_alerts,
@@ -102,25 +106,25 @@ def render_frame(home: Home, at: datetime) -> Display:
 
 
 def has_same_content(frame: Display, other: Display) -> bool:
-    """Whether two frames tell the same, but for when they were made."""
+    """Return whether two frames show the same, apart from their instant and the age of readings."""
     return _frame_content(frame) == _frame_content(other)
 
 
 def next_change(frame: Display) -> datetime:
-    """When time alone changes what is drawn: freshness, the tariff, the half hour's level, or the day."""
+    """Return when time alone may change the frame: by freshness, the tariff, the level of a half hour, or the day."""
     home, now = frame.home, to_ms(frame.at)
-    found = [home.calendar.periods_at(now)[0].end, now - now % HALF_HOUR_MS + HALF_HOUR_MS]
-    if (turns := home.freshness_snapshot.next_change(now)) is not None:
-        found.append(turns)
+    changes = [home.calendar.periods_at(now)[0].end, now - now % HALF_HOUR_MS + HALF_HOUR_MS]
+    if (freshness_change := home.freshness_snapshot.next_change(now)) is not None:
+        changes.append(freshness_change)
     if frame.tariff and frame.tariff.until:
-        found.append(to_ms(frame.tariff.until))
-    return from_ms(min(found))
+        changes.append(to_ms(frame.tariff.until))
+    return from_ms(min(changes))
 
 
 def _frame_content(frame: Display) -> tuple[object, ...]:
-    fresh = frame.freshness
+    freshness = frame.freshness
     return (
-        (fresh.state, fresh.as_of, fresh.cause),
+        (freshness.state, freshness.as_of, freshness.cause),
         (frame.power, frame.ambient, frame.tariff, frame.unread_alerts, frame.name, frame.time_zone),
         (frame.today, frame.month),
     )
@@ -129,39 +133,45 @@ def _frame_content(frame: Display) -> tuple[object, ...]:
 def _build_period(home: Home, meters: Sequence[Meter], period_index: int, now: int) -> DisplayPeriod:
     span = home.calendar.periods_at(now)[period_index]
     complete = [meter.counts[period_index].complete_to for meter in meters]
+    billed_meters = [meter for meter in meters if meter.kind in _BILLED_KINDS]
     return DisplayPeriod(
         start=from_ms(span.start),
         end=from_ms(span.end),
         electricity=_build_energy(meters, MeterKind.ELECTRICITY, period_index),
         exported=_build_energy(meters, MeterKind.EXPORTED, period_index),
         gas=_build_energy(meters, MeterKind.GAS, period_index),
-        cost=_build_cost(home, [one for one in meters if one.kind in _BILLED_KINDS], period_index, span, now),
+        cost=_build_cost(home, billed_meters, period_index, span, now),
         complete_to=from_ms(min(complete)) if complete else None,
     )
 
 
 def _build_energy(meters: Iterable[Meter], kind: MeterKind, period_index: int) -> DisplayEnergy | None:
-    alike = [meter for meter in meters if meter.kind is kind]
-    if not alike:
+    meters_of_kind = [meter for meter in meters if meter.kind is kind]
+    if not meters_of_kind:
         return None
-    counts = [meter.counts[period_index] for meter in alike if meter.unit == alike[0].unit]
-    all_ = _sum_counts(counts)
-    return DisplayEnergy(all_.value, alike[0].unit, all_.estimated, from_ms(min(count.complete_to for count in counts)))
+    counts = [meter.counts[period_index] for meter in meters_of_kind if meter.unit == meters_of_kind[0].unit]
+    total = _sum_counts(counts)
+    return DisplayEnergy(
+        total.value, meters_of_kind[0].unit, total.estimated, from_ms(min(count.complete_to for count in counts))
+    )
 
 
 def _build_cost(home: Home, meters: Sequence[Meter], period_index: int, span: TimeSpan, now: int) -> DisplayCost | None:
-    """What is used costs, with the charge of each day that has begun. What is exported is not set against it."""
+    """Return the cost of used energy, with the standing charge of each day that has begun.
+
+    Exported energy is not deducted.
+    """
     if not any(meter.rates for meter in meters):
         return None
-    tally = _sum_counts(meter.counts[period_index] for meter in meters)
+    total = _sum_counts(meter.counts[period_index] for meter in meters)
     standing = sum(
         (charge for at, charge in home.standing_charges if span.start <= at < span.end and at <= now), Decimal(0)
     )
     return DisplayCost(
-        total=_to_pounds(tally.pence + standing) if tally.has_price else None,
+        total=_to_pounds(total.pence + standing) if total.has_price else None,
         standing_charge=_to_pounds(standing),
-        unpriced=tally.unpriced_energy,
-        estimated=tally.estimated,
+        unpriced=total.unpriced_energy,
+        estimated=total.estimated,
     )
 
 
@@ -174,7 +184,7 @@ def _to_pounds(pence: Decimal) -> Decimal:
 
 
 def _build_ambient(
-    home: Home, now: int, shown: DisplayPower | None, tariff: DisplayTariff | None
+    home: Home, now: int, power: DisplayPower | None, tariff: DisplayTariff | None
 ) -> DisplayAmbient | None:
     basis, usual = home.ambient_reference(now)
     if basis is None or usual is None:
@@ -183,4 +193,4 @@ def _build_ambient(
         return (
             None if tariff is None or tariff.rate is None else ambient.ambient_by_price(tariff.rate, usual, tariff.unit)
         )
-    return None if shown is None else ambient.ambient_by_power(shown.imported, usual, basis)
+    return None if power is None else ambient.ambient_by_power(power.imported, usual, basis)

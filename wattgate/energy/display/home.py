@@ -1,4 +1,4 @@
-"""What is known of a home whose display is drawn. Pure. Instants are milliseconds since 1970 (UTC)."""
+"""State of a home from which its display is rendered. No I/O. Instants are milliseconds since 1970 (UTC)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from wattgate.enums import AmbientBasis, FreshnessCause
 
 
 class HomeCalendar(NamedTuple):
-    """The day and the month that a display tells of, by the home's wall clock, and those that follow."""
+    """The day and month that a display shows, in the home's wall-clock time, and the next day and month."""
 
     day: TimeSpan
     tomorrow: TimeSpan
@@ -24,14 +24,14 @@ class HomeCalendar(NamedTuple):
     next_month: TimeSpan
 
     def periods_at(self, now: int) -> tuple[TimeSpan, TimeSpan]:
-        """The day and the month at an instant up to the end of tomorrow."""
+        """Return the day and the month at an instant, which must be before the end of tomorrow."""
         day = self.day if now < self.day.end else self.tomorrow
         return day, self.month if day.start < self.month.end else self.next_month
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayPreferences:
-    """What the owner wishes of the level: by what it is judged, and what electricity may cost a day, in pence."""
+    """The owner's preferences for the ambient level: its basis, and the daily budget for electricity in pence."""
 
     basis: AmbientBasis | None = None
     daily_budget: Decimal | None = None
@@ -39,10 +39,13 @@ class DisplayPreferences:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """`standing` are the charges (pence with VAT) of the days that begin, by their midnight. `learned` is the power
-    (W) that is usual in each half hour of the wall clock's day. `main` is the resource whose freshness is told where
-    there is no live power. `drawn_from` are the resources and fields without whose readings a frame is not right. The
-    picture is moved by what comes, and belongs to one home at a time.
+    """The data of a frame.
+
+    - `standing_charges`: the midnight of each day, and its charge in pence with VAT
+    - `learned_power`: the usual power in W in each half hour of the wall-clock day
+    - `main_resource_id`: the resource whose freshness is shown if there is no live power
+    - `input_fields`: the resources and fields whose readings a frame needs to be correct
+    - `freshness_snapshot`: readings update it in place, so each `Home` needs a snapshot of its own
     """
 
     ve_id: str
@@ -60,9 +63,9 @@ class Home:
     unread_alerts: int
 
     def freshness(self, now: int) -> Freshness:
-        """That of the source of power which has been silent for longest, or of the main resource."""
+        """Return the freshness of the power source that has been silent longest, or else of the main resource."""
         if self.sources:
-            source = min(self.sources, key=lambda one: one.at)
+            source = min(self.sources, key=lambda candidate: candidate.at)
             return self.freshness_snapshot.resource_freshness(source.resource_id, source.field, now)
         if self.main_resource_id is not None:
             return self.freshness_snapshot.resource_freshness(self.main_resource_id, None, now)
@@ -70,11 +73,11 @@ class Home:
 
     @property
     def billed_meter(self) -> Meter | None:
-        """The meter whose tariff is told: the first of electricity that has one."""
-        return next((one for one in self.meters if one.kind is MeterKind.ELECTRICITY and one.rates), None)
+        """The meter whose tariff is shown: the first electricity meter that has one."""
+        return next((meter for meter in self.meters if meter.kind is MeterKind.ELECTRICITY and meter.rates), None)
 
     def meters_at(self, now: int) -> tuple[Meter, ...]:
-        """The meters with the day and the month of an instant, and with what live power comes to by then."""
+        """Return the meters for the day and month of an instant, with the energy of live power until then."""
         spans = self.calendar.periods_at(now)
         return tuple(self._with_estimate(meter.for_periods(spans), now) for meter in self.meters)
 
@@ -82,51 +85,55 @@ class Home:
         if meter.source_index is None:
             return meter
         source = self.sources[meter.source_index]
-        held = source.integral_at(now)
-        return meter.with_estimate(held, source.at) if can_estimate_energy(held, now) else meter
+        integral = source.integral_at(now)
+        return meter.with_estimate(integral, source.at) if can_estimate_energy(integral, now) else meter
 
     def with_reading(self, source_index: int, at: int, watts: float) -> "Home":
-        """With a newer reading of the source at a place."""
-        source, over = self.sources[source_index].with_reading(at, watts)
+        """Return the home with a newer reading of one power source."""
+        source, finished = self.sources[source_index].with_reading(at, watts)
         sources = (*self.sources[:source_index], source, *self.sources[source_index + 1 :])
         meters = self.meters
-        if over is not None and can_estimate_energy(over, at):
-            after = over.at + HALF_HOUR_MS
+        if finished is not None and can_estimate_energy(finished, at):
+            finished_end = finished.at + HALF_HOUR_MS
             meters = tuple(
-                one.with_estimate(over, after) if one.source_index == source_index else one for one in meters
+                meter.with_estimate(finished, finished_end) if meter.source_index == source_index else meter
+                for meter in meters
             )
         self.freshness_snapshot.record_reading(source.resource_id, source.field.name, at)
         return replace(self, sources=sources, meters=meters)
 
     def find_source_index(self, resource_id: str, field: str) -> int | None:
-        """The place of the source that a field is; None where it is none."""
+        """Return the position of the power source with this field, or None."""
         names = [(source.resource_id, source.field.name) for source in self.sources]
         return names.index((resource_id, field)) if (resource_id, field) in names else None
 
     def ambient_reference(self, now: int) -> tuple[AmbientBasis, float] | tuple[None, None]:
-        """What present use is judged by, and what is usual: power in W, or by PRICE a rate.
+        """Return the basis of the ambient level and its usual value: power in W, or a rate for PRICE.
 
-        It is what the owner wishes if there is that, else the first of budget, learned average and price.
+        The owner's preferred basis comes first. If it has no value, use the first of budget, learned average and
+        price that has one.
         """
-        found = {
+        usual_values = {
             AmbientBasis.BUDGET: self._budget_power(now),
             AmbientBasis.LEARNED: self.learned_power[self._half_hour_index(now)],
             AmbientBasis.PRICE: self._mean_rate(now),
         }
-        order = [self.preferences.basis, *found] if self.preferences.basis else [*found]
-        return next(((basis, one) for basis in order if (one := found[basis]) is not None), (None, None))
+        order = [self.preferences.basis, *usual_values] if self.preferences.basis else [*usual_values]
+        return next(((basis, usual) for basis in order if (usual := usual_values[basis]) is not None), (None, None))
 
     def _budget_power(self, now: int) -> float | None:
-        paid = self.billed_meter
-        if paid is None or paid.rates is None or self.preferences.daily_budget is None:
+        meter = self.billed_meter
+        if meter is None or meter.rates is None or self.preferences.daily_budget is None:
             return None
-        rate = paid.rates.rate_at(now, paid.block_energy(now))
-        return power_within_budget(self.preferences.daily_budget, paid.rates.standing_charge_at(now), rate)
+        rate = meter.rates.rate_at(now, meter.block_energy(now))
+        return power_within_budget(self.preferences.daily_budget, meter.rates.standing_charge_at(now), rate)
 
     def _mean_rate(self, now: int) -> float | None:
-        paid = self.billed_meter
-        usual = None if paid is None or paid.rates is None else paid.rates.mean_rate(*self.calendar.periods_at(now)[0])
-        return None if usual is None else float(usual)
+        meter = self.billed_meter
+        mean = (
+            None if meter is None or meter.rates is None else meter.rates.mean_rate(*self.calendar.periods_at(now)[0])
+        )
+        return None if mean is None else float(mean)
 
     def _half_hour_index(self, now: int) -> int:
         local = from_ms(now).astimezone(self.zone)

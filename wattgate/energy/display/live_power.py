@@ -1,6 +1,6 @@
-"""Where a home's live power comes from, and what it comes to. Pure.
+"""Live power of a home, and the energy that is estimated from it. No I/O.
 
-Instants and spans are milliseconds; held power is W times milliseconds.
+Instants and durations are milliseconds. Integrals of power over time are in W times milliseconds.
 """
 
 from collections.abc import Sequence
@@ -16,20 +16,21 @@ from wattgate.energy.storage_fields import ReadingField
 from wattgate.energy.timeline import ENERGY_DECIMALS
 
 MAX_HOLD_MS = 2 * MINUTE_MS
-"""How long a reading of power stands for what came after it, where no other one does."""
+"""How long a reading of power counts as current if no newer one arrives."""
 
 MAX_UNKNOWN_MS = MAX_HOLD_MS
-"""For how much of a half hour power may be unknown while what was held of it still is an estimate of its energy."""
+"""How much of a half hour may have unknown power. Above it, the energy of the half hour is not estimated."""
 
 _BILLION: int = 10**ENERGY_DECIMALS
 _INTEGRAL_PER_KWH = 3_600 * 10**6
-"""The held power of a kWh."""
+"""The integral of power that equals 1 kWh."""
 
 
 class PowerIntegral(NamedTuple):
-    """What the readings of the half hour (UTC) from `at` on held: the positive ones, the others, and for how long.
+    """The integral of power over the half hour (UTC) that begins at `at`, by sign of the power.
 
-    A reading belongs with all that it held to the half hour in which it was taken.
+    `known_ms` is the time for which power was known. A reading counts entirely towards the half hour of its instant,
+    even if it stays current longer.
     """
 
     at: int
@@ -39,7 +40,7 @@ class PowerIntegral(NamedTuple):
 
 
 class DisplayPower(msgspec.Struct, frozen=True, gc=False):
-    """A home's power at the meter in W; `net` is what comes in less what goes out."""
+    """A home's power at the meter in W; `net` is import minus export."""
 
     net: float
     imported: float
@@ -50,9 +51,9 @@ class DisplayPower(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class PowerSource:
-    """A field that tells power: its newest reading, and what it held in the half hour in which that was taken.
+    """A field that reports power: its newest reading, and the integral over the half hour of that reading.
 
-    `exports` is whether the field tells what goes out. `held` has what was held until `held_to`.
+    `exports` is true if the field reports exported power. `integral` covers the time until `integrated_to`.
     """
 
     resource_id: str
@@ -64,49 +65,49 @@ class PowerSource:
     integrated_to: int
 
     def integral_at(self, now: int) -> PowerIntegral:
-        """What is held of the half hour, by now."""
+        """Return the integral over the half hour until now."""
         return _extend_integral(self, min(now, self.at + MAX_HOLD_MS))
 
     def with_reading(self, at: int, watts: float) -> "tuple[PowerSource, PowerIntegral | None]":
-        """With a newer reading; and the half hour, if that is over with it."""
-        slot, held = at - at % HALF_HOUR_MS, self.integral_at(at)
-        following = replace(self, at=at, watts=watts, integral=held, integrated_to=at)
-        if slot == held.at:
+        """Return the source with a newer reading, and the previous half hour if the reading ends it."""
+        slot, integral = at - at % HALF_HOUR_MS, self.integral_at(at)
+        following = replace(self, at=at, watts=watts, integral=integral, integrated_to=at)
+        if slot == integral.at:
             return following, None
-        return replace(following, integral=PowerIntegral(slot, 0, 0, 0)), held
+        return replace(following, integral=PowerIntegral(slot, 0, 0, 0)), integral
 
 
 def _extend_integral(source: PowerSource, until: int) -> PowerIntegral:
-    more = max(0, until - source.integrated_to)
-    at, positive, negative, known = source.integral
-    gain = round(source.watts * more)
-    return PowerIntegral(at, positive + max(gain, 0), negative + max(-gain, 0), known + more)
+    extra_ms = max(0, until - source.integrated_to)
+    at, positive, negative, known_ms = source.integral
+    extra = round(source.watts * extra_ms)
+    return PowerIntegral(at, positive + max(extra, 0), negative + max(-extra, 0), known_ms + extra_ms)
 
 
 def to_watts(value: float, unit: str) -> float:
-    """Power in W of a reading in W or kW."""
+    """Return the power in W of a reading in W or kW."""
     return value * 1000 if unit.lower() == "kw" else value
 
 
 def can_estimate_energy(integral: PowerIntegral, now: int) -> bool:
-    """Whether power was known for long enough to tell the energy of a half hour, as far as it has come."""
+    """Return whether power was known long enough to estimate the energy of the half hour until now."""
     return min(now - integral.at, HALF_HOUR_MS) - integral.known_ms <= MAX_UNKNOWN_MS
 
 
 def integral_to_energy(integral: int) -> int:
-    """Held power as energy, in billionths of a kWh."""
+    """Return the energy of an integral of power, in billionths of a kWh."""
     return integral * _BILLION // _INTEGRAL_PER_KWH
 
 
 def total_power(sources: Sequence[PowerSource]) -> DisplayPower | None:
-    """The power of a home by its sources; None where there are none.
+    """Return the power of a home, summed over its sources; None if there are no sources.
 
-    A meter that tells what comes in tells what goes out below zero, unless another field does that.
+    Negative power of an import field counts as export, unless another field reports export.
     """
     if not sources:
         return None
-    inward = [source.watts for source in sources if not source.exports]
-    outward = [max(0.0, source.watts) for source in sources if source.exports]
-    imported = sum(max(0.0, one) for one in inward)
-    exported = sum(outward) if outward else sum(max(0.0, -one) for one in inward)
+    import_watts = [source.watts for source in sources if not source.exports]
+    export_watts = [max(0.0, source.watts) for source in sources if source.exports]
+    imported = sum(max(0.0, watts) for watts in import_watts)
+    exported = sum(export_watts) if export_watts else sum(max(0.0, -watts) for watts in import_watts)
     return DisplayPower(imported - exported, imported, exported, from_ms(min(source.at for source in sources)))

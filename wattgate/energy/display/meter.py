@@ -1,4 +1,4 @@
-"""The energy that a home's meters have counted, today and this month. Pure. Instants are ms since 1970 (UTC)."""
+"""Energy that a home's meters have counted today and this month. No I/O. Instants are ms since 1970 (UTC)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from wattgate.energy.timeline import BlockRates
 
 
 class MeterKind(Enum):
-    """What a meter of a home counts; the value is the classifier."""
+    """The kind of energy that a meter counts; the value is the classifier."""
 
     ELECTRICITY = "electricity.consumption"
     EXPORTED = "electricity.export"
@@ -20,33 +20,37 @@ class MeterKind(Enum):
 
 
 class TimeSpan(NamedTuple):
-    """Time from `start` to before `end`."""
+    """The time [start, end)."""
 
     start: int
     end: int
 
 
 class PeriodCount(NamedTuple):
-    """What was counted in a day or month, and up to when no sample of it is missing."""
+    """The total of a day or month, and the instant up to which no sample is missing."""
 
     span: TimeSpan
     total: EnergyTotal
     complete_to: int
 
     def add_energy(self, at: int, more: EnergyTotal, complete_to: int) -> "PeriodCount":
-        """With what was counted from an instant on, if that lies inside; it is known up to another one."""
+        """Return the count with energy that begins at `at`, if that is within the span.
+
+        `complete_to` is the end of that energy. It becomes the end of the count, unless there is a gap before `at`.
+        """
         if not self.span.start <= at < self.span.end:
             return self
-        known = complete_to if self.complete_to >= at else self.complete_to
-        return PeriodCount(self.span, self.total + more, known)
+        new_complete_to = complete_to if self.complete_to >= at else self.complete_to
+        return PeriodCount(self.span, self.total + more, new_complete_to)
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
     """A series of energy that belongs to a home.
 
-    What is not stored yet is estimated from `stored_to` on by the source at the place `source`, if there is one: by its
-    power below zero if `reverse`. `block` is since when a block tariff counts, and what it has counted.
+    Energy from `stored_to` is not stored yet. It is estimated from the power source at position `source_index`, if
+    there is one: from its negative power if `counts_negative_power`. `block_usage` is the start of a block tariff's
+    period, and the energy counted since.
     """
 
     kind: MeterKind
@@ -59,26 +63,27 @@ class Meter:
     block_usage: tuple[int, int] = (0, 0)
 
     def for_periods(self, spans: Sequence[TimeSpan]) -> "Meter":
-        """With counts of these days or months; one that begins has counted nothing yet."""
-        known = {count.span: count for count in self.counts}
+        """Return the meter with counts for these days or months. A new one starts empty."""
+        counts_by_span = {count.span: count for count in self.counts}
         return replace(
-            self, counts=tuple(known.get(one) or PeriodCount(one, EnergyTotal(), one.start) for one in spans)
+            self,
+            counts=tuple(counts_by_span.get(span) or PeriodCount(span, EnergyTotal(), span.start) for span in spans),
         )
 
     def block_energy(self, at: int) -> int:
-        """What counts towards the limits of the block tariff that holds at an instant."""
+        """Return the energy that counts towards the limits of the block tariff in force at an instant."""
         rule = self.rates.rule_at(at) if self.rates else None
         return self.block_usage[1] if isinstance(rule, BlockRates) and rule.since == self.block_usage[0] else 0
 
     def with_estimate(self, integral: PowerIntegral, complete_to: int) -> "Meter":
-        """With the energy of power that was held in a half hour, up to an instant."""
+        """Return the meter with the estimated energy of a half hour, which is known up to `complete_to`."""
         if integral.at < self.stored_to:
             return self
-        some = integral_to_energy(integral.negative if self.counts_negative_power else integral.positive)
+        energy = integral_to_energy(integral.negative if self.counts_negative_power else integral.positive)
         rule, counted = self.rates.rule_at(integral.at) if self.rates else None, self.block_energy(integral.at)
-        more = EnergyTotal().add_parts(estimated_parts(integral.at, some, rule, counted))
+        more = EnergyTotal().add_parts(estimated_parts(integral.at, energy, rule, counted))
         return replace(
             self,
             counts=tuple(count.add_energy(integral.at, more, complete_to) for count in self.counts),
-            block_usage=(rule.since, counted + some) if isinstance(rule, BlockRates) else self.block_usage,
+            block_usage=(rule.since, counted + energy) if isinstance(rule, BlockRates) else self.block_usage,
         )

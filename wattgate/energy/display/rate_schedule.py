@@ -1,4 +1,4 @@
-"""What a home's energy costs now, until when, and then. Pure. Instants are milliseconds since 1970 (UTC)."""
+"""Rates of a home's energy over time, and their next change. No I/O. Instants are milliseconds since 1970 (UTC)."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from wattgate.energy.timeline import BlockRates, Rate, RateSpan, from_scaled
 from wattgate.enums import TariffKind
 
 DISPLAY_RATE_DECIMALS = 2
-"""The decimal places at which rates (pence) are told."""
+"""Decimal places of rates in pence."""
 
 _TIME_DEPENDENT_KINDS = (TariffKind.TIME_OF_USE, TariffKind.DYNAMIC)
 
 
 class DisplayRate(msgspec.Struct, frozen=True, gc=False):
-    """What energy costs from an instant on, in pence with VAT."""
+    """The rate of energy from an instant, in pence with VAT."""
 
     start: datetime
     rate: Decimal
@@ -31,9 +31,10 @@ class DisplayRate(msgspec.Struct, frozen=True, gc=False):
 
 
 class DisplayTariff(msgspec.Struct, frozen=True, gc=False):
-    """What energy costs now, in pence with VAT; `rate` is None where no price is known.
+    """The present rate of energy, in pence with VAT; `rate` is None if no price is known.
 
-    `until` is when that changes, None where no change is known; `next` is None where no price is known from then on.
+    `until` is the instant of the next change; None if none is known. `next` is the rate from then; None if no price
+    is known.
     """
 
     name: str
@@ -48,7 +49,7 @@ class DisplayTariff(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class RateSchedule:
-    """What a meter's energy costs when: its tariffs, and the spans of their rules. Energy is told in `unit`."""
+    """The tariffs of a meter, and the spans in which their rates apply. Energy is in `unit`."""
 
     tariffs: tuple[TariffTerms, ...]
     spans: tuple[RateSpan, ...]
@@ -59,49 +60,51 @@ class RateSchedule:
         return f"pence/{self.unit}"
 
     def rule_at(self, at: int) -> Rate | BlockRates | None:
-        place = bisect_right(self.spans, at, key=_span_start)
-        return self.spans[place - 1].rule if place else None
+        position = bisect_right(self.spans, at, key=_span_start)
+        return self.spans[position - 1].rule if position else None
 
     def tariff_at(self, at: int) -> TariffTerms | None:
-        place = bisect_right(self.tariffs, at, key=_valid_from)
-        return self.tariffs[place - 1] if place else None
+        position = bisect_right(self.tariffs, at, key=_valid_from)
+        return self.tariffs[position - 1] if position else None
 
     def rate_at(self, at: int, counted: int) -> Decimal | None:
-        """The rate with VAT, after so much energy of a block tariff's period."""
+        """Return the rate with VAT. `counted` is the energy so far in a block tariff's period."""
         return _rate_with_vat(marginal_rate(self.rule_at(at), counted))
 
     def standing_charge_at(self, at: int) -> Decimal:
-        """The charge of a day with VAT, by the tariff that holds at an instant."""
+        """Return the standing charge of a day with VAT, of the tariff in force at an instant."""
         tariff = self.tariff_at(at)
         return Decimal(0) if tariff is None else add_vat(tariff, tariff.standing_charge)
 
     def next_change(self, at: int, counted: int) -> tuple[int, Rate | None] | None:
-        """When the rate changes after an instant, and to what; None where no change is known."""
-        now = marginal_rate(self.rule_at(at), counted)
+        """Return when the rate next changes, and the new rate; None if no change is known."""
+        current = marginal_rate(self.rule_at(at), counted)
         for start, rule in self.spans[bisect_right(self.spans, at, key=_span_start) :]:
-            then = marginal_rate(rule, 0)
-            if _rate_key(then) != _rate_key(now):
-                return start, then
+            following = marginal_rate(rule, 0)
+            if _rate_key(following) != _rate_key(current):
+                return start, following
         return None
 
     def mean_rate(self, start: int, stop: int) -> Decimal | None:
-        """The mean rate with VAT of a span of time, if the rate depends on the time and changes in it."""
+        """Return the mean rate with VAT over a span; None unless the rate depends on time and changes in the span."""
         tariff = self.tariff_at(start)
         if tariff is None or tariff.kind not in _TIME_DEPENDENT_KINDS:
             return None
         first = max(bisect_right(self.spans, start, key=_span_start) - 1, 0)
-        starts = [*(span for span in self.spans[first:] if span.start < stop), RateSpan(stop, None)]
-        known = [
+        spans = [*(span for span in self.spans[first:] if span.start < stop), RateSpan(stop, None)]
+        weighted_rates = [
             (following.start - max(span.start, start), rate)
-            for span, following in pairwise(starts)
+            for span, following in pairwise(spans)
             if (rate := _rate_with_vat(marginal_rate(span.rule, 0))) is not None
         ]
-        if len({rate for _, rate in known}) < 2:
+        if len({rate for _, rate in weighted_rates}) < 2:
             return None
-        return sum((length * rate for length, rate in known), Decimal(0)) / sum(length for length, _ in known)
+        return sum((length * rate for length, rate in weighted_rates), Decimal(0)) / sum(
+            length for length, _ in weighted_rates
+        )
 
     def render_tariff(self, at: int, counted: int) -> DisplayTariff | None:
-        """What energy costs at an instant; None where no tariff holds."""
+        """Return the rate of energy at an instant, for output; None if no tariff is in force."""
         tariff = self.tariff_at(at)
         if tariff is None:
             return None
@@ -119,12 +122,12 @@ class RateSchedule:
 
 
 def _render_next_rate(start: int, rate: Rate | None) -> DisplayRate | None:
-    told = _round_rate(rate)
-    return None if rate is None or told is None else DisplayRate(from_ms(start), told, rate.charge.band)
+    rounded = _round_rate(rate)
+    return None if rate is None or rounded is None else DisplayRate(from_ms(start), rounded, rate.charge.band)
 
 
 def _rate_key(rate: Rate | None) -> tuple[str, str | None, int] | None:
-    """What tells one rate from another."""
+    """Return the values that identify a rate."""
     return None if rate is None else (rate.charge.tariff.tariff_id, rate.charge.band, rate.rate)
 
 
@@ -146,5 +149,5 @@ def _valid_from(tariff: TariffTerms) -> int:
 
 
 def first_tariff_from(tariffs: Sequence[TariffTerms], stop: int) -> TariffTerms | None:
-    """The first tariff that is valid only from an instant on, or later."""
+    """Return the first tariff that becomes valid at `stop` or later."""
     return next((tariff for tariff in tariffs if to_ms(tariff.valid_from) >= stop), None)

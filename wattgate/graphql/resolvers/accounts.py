@@ -1,13 +1,10 @@
-"""Accounts: users' log-ins."""
-
-from dataclasses import dataclass
-from datetime import datetime
+"""Accounts: list, add, change and close them; passwords, e-mail addresses and push tokens."""
 
 import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
-from wattgate.db.identity.directory import DirectoryTokenDates, directory_for
+from wattgate.db.identity.directory import directory_for
 from wattgate.db.rows import Condition
 from wattgate.delivery.channels.web_push import token_problem
 from wattgate.errors import BadInput, Problem
@@ -16,7 +13,6 @@ from wattgate.graphql.core.inputs import apply_input
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.services.login import (
-    Acknowledgement,
     create_account,
     hash_new_password,
     log_out,
@@ -28,7 +24,7 @@ from wattgate.graphql.types import accounts as types
 from wattgate.principal import AuthScheme, Permission
 
 MAX_PUSH_TOKENS = 20
-"""How many push tokens of an account are kept."""
+"""Maximum push tokens of an account. Adding another deletes the oldest."""
 
 
 @operation(
@@ -39,7 +35,7 @@ MAX_PUSH_TOKENS = 20
     sizes=[ListSize(GROWING_LIST_SIZE)],
 )
 async def accounts(call: Call) -> list[models.Account]:
-    """The accounts of the application, or the user's own."""
+    """List the accounts that the caller may see, oldest first."""
     return await call.rows.all(models.Account, order_by=[models.Account.created_at])
 
 
@@ -50,7 +46,7 @@ async def accounts(call: Call) -> list[models.Account]:
     rest=RestRoute("GET", "/account/{accountId}"),
 )
 async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
-    """The account with this id."""
+    """Return the account with this ID."""
     return await call.rows.get(models.Account, account_id)
 
 
@@ -62,7 +58,7 @@ async def account(call: Call, *, account_id: strawberry.ID) -> models.Account:
     weight=PASSWORD_HASH_WEIGHT,
 )
 async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
-    """Add an account to a user that exists."""
+    """Add an account to an existing user."""
     user = await call.rows.get(models.User, input.user_id or require_user_id(call))
     return await create_account(
         call.rows,
@@ -82,7 +78,7 @@ async def add_account(call: Call, *, input: types.NewAccount) -> models.Account:
     rest=RestRoute("PUT", "/account/{accountId}", scheme=AuthScheme.BASIC),
 )
 async def update_account(call: Call, *, account_id: strawberry.ID, input: types.AccountChange) -> models.Account:
-    """Change an account's metadata; what is left out stays as it is."""
+    """Change an account. Omitted fields keep their values."""
     return apply_input(await call.rows.edit(models.Account, account_id), input)
 
 
@@ -93,28 +89,11 @@ async def update_account(call: Call, *, account_id: strawberry.ID, input: types.
     rest=RestRoute("DELETE", "/account/{accountId}"),
 )
 async def delete_account(call: Call, *, account_id: strawberry.ID) -> models.Account:
-    """Close an account: it becomes inactive and its tokens are good no longer. The record stays."""
-    closed = await call.rows.edit(models.Account, account_id)
-    closed.active, closed.status = False, "inactive"
+    """Close an account: deactivate it and revoke its tokens. The record is kept."""
+    account = await call.rows.edit(models.Account, account_id)
+    account.active, account.status = False, "inactive"
     await log_out(call, call.rows, account_id)
-    return closed
-
-
-@dataclass(frozen=True, slots=True)
-class DirectoryAnswer:
-    data: DirectoryTokenDates
-
-
-@dataclass(frozen=True, slots=True)
-class AccountStatus:
-    status: str
-    active: bool
-    account_id: str
-    application_id: str
-    directory_id: str
-    created_at: datetime
-    updated_at: datetime
-    directory: DirectoryAnswer
+    return account
 
 
 @operation(
@@ -123,29 +102,31 @@ class AccountStatus:
     needs=Permission.ACCOUNT_STATUS,
     rest=RestRoute("GET", "/account/{accountId}/status"),
 )
-async def account_status(call: Call, *, account_id: strawberry.ID) -> AccountStatus:
-    """Whether an account can log in, and what its directory says of the newest token issued to it."""
+async def account_status(call: Call, *, account_id: strawberry.ID) -> types.AccountStatus:
+    """Return the status of an account and the dates of its newest token."""
     return await _load_status(call, await call.rows.get(models.Account, account_id))
 
 
 @operation(
     OperationKind.QUERY, returns=types.AccountStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/account/status")
 )
-async def own_account_status(call: Call) -> AccountStatus:
-    """The status of the account that calls, and what its directory says of the token of this very call."""
+async def own_account_status(call: Call) -> types.AccountStatus:
+    """Return the status of the calling account and the dates of the token of this request."""
     return await _load_status(call, await require_account(call), call.principal.token_id)
 
 
-async def _load_status(call: Call, account: models.Account, token_id: str | None = None) -> AccountStatus:
-    return AccountStatus(
+async def _load_status(call: Call, account: models.Account, token_id: str | None = None) -> types.AccountStatus:
+    dates = await directory_for(call.rows, account).token_dates(account, token_id)
+    token = types.DirectoryToken(token_issue_date=dates.token_issue_date, token_expiry_date=dates.token_expiry_date)
+    return types.AccountStatus(
         status=account.status,
         active=account.active,
-        account_id=account.account_id,
-        application_id=account.application_id,
-        directory_id=account.directory_id,
+        account_id=strawberry.ID(account.account_id),
+        application_id=strawberry.ID(account.application_id),
+        directory_id=strawberry.ID(account.directory_id),
         created_at=account.created_at,
         updated_at=account.updated_at,
-        directory=DirectoryAnswer(await directory_for(call.rows, account).token_dates(account, token_id)),
+        directory=types.DirectoryAnswer(data=token),
     )
 
 
@@ -155,23 +136,23 @@ async def _load_status(call: Call, account: models.Account, token_id: str | None
     needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("POST", "/account/email"),
 )
-async def change_email(call: Call, *, email: str) -> Acknowledgement:
-    """Change the e-mail address of the account that calls. Codes that were sent to the old one end."""
+async def change_email(call: Call, *, email: str) -> types.Done:
+    """Change the e-mail address of the calling account. Codes that were sent to the old address become invalid."""
     account = await require_account(call)
     address = parse_email(email)
     await call.rows.delete(models.OneTimeCode, col(models.OneTimeCode.account_id) == account.account_id)
     (await call.rows.edit(models.Account, account.account_id)).email = address
-    return Acknowledgement()
+    return types.Done(valid=True)
 
 
 @operation(
     OperationKind.MUTATION, returns=types.Done, needs=Permission.ACCOUNT_WRITE, rest=RestRoute("POST", "/account/name")
 )
-async def change_name(call: Call, *, name: str) -> Acknowledgement:
-    """Change the person's name on the account that calls."""
+async def change_name(call: Call, *, name: str) -> types.Done:
+    """Change the name of the person on the calling account."""
     account = await require_account(call)
     (await call.rows.edit(models.Account, account.account_id)).name = name
-    return Acknowledgement()
+    return types.Done(valid=True)
 
 
 @operation(
@@ -181,16 +162,16 @@ async def change_name(call: Call, *, name: str) -> Acknowledgement:
     rest=RestRoute("POST", "/account/changepassword"),
     weight=2 * PASSWORD_HASH_WEIGHT,
 )
-async def change_password(call: Call, *, old_password: str, new_password: str) -> Acknowledgement:
-    """Change the password of the account that calls. Every token but that of this call ends."""
+async def change_password(call: Call, *, old_password: str, new_password: str) -> types.Done:
+    """Change the password of the calling account. All its tokens except the one of this request are revoked."""
     account = await require_account(call)
     if not await verify_password(call.rows, account, old_password):
         problem = Problem(("oldPassword",), "is wrong")
-        raise BadInput("the old password is wrong", problems=[problem], commits_changes=True)
+        raise BadInput("The old password is wrong.", problems=[problem], commits_changes=True)
     hashed = await hash_new_password(new_password, None)
     (await call.rows.edit(models.Account, account.account_id)).password_hash = hashed
     await log_out(call, call.rows, account.account_id, except_token_id=call.principal.token_id)
-    return Acknowledgement()
+    return types.Done(valid=True)
 
 
 @operation(
@@ -199,15 +180,15 @@ async def change_password(call: Call, *, old_password: str, new_password: str) -
     needs=Permission.ACCOUNT_WRITE,
     rest=RestRoute("POST", "/account/{accountId}/mobileapptoken"),
 )
-async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_token: str) -> Acknowledgement:
-    """Add the push token of an app in which the account is logged in. One that is there already stays.
+async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_token: str) -> types.Done:
+    """Add the push token of an app or a browser to an account. A token that exists already is kept.
 
-    The subscription of a browser is given as JSON, as `PushManager.subscribe` answers it. Of very many tokens the
-    oldest gives way.
+    For a browser, pass the result of `PushManager.subscribe` as JSON. An account has at most 20 push tokens; the oldest
+    is removed.
     """
     account = await call.rows.get(models.Account, account_id)
-    if wrong := token_problem(new_token):
-        raise BadInput("this is no push token", problems=[Problem(("newToken",), wrong)])
+    if problem := token_problem(new_token):
+        raise BadInput("Invalid push token. See `problems`.", problems=[Problem(("newToken",), problem)])
     if not await call.rows.count(models.MobileAppToken, *_token_conditions(account_id, new_token)):
         await _delete_oldest_tokens(call, account_id)
         await call.rows.add(
@@ -215,7 +196,7 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
                 user_id=account.user_id, account_id=account_id, token=new_token, created_at=call.rows.now
             )
         )
-    return Acknowledgement()
+    return types.Done(valid=True)
 
 
 @operation(
@@ -224,22 +205,22 @@ async def add_mobile_app_token(call: Call, *, account_id: strawberry.ID, new_tok
     needs=Permission.ACCOUNT_WRITE,
     rest=RestRoute("PUT", "/account/{accountId}/mobileapptoken"),
 )
-async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remove_token: str) -> Acknowledgement:
-    """Remove a push token from an account; one that is not there is as good as removed."""
+async def remove_mobile_app_token(call: Call, *, account_id: strawberry.ID, remove_token: str) -> types.Done:
+    """Remove a push token from an account. The call succeeds if the token does not exist."""
     await call.rows.get(models.Account, account_id)
     await call.rows.delete(models.MobileAppToken, *_token_conditions(account_id, remove_token))
-    return Acknowledgement()
+    return types.Done(valid=True)
 
 
 async def _delete_oldest_tokens(call: Call, account_id: str) -> None:
-    """Make room for one more push token of an account."""
+    """Delete the oldest push tokens of an account so that one more fits."""
     tokens = await call.rows.all(
         models.MobileAppToken,
         col(models.MobileAppToken.account_id) == account_id,
         order_by=[models.MobileAppToken.created_at],
     )
     if len(tokens) >= MAX_PUSH_TOKENS:
-        oldest = [one.mobile_app_token_id for one in tokens[: len(tokens) - MAX_PUSH_TOKENS + 1]]
+        oldest = [token.mobile_app_token_id for token in tokens[: len(tokens) - MAX_PUSH_TOKENS + 1]]
         await call.rows.delete(models.MobileAppToken, col(models.MobileAppToken.mobile_app_token_id).in_(oldest))
 
 

@@ -1,4 +1,4 @@
-"""Alert rules: added, changed, removed; and evaluated, which `app/workers/alert_rules.py` runs."""
+"""Add, change and remove alert rules, and evaluate them for `app/workers/alert_rules.py`."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -21,7 +21,7 @@ from wattgate.graphql.core.inputs import to_column_values
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.core.owner import require_user_id
 from wattgate.graphql.core.scalars import Json
-from wattgate.graphql.resolvers.alerts import send_alert
+from wattgate.graphql.resolvers.alerts import create_alert
 from wattgate.graphql.types import alert_rules as types
 from wattgate.graphql.types import alerts as alert_types
 from wattgate.principal import Permission
@@ -30,15 +30,19 @@ RULES_PATH = "/alertrule"
 RULE_PATH = RULES_PATH + "/{ruleId}"
 
 MAX_RULES = 100
-"""How many rules a user has at most."""
+"""Maximum alert rules of a user."""
 
 MAX_WINDOW_MINUTES = 31 * 24 * 60
-"""The longest window, in minutes."""
+"""Maximum window of a rule, in minutes: 31 days."""
 
 MAX_LIVE_WINDOW_MINUTES = 24 * 60
-"""The longest window over readings that come at no fixed interval, such as live power: all of it is read each time."""
+"""Maximum window over readings without a fixed interval, such as live power, in minutes.
+
+Each evaluation reads the whole window, so this limit is lower.
+"""
 
 MAX_NUMBER = 10**12
+"""Maximum absolute value of a threshold or hysteresis."""
 
 ALLOWED_FUNCTIONS = (Function.SUM, Function.AVG, Function.MIN, Function.MAX)
 BUDGET_PERIODS = (Period.P1D, Period.P1W, Period.P1M)
@@ -53,24 +57,13 @@ _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
     rest=RestRoute("POST", RULES_PATH, status=201),
 )
 async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.AlertRule:
-    """Add a rule on readings. Readings of instants before that are not judged; they fill its first windows."""
+    """Add an alert rule for the acting user. A user has at most 100 rules.
+
+    The rule evaluates readings from now on. Earlier readings count only as part of its first time windows.
+    """
     user_id = require_user_id(call)
-    resource, problems = await _find_resource(call, user_id, input)
-    known = () if resource is None else parse_fields(resource.storage)
-    field = find_field(known, input.field) if known else None
-    if known and field is None:
-        problems.append(Problem(("input", "field"), f"the resource has no field {input.field}"))
-    values = to_column_values(input, models.AlertRule, exclude={"resource_id", "classifier", "field"})
-    values["channels"] = _channel_names(input.channels)
-    if await call.rows.count(models.AlertRule, col(models.AlertRule.user_id) == user_id) >= MAX_RULES:
-        problems.append(Problem(("input",), f"would be one rule more than {MAX_RULES}"))
-    problems += await _validate(call, values, field)
-    if resource is None or field is None or problems:
-        raise BadInput("the rule cannot be like this", problems=problems)
-    if resource.cost_of and input.kind is not RuleKind.PACE:
-        problem = Problem(("input", "kind"), "the resource tells a cost, which has a pace alone")
-        raise BadInput("the rule cannot be like this", problems=[problem])
-    made = await call.rows.add(
+    resource, field, values = await _validate_new_rule(call, user_id, input)
+    rule = await call.rows.add(
         models.AlertRule(
             **values,
             user_id=user_id,
@@ -82,7 +75,7 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
         )
     )
     await _update_watched(call, resource.resource_id)
-    return made
+    return rule
 
 
 @operation(
@@ -92,7 +85,10 @@ async def add_alert_rule(call: Call, *, input: types.NewAlertRule) -> models.Ale
     rest=RestRoute("PUT", RULE_PATH),
 )
 async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.AlertRuleChange) -> models.AlertRule:
-    """Change a rule. It begins anew: what holds at the moment is told again with the next reading."""
+    """Change an alert rule. Omitted fields keep their values.
+
+    The rule starts again: if its condition is met, it fires at the next reading.
+    """
     rule = await call.rows.edit(models.AlertRule, rule_id)
     changes = to_column_values(input, models.AlertRule)
     if isinstance(input.channels, list):
@@ -100,10 +96,10 @@ async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.
     resource = await call.rows.get(models.Resource, rule.resource_id)
     merged = {name: getattr(rule, name) for name in models.AlertRule.model_fields} | changes
     if problems := await _validate(call, merged, find_field(parse_fields(resource.storage), rule.field)):
-        raise BadInput("the rule cannot be like this", problems=problems)
+        raise BadInput("Invalid alert rule. See `problems`.", problems=problems)
     now = call.rows.now
-    begins = {"active": False, "told": False, "judged_to": to_ms(now), "due_at": now, "updated_at": now}
-    for name, value in {**changes, **begins}.items():
+    restart = {"active": False, "told": False, "judged_to": to_ms(now), "due_at": now, "updated_at": now}
+    for name, value in {**changes, **restart}.items():
         setattr(rule, name, value)
     await call.rows.flush()
     await _update_watched(call, rule.resource_id)
@@ -117,7 +113,7 @@ async def update_alert_rule(call: Call, *, rule_id: strawberry.ID, input: types.
     rest=RestRoute("DELETE", RULE_PATH),
 )
 async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.AlertRule:
-    """Remove a rule. The alerts that it has sent stay."""
+    """Remove an alert rule. The alerts that it has sent are kept."""
     rule = await call.rows.get(models.AlertRule, rule_id)
     await call.rows.delete(models.AlertRule, col(models.AlertRule.rule_id) == rule_id)
     await _update_watched(call, rule.resource_id)
@@ -126,7 +122,7 @@ async def remove_alert_rule(call: Call, *, rule_id: strawberry.ID) -> models.Ale
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_due_rules(call: Call) -> list[str]:
-    """The applications that have rules which time alone says are to be looked at."""
+    """Return the applications with rules whose next evaluation is due."""
     return await call.rows.application_ids_with(
         models.AlertRule, col(models.AlertRule.enabled).is_(True), col(models.AlertRule.due_at) <= call.rows.now
     )
@@ -134,168 +130,197 @@ async def applications_with_due_rules(call: Call) -> list[str]:
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def due_rules(call: Call, *, limit: int) -> list[str]:
-    """The ids of at most so many rules that time alone says are to be looked at."""
-    found = await call.rows.all(
+    """Return the ids of at most `limit` rules whose next evaluation is due, the longest due first."""
+    rules = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
         col(models.AlertRule.due_at) <= call.rows.now,
         order_by=[models.AlertRule.due_at, models.AlertRule.rule_id],
         limit=limit,
     )
-    return [one.rule_id for one in found]
+    return [rule.rule_id for rule in rules]
 
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
-async def rules_for_recorded_fields(call: Call, *, places: Collection[tuple[str, str]]) -> list[str]:
-    """The ids of the rules for which readings of these resources and fields matter: silence only where there is one."""
-    found = await call.rows.all(
+async def rules_for_recorded_fields(call: Call, *, recorded_fields: Collection[tuple[str, str]]) -> list[str]:
+    """Return the ids of the rules to evaluate after readings of these resource ids and fields.
+
+    Readings matter to a NO_DATA rule only while it is active, because they end the silence.
+    """
+    rules = await call.rows.all(
         models.AlertRule,
         col(models.AlertRule.enabled).is_(True),
-        col(models.AlertRule.resource_id).in_({resource_id for resource_id, _ in places}),
+        col(models.AlertRule.resource_id).in_({resource_id for resource_id, _ in recorded_fields}),
         or_(col(models.AlertRule.kind) != RuleKind.NO_DATA, col(models.AlertRule.active).is_(True)),
         order_by=[models.AlertRule.due_at, models.AlertRule.rule_id],
     )
-    recorded = set(places)
-    return [one.rule_id for one in found if (one.resource_id, one.field) in recorded]
+    recorded = set(recorded_fields)
+    return [rule.rule_id for rule in rules if (rule.resource_id, rule.field) in recorded]
 
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def evaluate_rule(call: Call, *, rule_id: str) -> int:
-    """Judge what has come since a rule was looked at before, and send its alerts; how many these are.
+    """Evaluate the readings since the last evaluation of a rule, and send its alerts. Return their number.
 
-    How the rule stands and its alerts are one transaction, in which nobody else has the rule: each is sent once.
+    The transaction locks the rule and stores its state with the alerts, so that each alert is sent once.
     """
-    row = await call.rows.edit(models.AlertRule, rule_id)
-    if not row.enabled:
+    rule = await call.rows.edit(models.AlertRule, rule_id)
+    if not rule.enabled:
         return 0
-    (one,) = await queries.load_rules(call.rows, [row])
+    (loaded_rule,) = await queries.load_rules(call.rows, [rule])
     try:
-        judged = await queries.evaluate(call.rows, one)
-    except ConsentRevoked:  # silent until it is renewed
-        row.due_at = call.rows.now + queries.IDLE_INTERVAL
-        row.judged_to = to_ms(call.rows.now)
+        evaluation = await queries.evaluate(call.rows, loaded_rule)
+    except ConsentRevoked:  # no evaluation until the consent is renewed
+        rule.due_at = call.rows.now + queries.IDLE_INTERVAL
+        rule.judged_to = to_ms(call.rows.now)
         return 0
-    row.active, row.told = judged.state.active, judged.state.notified
-    row.judged_to, row.due_at = judged.judged_to, judged.due_at
-    for fired in judged.firings:
-        row.fired_at = fired.at
-        await send_alert.resolver(call, input=_build_alert(row, fired))
-    return len(judged.firings)
+    rule.active, rule.told = evaluation.state.active, evaluation.state.notified
+    rule.judged_to, rule.due_at = evaluation.judged_to, evaluation.due_at
+    for firing in evaluation.firings:
+        rule.fired_at = firing.at
+        await create_alert(call, _build_alert(rule, firing))
+    return len(evaluation.firings)
 
 
-def _build_alert(row: models.AlertRule, fired: queries.RuleFiring) -> alert_types.NewAlert:
+def _build_alert(rule: models.AlertRule, firing: queries.RuleFiring) -> alert_types.NewAlert:
     return alert_types.NewAlert(
-        user_id=strawberry.ID(row.user_id),
-        alert_type_id=row.alert_type_id,
-        channels=[alert_types.Channel(one) for one in row.channels],
+        user_id=strawberry.ID(rule.user_id),
+        alert_type_id=rule.alert_type_id,
+        channels=[alert_types.Channel(channel) for channel in rule.channels],
         data=Json(
             {
-                "ruleId": row.rule_id,
-                "rule": row.name,
-                "kind": row.kind.value,
-                "resourceId": row.resource_id,
-                "field": row.field,
-                "value": fired.value,
-                "unit": "s" if row.kind is RuleKind.NO_DATA else row.unit,
-                "threshold": None if row.threshold is None else f"{row.threshold.normalize():f}",
-                "at": format_iso(fired.at),
+                "ruleId": rule.rule_id,
+                "rule": rule.name,
+                "kind": rule.kind.value,
+                "resourceId": rule.resource_id,
+                "field": rule.field,
+                "value": firing.value,
+                "unit": "s" if rule.kind is RuleKind.NO_DATA else rule.unit,
+                "threshold": None if rule.threshold is None else f"{rule.threshold.normalize():f}",
+                "at": format_iso(firing.at),
             }
         ),
     )
 
 
+async def _validate_new_rule(
+    call: Call, user_id: str, input: types.NewAlertRule
+) -> tuple[models.Resource, ReadingField, dict[str, Any]]:
+    """Return the resource and the field of a new rule, and its other column values. Raise BadInput if it is invalid."""
+    resource, problems = await _find_resource(call, user_id, input)
+    fields = () if resource is None else parse_fields(resource.storage)
+    field = find_field(fields, input.field) if fields else None
+    if fields and field is None:
+        problems.append(Problem(("input", "field"), f"the resource has no field {input.field}"))
+    values = to_column_values(input, models.AlertRule, exclude={"resource_id", "classifier", "field"})
+    values["channels"] = _channel_names(input.channels)
+    if await call.rows.count(models.AlertRule, col(models.AlertRule.user_id) == user_id) >= MAX_RULES:
+        problems.append(
+            Problem(("input",), f"exceeds the maximum of {MAX_RULES} rules for each user; remove a rule first")
+        )
+    problems += await _validate(call, values, field)
+    if resource is None or field is None or problems:
+        raise BadInput("Invalid alert rule. See `problems`.", problems=problems)
+    if resource.cost_of and input.kind is not RuleKind.PACE:
+        problem = Problem(("input", "kind"), "must be PACE, because the resource holds costs")
+        raise BadInput("Invalid alert rule. See `problems`.", problems=[problem])
+    return resource, field, values
+
+
 async def _find_resource(
     call: Call, user_id: str, input: types.NewAlertRule
 ) -> tuple[models.Resource | None, list[Problem]]:
-    """The user's resource that the rule is for; or what is wrong with how it is named."""
+    """Return the user's resource that the input names by id, or by home and classifier; otherwise the problems."""
     if (input.resource_id is None) == (input.ve_id is None):
-        return None, [Problem(("input", "resourceId"), "give either a resource or a home")]
+        return None, [Problem(("input", "resourceId"), "must be given, or veId, but not both")]
     if input.resource_id is not None:
-        found = (await call.rows.get_many(models.Resource, [input.resource_id])).get(input.resource_id)
-        if found is None or found.owner_id != user_id:
+        resource = (await call.rows.get_many(models.Resource, [input.resource_id])).get(input.resource_id)
+        if resource is None or resource.owner_id != user_id:
             return None, [Problem(("input", "resourceId"), f"{input.resource_id} does not exist")]
-        return found, []
+        return resource, []
     assert input.ve_id is not None
     home = (await call.rows.get_many(models.VirtualEntity, [input.ve_id])).get(input.ve_id)
     if home is None or home.owner_id != user_id:
         return None, [Problem(("input", "veId"), f"{input.ve_id} does not exist")]
     links = await call.rows.all(models.VirtualEntityResource, col(models.VirtualEntityResource.ve_id) == input.ve_id)
-    of_home = (await call.rows.get_many(models.Resource, [one.resource_id for one in links])).values()
-    fitting = [one for one in of_home if one.active and one.classifier == input.classifier]
-    if len(fitting) != 1:
-        told = f"{len(fitting)} resources of the home are of {input.classifier}; name one by resourceId"
-        return None, [Problem(("input", "classifier"), told)]
-    return fitting[0], []
+    of_home = (await call.rows.get_many(models.Resource, [link.resource_id for link in links])).values()
+    matching = [resource for resource in of_home if resource.active and resource.classifier == input.classifier]
+    if len(matching) != 1:
+        message = (
+            f"{len(matching)} resources of the home have the classifier {input.classifier}; give resourceId instead"
+        )
+        return None, [Problem(("input", "classifier"), message)]
+    return matching[0], []
 
 
-def _channel_names(given: Sequence[alert_types.Channel]) -> list[str]:
-    return list(dict.fromkeys(one.value for one in given))
+def _channel_names(channels: Sequence[alert_types.Channel]) -> list[str]:
+    return list(dict.fromkeys(channel.value for channel in channels))
 
 
 async def _validate(call: Call, values: dict[str, Any], field: ReadingField | None) -> list[Problem]:
-    """What is wrong with a rule, each with its place."""
-    told: list[tuple[str, str]] = []
+    """Return the problems of a rule's values. The field is None if the resource or the field is unknown."""
+    problems: list[tuple[str, str]] = []
     if not await call.rows.get_many(models.AlertType, [values["alert_type_id"]]):
-        told.append(("alertTypeId", f"{values['alert_type_id']} does not exist"))
+        problems.append(("alertTypeId", f"{values['alert_type_id']} does not exist"))
     if not values["channels"]:
-        told.append(("channels", "are none"))
+        problems.append(("channels", "must not be empty"))
     live = values["kind"] is RuleKind.THRESHOLD and field is not None and field.interval_ms is None
-    longest = MAX_LIVE_WINDOW_MINUTES if live else MAX_WINDOW_MINUTES
-    if not 1 <= values["window_minutes"] <= longest:
-        told.append(("windowMinutes", f"is not 1 to {longest:,}"))
+    max_minutes = MAX_LIVE_WINDOW_MINUTES if live else MAX_WINDOW_MINUTES
+    if not 1 <= values["window_minutes"] <= max_minutes:
+        problems.append(("windowMinutes", f"is not between 1 and {max_minutes:,}"))
     if values["kind"] is RuleKind.PACE and values["period"] not in BUDGET_PERIODS:
-        told.append(("period", "is not P1D, P1W or P1M"))
+        problems.append(("period", "is not P1D, P1W or P1M"))
     if values["function"] not in ALLOWED_FUNCTIONS:
-        told.append(("function", "is not SUM, AVG, MIN or MAX"))
-    told += _validate_numbers(values["kind"], values["threshold"], values["hysteresis"], field)
-    told += _validate_quiet_hours(values["quiet_from"], values["quiet_to"], values["time_zone"])
-    return [Problem(("input", place), message) for place, message in told]
+        problems.append(("function", "is not SUM, AVG, MIN or MAX"))
+    problems += _validate_numbers(values["kind"], values["threshold"], values["hysteresis"], field)
+    problems += _validate_quiet_hours(values["quiet_from"], values["quiet_to"], values["time_zone"])
+    return [Problem(("input", name), message) for name, message in problems]
 
 
 def _validate_numbers(
     kind: RuleKind, threshold: Decimal | None, hysteresis: Decimal, field: ReadingField | None
 ) -> list[tuple[str, str]]:
     if (threshold is None) != (kind is RuleKind.NO_DATA):
-        return [("threshold", "is missing" if threshold is None else "means nothing where there is no data")]
-    places = min(RULE_DECIMALS, RULE_DECIMALS if field is None else field.decimals)
-    told = []
-    for place, number in (("threshold", threshold), ("hysteresis", hysteresis)):
+        return [("threshold", "is missing" if threshold is None else "must be null for a rule of kind NO_DATA")]
+    max_decimals = min(RULE_DECIMALS, RULE_DECIMALS if field is None else field.decimals)
+    problems = []
+    for name, number in (("threshold", threshold), ("hysteresis", hysteresis)):
         if number is None:
             continue
         if not number.is_finite() or abs(number) > MAX_NUMBER:
-            told.append((place, "is no number that a rule can have"))
-        elif number != round(number, places):
-            told.append((place, f"has more than {places} decimal places"))
-    if told:
-        return told
+            problems.append((name, f"must be a number between -{MAX_NUMBER:,} and {MAX_NUMBER:,}"))
+        elif number != round(number, max_decimals):
+            problems.append((name, f"has more than {max_decimals} decimal places"))
+    if problems:
+        return problems
     if kind is RuleKind.PACE and threshold is not None and threshold <= 0:
-        told.append(("threshold", "is a budget, and not more than 0"))
+        problems.append(("threshold", "is the budget and must be greater than 0"))
     if hysteresis < 0:
-        told.append(("hysteresis", "is negative"))
+        problems.append(("hysteresis", "is negative"))
     elif hysteresis > abs(threshold or Decimal(0)):
-        told.append(("hysteresis", "is above the threshold"))
-    return told
+        problems.append(("hysteresis", "is greater than the absolute value of the threshold"))
+    return problems
 
 
-def _validate_quiet_hours(start: str | None, stop: str | None, zone: str | None) -> list[tuple[str, str]]:
-    told = [
-        (place, f"{one[:20]} is not a time of day such as 22:00")
-        for place, one in (("quietFrom", start), ("quietTo", stop))
-        if one is not None and not _TIME_OF_DAY.fullmatch(one)
+def _validate_quiet_hours(start: str | None, end: str | None, zone: str | None) -> list[tuple[str, str]]:
+    problems = [
+        (name, f"{time[:20]} is not a time of day such as 22:00")
+        for name, time in (("quietFrom", start), ("quietTo", end))
+        if time is not None and not _TIME_OF_DAY.fullmatch(time)
     ]
-    if (start is None) != (stop is None):
-        told.append(("quietFrom" if start is None else "quietTo", "is missing"))
-    elif start is not None and start == stop:
-        told.append(("quietTo", "is when they begin"))
+    if (start is None) != (end is None):
+        problems.append(("quietFrom" if start is None else "quietTo", "is missing"))
+    elif start is not None and start == end:
+        problems.append(("quietTo", "is the same as quietFrom"))
     try:
         ZoneInfo(zone or "UTC")
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        told.append(("timeZone", f"{zone} is not an IANA time zone"))
-    return told
+        problems.append(("timeZone", f"{zone} is not an IANA time zone"))
+    return problems
 
 
 async def _update_watched(call: Call, resource_id: str) -> None:
-    """Have what is recorded for a resource told to the rules, if it has some."""
+    """Mark whether a resource has rules, so that recording its readings wakes the workers that evaluate them."""
     count = await call.rows.count(
         models.AlertRule,
         col(models.AlertRule.resource_id) == resource_id,

@@ -1,6 +1,4 @@
-"""Alerts, and what became of them."""
-
-from dataclasses import dataclass
+"""Send alerts, read them and mark them as read."""
 
 import strawberry
 from sqlmodel import col
@@ -22,12 +20,6 @@ from wattgate.realtime.subscriptions import backfill
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 
-@dataclass(frozen=True, slots=True)
-class AlertsMarkedRead:
-    marked: int
-    unread: int
-
-
 @operation(
     OperationKind.MUTATION,
     returns=types.Alert,
@@ -36,33 +28,11 @@ class AlertsMarkedRead:
     weight=300,
 )
 async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
-    """Send an alert to a user: it is kept with one notification for each channel, which are delivered from there."""
-    kind = await _find_alert_type(call, input.alert_type_id)
-    users = await call.rows.get_many(models.User, [input.user_id])
-    if not users:
-        problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
-        raise BadInput("the alert is for a user who does not exist", problems=[problem])
-    if input.culture_code is not None and not is_culture(input.culture_code):
-        problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
-        raise BadInput("the alert is in a culture that does not exist", problems=[problem])
-    alert = await call.rows.add(
-        models.Alert(
-            user_id=input.user_id,
-            alert_type_id=kind.alert_type_id,
-            system_alert_type_id=kind.system_alert_type_id,
-            channels=list(dict.fromkeys(channel.value for channel in input.channels)),
-            priority=input.priority.value,
-            callback_url=input.callback_url,
-            data=input.data,
-            culture_code=input.culture_code,
-        )
-    )
-    told = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}
-    await enqueue_event(call, "alert.sent", {**told, "channels": alert.channels}, user_id=alert.user_id)
-    for channel in alert.channels:
-        await notify(call, alert, channel)
-    call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, alert_payload(alert)))
-    return alert
+    """Send an alert to a user, with one notification for each channel.
+
+    The alert is stored before it is delivered.
+    """
+    return await create_alert(call, input)
 
 
 @operation(
@@ -72,7 +42,7 @@ async def send_alert(call: Call, *, input: types.NewAlert) -> models.Alert:
     rest=RestRoute("GET", "/alert/{alertId}"),
 )
 async def alert(call: Call, *, alert_id: strawberry.ID) -> models.Alert:
-    """An alert, by its id."""
+    """Return the alert with this ID."""
     return await call.rows.get(models.Alert, alert_id)
 
 
@@ -84,7 +54,7 @@ async def alert(call: Call, *, alert_id: strawberry.ID) -> models.Alert:
     sizes=[ListSize(50)],
 )
 async def user_alerts(call: Call) -> list[models.Alert]:
-    """The alerts sent to the user for whom the call is made, oldest first."""
+    """List the acting user's alerts, oldest first."""
     return await call.rows.all(
         models.Alert, col(models.Alert.user_id) == require_user_id(call), order_by=[models.Alert.created_at]
     )
@@ -92,38 +62,38 @@ async def user_alerts(call: Call) -> list[models.Alert]:
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.Alert, needs=Permission.NOTIFICATION_READ, resumes=True)
 async def alerts(call: Call, *, steps: bool = False) -> SubscriptionSource:
-    """Every alert to the user for whom the call is made, as it is sent. Whoever begins is told those not read.
+    """Publish each alert to the acting user when it is sent. With `since`, unread or missed alerts come first.
 
-    With `steps` an alert is told again, under the same id, at every step of one of its notifications.
+    With `steps`, an alert is published again, with the same ID, at every step of one of its notifications.
     """
     user_id = require_user_id(call)
-    told = (topics.alerts(user_id), topics.alert_steps(user_id)) if steps else (topics.alerts(user_id),)
-    return SubscriptionSource(told, backfill=backfill.alerts(user_id, include_steps=steps))
+    watched = (topics.alerts(user_id), topics.alert_steps(user_id)) if steps else (topics.alerts(user_id),)
+    return SubscriptionSource(watched, backfill=backfill.alerts(user_id, include_steps=steps))
 
 
 @operation(OperationKind.QUERY, returns=int, needs=Permission.NOTIFICATION_READ)
 async def unread_alerts(call: Call) -> int:
-    """How many of the alerts sent to the user for whom the call is made are not read."""
+    """Return the number of the acting user's unread alerts."""
     return await queries.count_unread_alerts(call.rows, require_user_id(call))
 
 
 @operation(OperationKind.MUTATION, returns=types.MarkedAlerts, needs=Permission.NOTIFICATION_WRITE)
-async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None = None) -> AlertsMarkedRead:
-    """Mark alerts of the user as read: those named, or all where none is. One that was read stays as it was."""
+async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None = None) -> types.MarkedAlerts:
+    """Mark alerts of the acting user as read: the named ones, or all. Alerts that are read already do not change."""
     user_id = require_user_id(call)
-    unread = [col(models.Alert.user_id) == user_id, col(models.Alert.read_at).is_(None)]
+    conditions = [col(models.Alert.user_id) == user_id, col(models.Alert.read_at).is_(None)]
     if alert_ids is not None:
-        known = await call.rows.require_many(models.Alert, alert_ids)
-        if any(one.user_id != user_id for one in known):
-            raise NotFound("one of the alerts is somebody else's")
-        unread.append(col(models.Alert.alert_id).in_([one.alert_id for one in known]))
-    marked = await call.rows.update(models.Alert, *unread, read_at=call.rows.now)
-    left = await queries.count_unread_alerts(call.rows, user_id)
+        alerts = await call.rows.require_many(models.Alert, alert_ids)
+        if any(alert.user_id != user_id for alert in alerts):
+            raise NotFound("One of the alerts belongs to another user.")
+        conditions.append(col(models.Alert.alert_id).in_([alert.alert_id for alert in alerts]))
+    marked = await call.rows.update(models.Alert, *conditions, read_at=call.rows.now)
+    unread_count = await queries.count_unread_alerts(call.rows, user_id)
     if marked:
-        told = {"userId": user_id, "marked": marked, "unread": left}
-        await enqueue_event(call, "alert.read", told, user_id=user_id)
-        call.emit(Event(topics.alerts_read(user_id), user_id, AlertsRead(user_id, left)))
-    return AlertsMarkedRead(marked, left)
+        payload = {"userId": user_id, "marked": marked, "unread": unread_count}
+        await enqueue_event(call, "alert.read", payload, user_id=user_id)
+        call.emit(Event(topics.alerts_read(user_id), user_id, AlertsRead(user_id, unread_count)))
+    return types.MarkedAlerts(marked=marked, unread=unread_count)
 
 
 @operation(
@@ -136,19 +106,54 @@ async def mark_alerts_read(call: Call, *, alert_ids: list[strawberry.ID] | None 
     ),
 )
 async def notification(call: Call, *, notification_id: strawberry.ID) -> models.Notification:
-    """A notification, by its id."""
+    """Return the notification with this ID."""
     return await call.rows.get(models.Notification, notification_id)
 
 
+async def create_alert(call: Call, input: types.NewAlert) -> models.Alert:
+    """Store an alert with one notification for each channel, and publish it.
+
+    Raise BadInput if its type, user or culture does not exist.
+    """
+    alert_type = await _find_alert_type(call, input.alert_type_id)
+    users = await call.rows.get_many(models.User, [input.user_id])
+    if not users:
+        problem = Problem(("input", "userId"), f"{input.user_id} does not exist")
+        raise BadInput(f"Unknown user {input.user_id!r}. See `problems`.", problems=[problem])
+    if input.culture_code is not None and not is_culture(input.culture_code):
+        problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
+        raise BadInput(
+            f"Invalid culture code {input.culture_code!r}. Give a language tag such as en-GB.", problems=[problem]
+        )
+    alert = await call.rows.add(
+        models.Alert(
+            user_id=input.user_id,
+            alert_type_id=alert_type.alert_type_id,
+            system_alert_type_id=alert_type.system_alert_type_id,
+            channels=list(dict.fromkeys(channel.value for channel in input.channels)),
+            priority=input.priority.value,
+            callback_url=input.callback_url,
+            data=input.data,
+            culture_code=input.culture_code,
+        )
+    )
+    payload = {"ns_alert_id": alert.alert_id, "userId": alert.user_id, "alertTypeId": alert.system_alert_type_id}
+    await enqueue_event(call, "alert.sent", {**payload, "channels": alert.channels}, user_id=alert.user_id)
+    for channel in alert.channels:
+        await notify(call, alert, channel)
+    call.emit(Event(topics.alerts(alert.user_id), alert.alert_id, alert_payload(alert)))
+    return alert
+
+
 async def _find_alert_type(call: Call, id_or_code: str) -> models.AlertType:
-    """The alert type with this id, or the active one with this short code."""
-    found = await call.rows.all(
+    """Return the alert type with this id, or the active one with this short code. Raise BadInput if there is none."""
+    alert_types = await call.rows.all(
         models.AlertType,
         (col(models.AlertType.alert_type_id) == id_or_code)
         | ((col(models.AlertType.system_alert_type_id) == id_or_code) & col(models.AlertType.active).is_(True)),
         order_by=[models.AlertType.name],
     )
-    if not found:
+    if not alert_types:
         problem = Problem(("input", "alertTypeId"), f"{id_or_code} does not exist")
-        raise BadInput("the alert is of a type that does not exist", problems=[problem])
-    return found[0]
+        raise BadInput(f"Unknown alert type {id_or_code!r}. Create it with addAlertType.", problems=[problem])
+    return alert_types[0]

@@ -1,4 +1,4 @@
-"""Readings of streams and files, as arrays: checked and put in order without a look at single ones."""
+"""Record readings given as arrays, from streams and files: validate and sort them with NumPy, not one by one."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,15 @@ from wattgate.graphql.services.reading_targets import ReadingTarget, ReadingTarg
 from wattgate.principal import Permission
 
 SeriesKey = tuple[str, str | None]
-"""A resource, and the name of its field, or None for its first."""
+"""Resource id and field name. None selects the resource's first field."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkReadingBatch:
-    """Readings of some series in columns: `place` is that of a reading's series among `series`.
+    """Readings of several series, one array element for each reading.
 
-    `at` is in ms since 1970, `value` the nearest double, `quality` a code (`storage.QUALITY_CODES`).
+    `series_index` is the position in `series`. `at` is in ms since 1970. `value` is the nearest double. `quality` is a
+    code of `storage_fields.QUALITY_CODES`.
     """
 
     series: list[SeriesKey]
@@ -32,7 +33,7 @@ class BulkReadingBatch:
 
 @dataclass(frozen=True, slots=True)
 class RecordedArrays:
-    """How many readings are stored, and the index and reason of each that is not."""
+    """The number of stored readings, and the index and reason of each rejected one."""
 
     recorded: int
     refused: list[tuple[int, str]]
@@ -40,16 +41,16 @@ class RecordedArrays:
 
 @operation(OperationKind.MUTATION, returns=RecordedArrays, needs=Permission.READINGS_WRITE)
 async def record_reading_arrays(call: Call, *, batch: BulkReadingBatch) -> RecordedArrays:
-    """Store readings as `record_reading_columns` does; it is the caller who bounds their number."""
+    """Store readings as `record_reading_columns` does. The caller limits their number."""
     targets = await ReadingTargets.load(call, {resource_id for resource_id, _ in batch.series})
-    taking = _BatchValidator(targets, batch)
-    readings = taking.build_readings()
+    validator = _BatchValidator(targets, batch)
+    readings = validator.build_readings()
     await store_readings(call, targets, readings)
-    return RecordedArrays(len(readings.at), taking.refused)
+    return RecordedArrays(len(readings.at), validator.refused)
 
 
 class _BatchValidator:
-    """A batch on its way through the checks: what is still to be stored, by its index, and what is refused."""
+    """Validates a batch. Collects the index and reason of each rejected reading in `refused`."""
 
     def __init__(self, targets: ReadingTargets, batch: BulkReadingBatch) -> None:
         self.refused: list[tuple[int, str]] = []
@@ -59,55 +60,67 @@ class _BatchValidator:
         self._target_index = self._resolve_targets()
 
     def build_readings(self) -> ReadingColumns:
-        """What is to be stored."""
+        """Return the valid readings, sorted by series and instant, without duplicates."""
         index, value = self._validate_values(np.flatnonzero(self._target_index >= 0))
-        keys = [(one.number, one.field.index, one.field.has_hourly_rollup) for one in self._known_targets]
+        keys = [(target.number, target.field.index, target.field.has_hourly_rollup) for target in self._known_targets]
         number, field, hourly = np.array(keys, dtype=np.int64).reshape(-1, 3).T
-        place = self._target_index[index]
-        columns = (number[place], field[place], self._batch.at[index], value, self._batch.quality[index], hourly[place])
-        chosen, twice = _sort_and_deduplicate(*columns[:5])
-        self.refused += [(int(one), CONFLICTING_DUPLICATE) for one in index[twice]]
-        return ReadingColumns(*(column[chosen] for column in columns))
+        target_index = self._target_index[index]
+        columns = (
+            number[target_index],
+            field[target_index],
+            self._batch.at[index],
+            value,
+            self._batch.quality[index],
+            hourly[target_index],
+        )
+        kept, conflicting = _sort_and_deduplicate(*columns[:5])
+        self.refused += [(int(position), CONFLICTING_DUPLICATE) for position in index[conflicting]]
+        return ReadingColumns(*(column[kept] for column in columns))
 
     def _resolve_targets(self) -> IntArray:
-        """The place of each reading's target among the known ones, -1 where there is none."""
-        of_series = np.full(len(self._batch.series), -1, dtype=np.int64)
+        """Return for each reading the position of its target in `_known_targets`, or -1 if it has none."""
+        target_of_series = np.full(len(self._batch.series), -1, dtype=np.int64)
         reasons: dict[int, str] = {}
-        for place, (resource_id, field_name) in enumerate(self._batch.series):
+        for series_index, (resource_id, field_name) in enumerate(self._batch.series):
             try:
                 target = self._targets.find(resource_id, field_name)
             except UnknownTarget as unknown:
-                reasons[place] = str(unknown)
+                reasons[series_index] = str(unknown)
             else:
-                of_series[place] = len(self._known_targets)
+                target_of_series[series_index] = len(self._known_targets)
                 self._known_targets.append(target)
-        found = of_series[self._batch.series_index]
-        self.refused += [(int(one), reasons[int(self._batch.series_index[one])]) for one in np.flatnonzero(found < 0)]
-        return found
+        target_index = target_of_series[self._batch.series_index]
+        self.refused += [
+            (int(position), reasons[int(self._batch.series_index[position])])
+            for position in np.flatnonzero(target_index < 0)
+        ]
+        return target_index
 
     def _validate_values(self, index: IntArray) -> tuple[IntArray, IntArray]:
-        """Which of these readings their fields and types allow, and the integers that are stored for them."""
-        batch, place = self._batch, self._target_index[index]
+        """Return the indexes of the valid readings among these, and their values as stored integers."""
+        batch, target_index = self._batch, self._target_index[index]
         limits = StorageLimits.from_fields(
-            [one.field for one in self._known_targets], [one.oldest_ms for one in self._known_targets]
+            [target.field for target in self._known_targets], [target.oldest_ms for target in self._known_targets]
         )
-        scaled, good = limits.encode(place, batch.at[index], batch.value[index], self._targets.now_ms)
-        for one in index[~good]:
-            target = self._known_targets[self._target_index[one]]
-            reason = target.rejection_reason(int(batch.at[one]), float(batch.value[one]), self._targets.now_ms)
-            self.refused.append((int(one), reason))
-        return index[good], scaled[good]
+        scaled, valid = limits.encode(target_index, batch.at[index], batch.value[index], self._targets.now_ms)
+        for position in index[~valid]:
+            target = self._known_targets[self._target_index[position]]
+            reason = target.rejection_reason(
+                int(batch.at[position]), float(batch.value[position]), self._targets.now_ms
+            )
+            self.refused.append((int(position), reason))
+        return index[valid], scaled[valid]
 
 
 def _sort_and_deduplicate(
     number: IntArray, field: IntArray, at: IntArray, value: IntArray, quality: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """The places of readings in the order of their key, and of those that contradict an earlier one of the same key.
+    """Return positions of readings: the first of each key, sorted by key, and those that conflict with the first.
 
-    One that repeats an earlier one stands in neither.
+    The key is series, field and instant. A reading conflicts if its value or quality differs; an equal one is dropped.
     """
-    order = np.lexsort((at, field, number))  # stable: of the same key what was given first stands first
+    order = np.lexsort((at, field, number))  # stable: readings with the same key keep their order
     first = is_group_start(number[order], field[order], at[order])
-    kept = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
-    other = (value[order] != value[kept]) | (quality[order] != quality[kept])
-    return order[first], order[other]
+    first_of_key = order[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    conflicts = (value[order] != value[first_of_key]) | (quality[order] != quality[first_of_key])
+    return order[first], order[conflicts]

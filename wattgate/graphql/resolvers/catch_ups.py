@@ -1,4 +1,4 @@
-"""Retrievals of readings from the meter network: asked for, watched, and what the worker does for them."""
+"""Catch-ups: retrievals of readings from the meter network. Request and follow them, and run them in a worker."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from wattgate.energy.buckets import HOUR_MS
 from wattgate.enums import CatchUpState
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.resolvers.raw_readings import require_consent
+from wattgate.graphql.services.consent import require_consent
 from wattgate.graphql.services.reading_targets import ReadingTargets
 from wattgate.graphql.types import devices as types
 from wattgate.graphql.types import readings as reading_types
@@ -30,17 +30,17 @@ from wattgate.realtime.subscriptions import backfill
 from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
 
 HALF_HOUR = timedelta(minutes=30)
-"""The network has new readings each half hour by the clock, and one start in each is enough."""
+"""The network publishes new readings each half hour, so one catch-up in each is enough."""
 
 LEASE = timedelta(minutes=10)
-"""How long a retrieval may stay without a sign of its worker before another takes it over."""
+"""Time after a worker's last report after which another worker may claim its catch-up."""
 
 PAGE_SIZE = 2_000
-"""How many readings are retrieved and recorded at once."""
+"""Maximum readings to retrieve and record at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class CatchUpStart:
+class StartedCatchUpResult:
     resource: models.Resource
     started: bool
     catch_up: models.CatchUp
@@ -52,57 +52,57 @@ class CatchUpStart:
     needs=Permission.CATCH_UP,
     rest=RestRoute("GET", "/resource/{resourceId}/catchup"),
 )
-async def catch_up(call: Call, *, resource_id: strawberry.ID) -> CatchUpStart:
-    """Start the retrieval of a resource's latest readings from the meter network, and answer at once.
+async def catch_up(call: Call, *, resource_id: strawberry.ID) -> StartedCatchUpResult:
+    """Start a catch-up: retrieve a resource's latest readings from the meter network. The call returns immediately.
 
-    At most one starts in each half hour by the clock; a further call answers that one.
+    At most one catch-up starts in each half hour of the clock. A further call returns the existing one.
     """
-    resource = await call.rows.edit(models.Resource, resource_id)  # two calls at once wait for each other here
-    await require_consent(call, resource)
+    resource = await call.rows.edit(models.Resource, resource_id)  # locks the row: simultaneous calls wait here
+    await require_consent(call.rows, [resource])
     half_hour = call.rows.now - (call.rows.now - EPOCH) % HALF_HOUR
-    last = await call.rows.first(
+    latest = await call.rows.first(
         models.CatchUp,
         col(models.CatchUp.resource_id) == resource_id,
         col(models.CatchUp.created_at) >= half_hour,
         order_by=[col(models.CatchUp.created_at).desc()],
     )
-    if last is not None:
-        return CatchUpStart(resource, False, last)
+    if latest is not None:
+        return StartedCatchUpResult(resource, False, latest)
     queued = models.CatchUp(resource_id=resource_id, owner_id=resource.owner_id, created_at=call.rows.now)
     added = await call.rows.add(queued)
-    moved = _changed_event(added)
-    call.emit(moved)
-    call.emit(replace(moved, topic=topics.queued_catch_ups()))
-    return CatchUpStart(resource, True, added)
+    changed = _changed_event(added)
+    call.emit(changed)
+    call.emit(replace(changed, topic=topics.queued_catch_ups()))
+    return StartedCatchUpResult(resource, True, added)
 
 
 @operation(OperationKind.QUERY, returns=list[types.CatchUp], needs=Permission.CATCH_UP)
 async def catch_ups(call: Call, *, resource_id: strawberry.ID) -> list[models.CatchUp]:
-    """The retrievals of a resource's readings from the meter network, newest first."""
-    (found,) = await queries.catch_ups(call.rows, [await call.rows.get(models.Resource, resource_id)])
-    return found
+    """List the catch-ups of a resource, newest first."""
+    (catch_ups,) = await queries.catch_ups(call.rows, [await call.rows.get(models.Resource, resource_id)])
+    return catch_ups
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.CatchUp, needs=Permission.CATCH_UP, resumes=True)
 async def catch_up_state(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """Every change of state of a retrieval of these resources' readings."""
-    known = await call.rows.require_many(models.Resource, resource_ids)
-    watched = tuple(topics.catch_ups(one.resource_id) for one in known)
+    """Publish each change of state of the catch-ups of these resources."""
+    resources = await call.rows.require_many(models.Resource, resource_ids)
+    watched = tuple(topics.catch_ups(resource.resource_id) for resource in resources)
     return SubscriptionSource(watched, backfill=backfill.catch_ups(resource_ids))
 
 
-# What the worker does, application by application: `app/workers/catch_ups.py` runs these.
+# Operations for the worker `app/workers/catch_ups.py`. It runs them for each application.
 
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_catch_ups(call: Call) -> list[str]:
-    """The applications that have retrievals which wait for a worker."""
+    """Return the applications with catch-ups that wait for a worker."""
     return await call.rows.application_ids_with(models.CatchUp, _is_waiting(call.rows.now))
 
 
 @operation(OperationKind.MUTATION, returns=models.CatchUp, needs=Permission.SYSTEM)
 async def claim_catch_up(call: Call) -> models.CatchUp | None:
-    """Take the retrieval of the application that waits longest, if one does; no two workers get the same."""
+    """Claim the oldest waiting catch-up of the application. Return None if none waits or another worker claims it."""
     waiting = _is_waiting(call.rows.now)
     oldest = await call.rows.first(models.CatchUp, waiting, order_by=[models.CatchUp.created_at])
     if oldest is None:
@@ -118,42 +118,42 @@ async def claim_catch_up(call: Call) -> models.CatchUp | None:
 
 @operation(OperationKind.QUERY, returns=reading_types.NewReadings, needs=Permission.SYSTEM)
 async def network_readings(call: Call, *, resource_id: str) -> reading_types.NewReadings | None:
-    """What the network has of a resource after its last reading: the next page, or None where there is nothing more.
+    """Return the next page of the network's readings after a resource's last one, or None if there are no more.
 
-    Values are rounded to the decimals that the resource stores. BadInput where the network cannot be asked.
+    Values are rounded to the decimals that the resource stores. Raise BadInput if the resource has no meter point.
     """
     resource = await call.rows.get(models.Resource, resource_id)
-    await require_consent(call, resource)
+    await require_consent(call.rows, [resource])
     if resource.cost_of:
-        return None  # it is computed from its consumption, which has catch-ups of its own
+        return None  # costs are computed from the consumption, which has its own catch-ups
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
     if number is None:
-        raise BadInput("the resource has no meter point")
+        raise BadInput(f"Resource {resource_id} has no meter point.")
     target = (await ReadingTargets.load(call, [resource_id])).find(resource_id, None)
-    first = target.field
-    series = (target.number, first.index)
+    field = target.field
+    series = (target.number, field.index)
     last = (await call.rows.readings.latest([series])).get(series)
-    known = [last.at] if last else []
-    if target.retention_days is not None:  # an hour more, so that none is too old by the time it is recorded
-        known.append(target.oldest_ms + HOUR_MS)
-    after = from_ms(max(known)) if known else None
-    found = await call.network.readings(number, resource.classifier, after, limit=PAGE_SIZE)
-    unit = Decimal(1).scaleb(-first.decimals)
+    starts = [last.at] if last else []
+    if target.retention_days is not None:  # a margin of an hour: a reading must not expire before it is recorded
+        starts.append(target.oldest_ms + HOUR_MS)
+    after = from_ms(max(starts)) if starts else None
+    network_readings = await call.network.readings(number, resource.classifier, after, limit=PAGE_SIZE)
+    unit = Decimal(1).scaleb(-field.decimals)
     readings = [
-        reading_types.NewReading(at=one.at, value=one.value.quantize(unit), quality=one.quality)
-        for one in found
-        if one.at <= call.rows.now
+        reading_types.NewReading(at=reading.at, value=reading.value.quantize(unit), quality=reading.quality)
+        for reading in network_readings
+        if reading.at <= call.rows.now
     ]
     if not readings:
         return None
-    return reading_types.NewReadings(resource_id=ID(resource_id), field=first.name, readings=readings)
+    return reading_types.NewReadings(resource_id=ID(resource_id), field=field.name, readings=readings)
 
 
 @operation(OperationKind.MUTATION, returns=models.CatchUp, needs=Permission.SYSTEM)
 async def update_catch_up(
     call: Call, *, catch_up_id: str, state: CatchUpState, recorded: int, reason: str | None = None
 ) -> models.CatchUp:
-    """Say how far a retrieval has come: still running, which extends its lease, or at its end."""
+    """Record the progress of a catch-up, which extends its lease, or its end."""
     record = await call.rows.edit(models.CatchUp, catch_up_id)
     record.state, record.recorded, record.reason = state, recorded, reason
     record.heard_at = call.rows.now
@@ -163,7 +163,7 @@ async def update_catch_up(
 
 
 def _is_waiting(now: datetime) -> ColumnElement[bool]:
-    """That a retrieval waits for a worker: nobody has taken it, or nobody has been heard of for too long."""
+    """Return the condition for claiming a catch-up: no worker has claimed it, or the lease of its worker ended."""
     return or_(
         col(models.CatchUp.state) == CatchUpState.QUEUED,
         and_(col(models.CatchUp.state) == CatchUpState.RUNNING, col(models.CatchUp.heard_at) < now - LEASE),

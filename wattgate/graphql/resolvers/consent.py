@@ -1,9 +1,9 @@
-"""Consent: verified, renewed, revoked, and its history."""
+"""Consents to read a meter point's data: verify, renew, revoke and list them, with their history."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import strawberry
 from sqlmodel import col
 
 from wattgate.clock import format_iso
@@ -21,43 +21,13 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import Event, MeterPointConsentRevoked
 
 MAX_CONSENT_PERIOD = timedelta(days=548)
-"""18 months: how far ahead a consent may hold, and how far it does unless something shorter is said."""
+"""Maximum and default period of a consent: 18 months."""
 
 EVENT_CODES = {
     types.ConsentChangeKind.RENEWAL: "consent.renewed",
     types.ConsentChangeKind.REVOCATION: "consent.revoked",
 }
-"""What webhooks are told of a change."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentStatus:
-    """A consent as it stands at some instant."""
-
-    consent_id: str
-    user_id: str
-    mpxn: str
-    mpxn_key: types.MpxnKey
-    verified: bool
-    valid_until: datetime
-    revoked_at: datetime | None
-    state: types.ConsentState
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentHistoryEntry:
-    """A renewal or revocation as it happened."""
-
-    change_id: str
-    application_id: str
-    user_id: str
-    mpxn: str
-    mpxn_key: types.MpxnKey
-    kind: types.ConsentChangeKind
-    valid_until: datetime
-    created_at: datetime
+"""Webhook event code of each kind of change."""
 
 
 @operation(
@@ -66,20 +36,20 @@ class ConsentHistoryEntry:
     needs=Permission.CONSENT_READ,
     rest=RestRoute("GET", "/user/verification/status"),
 )
-async def consents(call: Call) -> list[ConsentStatus]:
-    """The consents of the user, or of the application's users, by meter point."""
-    found = await call.rows.all(models.MeterPointConsent, order_by=[models.MeterPointConsent.mpxn])
-    return [_to_status(one, call.rows.now) for one in found]
+async def consents(call: Call) -> list[types.MeterPointConsent]:
+    """List the consents that the caller may see, by meter point."""
+    consents = await call.rows.all(models.MeterPointConsent, order_by=[models.MeterPointConsent.mpxn])
+    return [_build_consent(consent, call.rows.now) for consent in consents]
 
 
 @operation(OperationKind.MUTATION, returns=types.MeterPointConsent, needs=Permission.CONSENT_MANAGE)
-async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | None = None) -> ConsentStatus:
-    """Put on record that the user for whom the call is made may consent for a meter point, and does."""
+async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | None = None) -> types.MeterPointConsent:
+    """Record that the acting user may consent for a meter point and consents to it."""
     user_id = require_user_id(call)
     number = parse_meter_point_number(mpxn)
     if number is None:
-        problem = Problem(("mpxn",), "is not 1 to 13 digits")
-        raise BadInput("a meter point's number is an MPAN or an MPRN", problems=[problem])
+        problem = Problem(("mpxn",), "is not a number of 1 to 13 digits")
+        raise BadInput("Invalid meter point number. Give an MPAN or an MPRN.", problems=[problem])
     until = _valid_until(call, valid_until)
     known = await call.rows.first(
         models.MeterPointConsent,
@@ -87,15 +57,15 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
         col(models.MeterPointConsent.mpxn) == number,
     )
     if known is None:
-        made = await call.rows.add(
+        added = await call.rows.add(
             models.MeterPointConsent(user_id=user_id, mpxn=number, verified=True, valid_until=until)
         )
-        await _enqueue_change_event(call, made, EVENT_CODES[types.ConsentChangeKind.RENEWAL], until)
-        return _to_status(made, call.rows.now)
+        await _enqueue_change_event(call, added, EVENT_CODES[types.ConsentChangeKind.RENEWAL], until)
+        return _build_consent(added, call.rows.now)
     record = await call.rows.edit(models.MeterPointConsent, known.consent_id)
     record.verified = True
     await _renew(call, record, until)
-    return _to_status(record, call.rows.now)
+    return _build_consent(record, call.rows.now)
 
 
 @operation(
@@ -110,10 +80,10 @@ async def verify_meter_point(call: Call, *, mpxn: str, valid_until: datetime | N
 )
 async def renew_consents(
     call: Call, *, mpxns: list[str], valid_until: datetime | None = None
-) -> list[ConsentHistoryEntry]:
-    """Renew the user's consent for meter points, for 18 months from now unless an earlier end is given."""
+) -> list[types.ConsentChange]:
+    """Renew the acting user's consents for meter points, by default for 18 months from now."""
     until = _valid_until(call, valid_until)
-    return [_to_history_entry(await _renew(call, record, until)) for record in await _edit_consents(call, mpxns)]
+    return [_build_change(await _renew(call, record, until)) for record in await _edit_consents(call, mpxns)]
 
 
 @operation(
@@ -126,20 +96,23 @@ async def renew_consents(
     ),
     sizes=[ListSize(list_length("mpxns"))],
 )
-async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[ConsentHistoryEntry]:
-    """Revoke the user's consent for meter points: their readings are served and streamed no longer."""
+async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[types.ConsentChange]:
+    """Revoke the acting user's consents for meter points.
+
+    Queries and subscriptions for their readings then return an error.
+    """
     changes = []
     for record in await _edit_consents(call, mpxns):
         record.revoked_at = call.rows.now
         changes.append(
-            _to_history_entry(await _record_change(call, record, types.ConsentChangeKind.REVOCATION, call.rows.now))
+            _build_change(await _record_change(call, record, types.ConsentChangeKind.REVOCATION, call.rows.now))
         )
-        measured = await call.rows.all(
+        resources = await call.rows.all(
             models.Resource,
             col(models.Resource.owner_id) == record.user_id,
             col(models.Resource.mpxn).in_(meter_point_spellings(record.mpxn)),
         )
-        for resource in measured:
+        for resource in resources:
             call.emit(Event(topics.readings(resource.resource_id), "consent", MeterPointConsentRevoked(record.mpxn)))
     return changes
 
@@ -155,41 +128,43 @@ async def revoke_consents(call: Call, *, mpxns: list[str]) -> list[ConsentHistor
 )
 async def consent_changes(
     call: Call, *, mpxn: str, kind: types.ConsentChangeKind | None = None
-) -> list[ConsentHistoryEntry]:
-    """What happened to the consent for a meter point, oldest first; renewals or revocations only where asked."""
+) -> list[types.ConsentChange]:
+    """List the renewals and revocations of the acting user's consent for a meter point, oldest first."""
     await _consent_ids(call, [mpxn])
-    found = await call.rows.all(
+    changes = await call.rows.all(
         models.ConsentChange,
         col(models.ConsentChange.mpxn) == canonical_meter_point(mpxn),
         *([] if kind is None else [col(models.ConsentChange.kind) == kind.value]),
         order_by=[models.ConsentChange.created_at],
     )
-    return [_to_history_entry(one) for one in found]
+    return [_build_change(change) for change in changes]
 
 
 def mpxn_key_for(mpxn: str) -> types.MpxnKey:
-    """An MPAN has 13 digits (12 in some samples), an MPRN 6 to 10."""
+    """Return the kind of number by its length. An MPAN has 13 digits (12 in some samples), an MPRN 6 to 10."""
     return types.MpxnKey.MPAN if len(mpxn) > 10 else types.MpxnKey.MPRN
 
 
 async def _edit_consents(call: Call, mpxns: Sequence[str]) -> list[models.MeterPointConsent]:
-    """The user's consents for these meter points, to be changed. NotFound where one is not on record."""
-    return [await call.rows.edit(models.MeterPointConsent, one) for one in await _consent_ids(call, mpxns)]
+    """Return the user's consents for these meter points, for update. Raise NotFound if one does not exist."""
+    return [
+        await call.rows.edit(models.MeterPointConsent, consent_id) for consent_id in await _consent_ids(call, mpxns)
+    ]
 
 
 async def _consent_ids(call: Call, mpxns: Sequence[str]) -> list[str]:
-    """The ids of the user's consents for these meter points. NotFound where one is not on record."""
-    user_id, wanted = require_user_id(call), list(dict.fromkeys(map(canonical_meter_point, mpxns)))
-    found = await call.rows.all(
+    """Return the ids of the user's consents for these meter points. Raise NotFound if one does not exist."""
+    user_id, requested = require_user_id(call), list(dict.fromkeys(map(canonical_meter_point, mpxns)))
+    consents = await call.rows.all(
         models.MeterPointConsent,
         col(models.MeterPointConsent.user_id) == user_id,
-        col(models.MeterPointConsent.mpxn).in_(wanted),
+        col(models.MeterPointConsent.mpxn).in_(requested),
     )
-    ids = {one.mpxn: one.consent_id for one in found}
-    for mpxn in wanted:
+    ids = {consent.mpxn: consent.consent_id for consent in consents}
+    for mpxn in requested:
         if mpxn not in ids:
-            raise NotFound(f"no consent for meter point {mpxn}")
-    return [ids[mpxn] for mpxn in wanted]
+            raise NotFound(f"The user has no consent for meter point {mpxn}.")
+    return [ids[mpxn] for mpxn in requested]
 
 
 async def _renew(call: Call, record: models.MeterPointConsent, until: datetime) -> models.ConsentChange:
@@ -206,22 +181,22 @@ async def _record_change(
 
 
 async def _enqueue_change_event(call: Call, record: models.MeterPointConsent, event_code: str, until: datetime) -> None:
-    told = {"userId": record.user_id, "mpxn": record.mpxn, "validUntil": format_iso(until)}
-    await enqueue_event(call, event_code, told, user_id=record.user_id)
+    payload = {"userId": record.user_id, "mpxn": record.mpxn, "validUntil": format_iso(until)}
+    await enqueue_event(call, event_code, payload, user_id=record.user_id)
 
 
-def _valid_until(call: Call, asked: datetime | None) -> datetime:
-    longest = call.rows.now + MAX_CONSENT_PERIOD
-    if asked is not None and asked <= call.rows.now:
-        raise BadInput("a consent ends in the future", problems=[Problem(("validUntil",), "is not in the future")])
-    return longest if asked is None else min(asked, longest)
+def _valid_until(call: Call, requested: datetime | None) -> datetime:
+    latest = call.rows.now + MAX_CONSENT_PERIOD
+    if requested is not None and requested <= call.rows.now:
+        raise BadInput("A consent must end in the future.", problems=[Problem(("validUntil",), "is not in the future")])
+    return latest if requested is None else min(requested, latest)
 
 
-def _to_status(row: models.MeterPointConsent, now: datetime) -> ConsentStatus:
+def _build_consent(row: models.MeterPointConsent, now: datetime) -> types.MeterPointConsent:
     state = types.ConsentState.VALID if is_valid(row, now) else types.ConsentState.EXPIRED
-    return ConsentStatus(
-        consent_id=row.consent_id,
-        user_id=row.user_id,
+    return types.MeterPointConsent(
+        consent_id=strawberry.ID(row.consent_id),
+        user_id=strawberry.ID(row.user_id),
         mpxn=row.mpxn,
         mpxn_key=mpxn_key_for(row.mpxn),
         verified=row.verified,
@@ -233,11 +208,11 @@ def _to_status(row: models.MeterPointConsent, now: datetime) -> ConsentStatus:
     )
 
 
-def _to_history_entry(row: models.ConsentChange) -> ConsentHistoryEntry:
-    return ConsentHistoryEntry(
-        change_id=row.change_id,
-        application_id=row.application_id,
-        user_id=row.user_id,
+def _build_change(row: models.ConsentChange) -> types.ConsentChange:
+    return types.ConsentChange(
+        change_id=strawberry.ID(row.change_id),
+        application_id=strawberry.ID(row.application_id),
+        user_id=strawberry.ID(row.user_id),
         mpxn=row.mpxn,
         mpxn_key=mpxn_key_for(row.mpxn),
         kind=types.ConsentChangeKind(row.kind),

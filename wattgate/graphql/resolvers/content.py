@@ -1,4 +1,4 @@
-"""What of the content system is more than uniform records."""
+"""Content operations that are not uniform: FAQs by version, contents by language, terms in force."""
 
 import strawberry
 from sqlmodel import col
@@ -13,7 +13,7 @@ from wattgate.graphql.types import content as types
 from wattgate.principal import AuthScheme, Permission
 
 DFS_REFERENCE = "dfs"
-"""The reference of the demand flexibility service's terms and conditions."""
+"""Reference of the terms and conditions of the demand flexibility service."""
 
 
 @operation(
@@ -25,20 +25,23 @@ DFS_REFERENCE = "dfs"
 async def faqs(
     call: Call, *, reference: str | None = None, country: str | None = None, version: str | None = None
 ) -> list[models.Faq]:
-    """Frequently asked questions, newest version first, narrowed down to a reference, a country or an app's version.
+    """List frequently asked questions, newest app version first, optionally for a reference, country or app version.
 
-    An app's version is given those whose minimumVersion it has reached; versions compare as dotted numbers.
+    For an app version, the list has the sets whose `minimumVersion` is not newer. Versions are compared number by
+    number.
     """
-    found = await call.rows.all(
+    faqs = await call.rows.all(
         models.Faq,
         *([] if reference is None else [col(models.Faq.reference) == reference]),
         *([] if country is None else [col(models.Faq.country) == country]),
         order_by=[models.Faq.created_at],
     )
     if version is not None:
-        asked = parse_version(version)
-        found = [one for one in found if asked is not None and (parse_version(one.minimum_version) or ()) <= asked]
-    return sorted(found, key=lambda one: parse_version(one.version) or (), reverse=True)
+        app_version = parse_version(version)
+        faqs = [
+            faq for faq in faqs if app_version is not None and (parse_version(faq.minimum_version) or ()) <= app_version
+        ]
+    return sorted(faqs, key=lambda faq: parse_version(faq.version) or (), reverse=True)
 
 
 @operation(
@@ -48,14 +51,14 @@ async def faqs(
     rest=RestRoute("POST", "/faq"),
 )
 async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
-    """Add a set of frequently asked questions to the application."""
+    """Add a set of frequently asked questions."""
     problems = [
-        Problem(("input", place), f"{version} is not a dotted numeric version")
-        for place, version in (("version", input.version), ("minimumVersion", input.minimum_version))
+        Problem(("input", name), f"{version} is not a dotted numeric version")
+        for name, version in (("version", input.version), ("minimumVersion", input.minimum_version))
         if parse_version(version) is None
     ]
     if problems:
-        raise BadInput("a version is dotted numbers, such as 1.2.0", problems=problems)
+        raise BadInput("Invalid version. Give dotted numbers such as 1.2.0.", problems=problems)
     data = [models.QuestionAndReply(item.question, item.reply) for item in input.data]
     return await call.rows.add(
         models.Faq(
@@ -78,14 +81,19 @@ async def add_faq(call: Call, *, input: types.NewFaq) -> models.Faq:
 async def language_contents(
     call: Call, *, content_id: strawberry.ID | None = None, culture_code: str | None = None
 ) -> list[models.LanguageContent]:
-    """Content objects by language; of a culture, each content object's nearest: fr-CA, else fr, else default."""
-    wanted = [] if content_id is None else [col(models.LanguageContent.content_id) == content_id]
-    found = await call.rows.all(models.LanguageContent, *wanted, order_by=[models.LanguageContent.created_at])
+    """List translations of content objects.
+
+    For a culture, the list has the closest translation of each content object: fr-CA, otherwise fr, otherwise default.
+    """
+    conditions = [] if content_id is None else [col(models.LanguageContent.content_id) == content_id]
+    language_contents = await call.rows.all(
+        models.LanguageContent, *conditions, order_by=[models.LanguageContent.created_at]
+    )
     if culture_code is None:
-        return found
-    contents = await call.rows.get_many(models.Content, {one.content_id for one in found})
+        return language_contents
+    contents = await call.rows.get_many(models.Content, {content.content_id for content in language_contents})
     nearest = await in_language(call.rows, list(contents.values()), culture_code=culture_code)
-    return [one for one in nearest if one is not None]
+    return [content for content in nearest if content is not None]
 
 
 @operation(
@@ -95,7 +103,7 @@ async def language_contents(
     rest=RestRoute("GET", "/termsconditions/current"),
 )
 async def current_terms_conditions(call: Call, *, reference: str | None = None) -> list[models.TermsConditions]:
-    """The terms and conditions in force: of each reference the newest version that has begun."""
+    """List the terms and conditions in force: the newest effective version of each reference."""
     return await _terms_in_force(call, reference)
 
 
@@ -106,7 +114,7 @@ async def current_terms_conditions(call: Call, *, reference: str | None = None) 
     rest=RestRoute("GET", "/dfs/termsconditions"),
 )
 async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
-    """The terms and conditions of the demand flexibility service that are in force."""
+    """List the terms and conditions of the demand flexibility service that are in force."""
     return await _terms_in_force(call, DFS_REFERENCE)
 
 
@@ -117,7 +125,7 @@ async def dfs_terms_conditions(call: Call) -> list[models.TermsConditions]:
     rest=RestRoute("POST", "/termsconditionsuser"),
 )
 async def add_terms_conditions_user(call: Call, *, input: types.NewTermsConditionsUser) -> models.TermsConditionsUser:
-    """Keep the user's answer to terms and conditions."""
+    """Record the acting user's answer to terms and conditions."""
     await check_references(call, models.TermsConditionsUser, {"tc_id": input.tc_id})
     data = {"dataAccess": {"valid": input.data.data_access.valid}}
     return await call.rows.add(
@@ -128,11 +136,11 @@ async def add_terms_conditions_user(call: Call, *, input: types.NewTermsConditio
 
 
 async def _terms_in_force(call: Call, reference: str | None) -> list[models.TermsConditions]:
-    found = await call.rows.all(
+    terms = await call.rows.all(
         models.TermsConditions,
         col(models.TermsConditions.active).is_(True),
         col(models.TermsConditions.valid_from) <= call.rows.now,
         *([] if reference is None else [col(models.TermsConditions.reference) == reference]),
         order_by=[models.TermsConditions.valid_from],
     )
-    return list({one.reference: one for one in found}.values())
+    return list({version.reference: version for version in terms}.values())

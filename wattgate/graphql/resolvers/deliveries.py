@@ -1,4 +1,4 @@
-"""What workers do with the outbox, application by application: `app/workers/deliveries.py` runs these."""
+"""Outbox operations for the worker `app/workers/deliveries.py`: find, claim and release deliveries, record outcomes."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from wattgate.principal import Permission
 
 @dataclass(frozen=True, slots=True)
 class DueDeliveries:
-    """The applications for which something is to leave now, or else when the next thing is; None for never."""
+    """The applications with deliveries that are due, and, if there are none, when the next one is. None means never."""
 
     applications: list[str]
     next_at: datetime | None
@@ -26,7 +26,7 @@ class DueDeliveries:
 
 @operation(OperationKind.QUERY, returns=DueDeliveries, needs=Permission.SYSTEM)
 async def due_deliveries(call: Call, *, kinds: Collection[DeliveryKind]) -> DueDeliveries:
-    """For whom something of these kinds is to leave, or when."""
+    """Return the applications with due deliveries of these kinds or, if there are none, when the next one is due."""
     applications = await call.rows.application_ids_with(
         Delivery, *_is_claimable(kinds), _available_at() <= call.rows.now
     )
@@ -40,9 +40,9 @@ async def due_deliveries(call: Call, *, kinds: Collection[DeliveryKind]) -> DueD
 async def claim_deliveries(
     call: Call, *, kinds: Collection[DeliveryKind], worker: str, limit: int, lease: float
 ) -> list[Delivery]:
-    """Take the application's deliveries that are due, oldest first, for so many seconds; no two get the same one.
+    """Claim due deliveries of the application, oldest first, for `lease` seconds. No two workers claim the same one.
 
-    The attempt counts from now on, so that what kills its workers is given up in the end.
+    The attempt counts from the claim, so that a delivery that crashes its workers fails permanently in the end.
     """
     return await call.rows.claim(
         Delivery,
@@ -59,7 +59,7 @@ async def claim_deliveries(
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def release_delivery(call: Call, *, delivery_id: str, worker: str, attempt: int) -> int:
-    """Let others take a delivery that this worker was not able to try to an end; the attempt does not count."""
+    """Release a claimed delivery whose attempt did not finish. The attempt does not count."""
     return await call.rows.update(
         Delivery,
         *outbox.lease_conditions(delivery_id, worker, attempt),
@@ -74,7 +74,7 @@ async def release_delivery(call: Call, *, delivery_id: str, worker: str, attempt
 async def record_notification_outcome(
     call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome
 ) -> bool:
-    """Keep what became of an attempt to deliver a notification; False where somebody else has taken it over."""
+    """Record the outcome of an attempt to deliver a notification. Return False if another worker has claimed it."""
     delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False
@@ -83,20 +83,20 @@ async def record_notification_outcome(
 
 
 def _available_at() -> ColumnElement[datetime]:
-    """When a delivery may be taken: when it is due, or when the lease of whoever has it ends."""
+    """Return when a delivery can be claimed: when it is due or, if it is leased, when the lease ends."""
     return case((col(Delivery.state) == DeliveryState.LEASED, col(Delivery.leased_until)), else_=col(Delivery.due_at))
 
 
 def _is_claimable(kinds: Collection[DeliveryKind]) -> tuple[ColumnElement[bool], ...]:
-    """That a delivery of these kinds is not at its end, and no other one has to leave before it."""
+    """Return the conditions for claiming a delivery: it is open, and no other one of its order key must go first."""
     other = aliased(Delivery)
-    at_work = col(other.state) == DeliveryState.LEASED
-    before = and_(col(other.state) == DeliveryState.WAITING, col(other.number) < col(Delivery.number))
+    leased = col(other.state) == DeliveryState.LEASED
+    queued_before = and_(col(other.state) == DeliveryState.WAITING, col(other.number) < col(Delivery.number))
     blocked = exists().where(
         col(other.application_id) == col(Delivery.application_id),
         col(other.order_key) == col(Delivery.order_key),
         col(other.number) != col(Delivery.number),
-        or_(at_work, before),
+        or_(leased, queued_before),
     )
     return (
         col(Delivery.kind).in_(kinds),

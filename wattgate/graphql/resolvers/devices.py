@@ -1,8 +1,7 @@
-"""Gateway devices, and what the meter network has of devices."""
+"""Devices that send readings to the gateway, and devices in the inventory of the meter network."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import msgspec
 import strawberry
@@ -11,6 +10,7 @@ from sqlmodel import col
 from wattgate.db import models
 from wattgate.db.meter_network import MeterNetworkDevice
 from wattgate.db.queries import devices as queries
+from wattgate.db.rows import Rows
 from wattgate.energy import meter_points
 from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
@@ -22,28 +22,7 @@ from wattgate.principal import AuthScheme, Permission
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryEntry:
-    """A device of the network's inventory, with what its meter point adds."""
-
-    eui: str
-    mpxn: str
-    device_type: str
-    manufacturer: str
-    model: str
-    firmware_version: str
-    status: str
-    commissioned_at: datetime | None
-    smets_version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Inventory:
-    valid: bool
-    inventory: list[InventoryEntry]
-
-
-@dataclass(frozen=True, slots=True)
-class MeterPointResources:
+class MeterPointResourcesResult:
     valid: bool
     mpxn: str
     resources: list[models.Resource]
@@ -56,7 +35,7 @@ class MeterPointResources:
     rest=RestRoute("GET", "/device", edges=("protocol",)),
 )
 async def devices(call: Call, *, tags: str | None = None) -> list[models.Device]:
-    """The active devices of the application, or the user's own; with `tags` the one of that hardware id."""
+    """List the active devices that the caller may see, oldest first."""
     where = [] if tags is None else [col(models.Device.hardware_key) == meter_points.normalize_hardware_id(tags)]
     return await call.rows.all(
         models.Device, col(models.Device.active).is_(True), *where, order_by=[models.Device.created_at]
@@ -73,8 +52,8 @@ async def devices(call: Call, *, tags: str | None = None) -> list[models.Device]
     ),
 )
 async def device(call: Call, *, device_id: strawberry.ID) -> models.Device:
-    """The device with this id."""
-    return await call.rows.get(models.Device, device_id)
+    """Return the device with this ID."""
+    return await load_device(call.rows, device_id)
 
 
 @operation(
@@ -87,14 +66,8 @@ async def device(call: Call, *, device_id: strawberry.ID) -> models.Device:
     ),
 )
 async def discover(call: Call, *, hardware_id: str) -> models.Device:
-    """The active device with this hardware id, with or without separators and in any case."""
-    key = meter_points.normalize_hardware_id(hardware_id)
-    found = await call.rows.first(
-        models.Device, col(models.Device.hardware_key) == key, col(models.Device.active).is_(True)
-    )
-    if found is None:
-        raise NotFound(f"no device with hardware id {hardware_id}")
-    return found
+    """Return the active device with this hardware ID."""
+    return await load_device_by_hardware_id(call.rows, hardware_id)
 
 
 @operation(
@@ -104,11 +77,8 @@ async def discover(call: Call, *, hardware_id: str) -> models.Device:
     rest=RestRoute("GET", "/device/resource/{resourceId}", edges=("protocol",)),
 )
 async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.Device:
-    """The device that sources a resource."""
-    (found,) = await queries.devices_of_resources(call.rows, [await call.rows.get(models.Resource, resource_id)])
-    if found is None:
-        raise NotFound(f"no device sources resource {resource_id}")
-    return found
+    """Return the device that supplies a resource with readings."""
+    return await load_device_of_resource(call.rows, resource_id)
 
 
 @operation(
@@ -118,17 +88,19 @@ async def resource_device(call: Call, *, resource_id: strawberry.ID) -> models.D
     rest=RestRoute("POST", "/device", acknowledged_fields=("deviceId",)),
 )
 async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
-    """Add a device for the user; its sensors feed resources of theirs."""
+    """Add a device for the acting user. Its sensors supply the user's resources with readings."""
     owner_id = require_user_id(call)
-    kind = (await call.rows.get_many(models.DeviceType, [input.device_type_id])).get(input.device_type_id)
-    if kind is None:
+    device_type = (await call.rows.get_many(models.DeviceType, [input.device_type_id])).get(input.device_type_id)
+    if device_type is None:
         problem = Problem(("input", "deviceTypeId"), "deviceType does not exist")
-        raise BadInput("the device type does not exist", problems=[problem])
+        raise BadInput(f"Unknown device type {input.device_type_id!r}. See `problems`.", problems=[problem])
     owned = await call.rows.all(
         models.Resource, col(models.Resource.owner_id) == owner_id, col(models.Resource.active).is_(True)
     )
-    sensors = _explicit_sensors(input.protocol, owned) if input.protocol else _default_sensors(kind, input, owned)
-    added = await call.rows.add(_build_device(owner_id, kind, input))
+    sensors = (
+        _explicit_sensors(input.protocol, owned) if input.protocol else _default_sensors(device_type, input, owned)
+    )
+    added = await call.rows.add(_build_device(owner_id, device_type, input))
     for protocol_id, (resource_type_id, resource_id) in sensors.items():
         await call.rows.add(
             models.DeviceSensor(
@@ -147,15 +119,15 @@ async def add_device(call: Call, *, input: types.NewDevice) -> models.Device:
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/inventory", scheme=AuthScheme.BASIC),
 )
-async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID) -> Inventory:
-    """The devices that the meter network has at a meter point."""
+async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID) -> types.Inventory:
+    """Return the devices that the meter network has at a meter point."""
     number = parse_path_meter_point(meter_point_number)
     point = await call.network.meter_point(number)
-    found = await call.network.devices_at(number)
-    if point is None and not found:
-        raise NotFound(f"the network has no meter point with number {meter_point_number}")
+    devices = await call.network.devices_at(number)
+    if point is None and not devices:
+        raise NotFound(f"The meter network has no meter point with number {meter_point_number}.")
     version = point.smets_version if point else ""
-    return Inventory(True, [_to_inventory_entry(one, version) for one in found])
+    return types.Inventory(valid=True, inventory=[_build_inventory_device(device, version) for device in devices])
 
 
 @operation(
@@ -164,14 +136,15 @@ async def meter_point_inventory(call: Call, *, meter_point_number: strawberry.ID
     needs=Permission.INVENTORY_READ,
     rest=RestRoute("GET", "/device/smart-meter/{eui}/inventory", scheme=AuthScheme.BASIC),
 )
-async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> Inventory:
-    """The device that the meter network has with this EUI."""
+async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> types.Inventory:
+    """Return the device that the meter network has with this EUI."""
     number = meter_points.parse_eui(eui)
-    found = await call.network.device(number) if number else None
-    if found is None:
-        raise NotFound(f"the network has no device with EUI {eui}")
-    point = await call.network.meter_point(found.mpxn)
-    return Inventory(True, [_to_inventory_entry(found, point.smets_version if point else "")])
+    device = await call.network.device(number) if number else None
+    if device is None:
+        raise NotFound(f"The meter network has no device with EUI {eui}.")
+    point = await call.network.meter_point(device.mpxn)
+    entry = _build_inventory_device(device, point.smets_version if point else "")
+    return types.Inventory(valid=True, inventory=[entry])
 
 
 @operation(
@@ -180,20 +153,44 @@ async def smart_meter_inventory(call: Call, *, eui: strawberry.ID) -> Inventory:
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/device/meter-point/{meterPointNumber}/resources"),
 )
-async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID) -> MeterPointResources:
-    """The caller's active resources that are measured at a meter point."""
-    found = await resources_at(call, parse_path_meter_point(meter_point_number))
-    if not found:
-        raise NotFound(f"no resources at a meter point with number {meter_point_number}")
-    return MeterPointResources(True, str(meter_point_number), found)
+async def meter_point_resources(call: Call, *, meter_point_number: strawberry.ID) -> MeterPointResourcesResult:
+    """Return the active resources at a meter point that the caller may see."""
+    resources = await resources_at(call, parse_path_meter_point(meter_point_number))
+    if not resources:
+        raise NotFound(f"No resources at meter point {meter_point_number}.")
+    return MeterPointResourcesResult(True, str(meter_point_number), resources)
+
+
+async def load_device(rows: Rows, device_id: str) -> models.Device:
+    """Return the device with this id. Raise NotFound unless the caller may see it."""
+    return await rows.get(models.Device, device_id)
+
+
+async def load_device_by_hardware_id(rows: Rows, hardware_id: str) -> models.Device:
+    """Return the active device with this hardware id, in any spelling. Raise NotFound if there is none."""
+    key = meter_points.normalize_hardware_id(hardware_id)
+    device = await rows.first(
+        models.Device, col(models.Device.hardware_key) == key, col(models.Device.active).is_(True)
+    )
+    if device is None:
+        raise NotFound(f"No device with hardware id {hardware_id}.")
+    return device
+
+
+async def load_device_of_resource(rows: Rows, resource_id: str) -> models.Device:
+    """Return the device that feeds a resource. Raise NotFound if none does or the caller may not see the resource."""
+    (device,) = await queries.devices_of_resources(rows, [await rows.get(models.Resource, resource_id)])
+    if device is None:
+        raise NotFound(f"No device feeds resource {resource_id}.")
+    return device
 
 
 SensorAssignments = Mapping[str, tuple[str, str | None]]
-"""By protocol id: the resource type that a sensor measures, and the resource that it feeds."""
+"""Sensors by protocol id: the resource type that each measures, and the resource that it feeds, if any."""
 
 
 def _explicit_sensors(protocol: types.NewDeviceProtocol, owned: Sequence[models.Resource]) -> SensorAssignments:
-    """The sensors as they are given. BadInput where one feeds no resource of the user, or has the id of another."""
+    """Return the sensors of the input. Raise BadInput if one feeds no resource of the user or repeats a protocol id."""
     known = {resource.resource_id: resource for resource in owned}
     sensors: dict[str, tuple[str, str | None]] = {}
     problems = []
@@ -202,45 +199,48 @@ def _explicit_sensors(protocol: types.NewDeviceProtocol, owned: Sequence[models.
         if sensor.resource_id not in known:
             problems.append(Problem((*path, "resourceId"), f"{sensor.resource_id} does not exist"))
         elif sensor.protocol_id in sensors:
-            problems.append(Problem((*path, "protocolId"), f"{sensor.protocol_id} stands there twice"))
+            problems.append(Problem((*path, "protocolId"), f"{sensor.protocol_id} occurs twice"))
         else:
             sensors[sensor.protocol_id] = (known[sensor.resource_id].resource_type_id, sensor.resource_id)
     if problems:
-        raise BadInput("the device's sensors cannot be so", problems=problems)
+        raise BadInput("Invalid sensors. See `problems`.", problems=problems)
     return sensors
 
 
 def _default_sensors(
-    kind: models.DeviceType, input: types.NewDevice, owned: Sequence[models.Resource]
+    device_type: models.DeviceType, input: types.NewDevice, owned: Sequence[models.Resource]
 ) -> SensorAssignments:
-    """The type's sensors, each with the user's resource of its type, where there is exactly one."""
-    given = (input.hardware_ids.mpan, input.hardware_ids.mprn)
-    numbers = {meter_points.parse_meter_point_number(text) for text in given if text}
+    """Return the sensors of the device type. Each feeds the user's resource of its type if there is exactly one.
+
+    If the input names meter points, only resources at these count.
+    """
+    texts = (input.hardware_ids.mpan, input.hardware_ids.mprn)
+    numbers = {meter_points.parse_meter_point_number(text) for text in texts if text}
     sensors: dict[str, tuple[str, str | None]] = {}
-    for sensor in kind.protocol.sensors:
-        likely = [
+    for sensor in device_type.protocol.sensors:
+        candidates = [
             resource.resource_id
             for resource in owned
             if resource.resource_type_id == sensor.resource_type_id
             and (not numbers or meter_points.parse_meter_point_number(resource.mpxn or "") in numbers)
         ]
-        sensors[sensor.protocol_id] = (sensor.resource_type_id, likely[0] if len(likely) == 1 else None)
+        sensors[sensor.protocol_id] = (sensor.resource_type_id, candidates[0] if len(candidates) == 1 else None)
     return sensors
 
 
-def _build_device(owner_id: str, kind: models.DeviceType, input: types.NewDevice) -> models.Device:
+def _build_device(owner_id: str, device_type: models.DeviceType, input: types.NewDevice) -> models.Device:
     return models.Device(
         owner_id=owner_id,
-        device_type_id=kind.device_type_id,
+        device_type_id=device_type.device_type_id,
         description=input.description,
         hardware_id=input.hardware_id,
         hardware_key=meter_points.normalize_hardware_id(input.hardware_id),
         hardware_ids=msgspec.convert(input.hardware_ids, models.HardwareIds, from_attributes=True),
         parent_hardware_id=input.parent_hardware_id,
         tags=[input.hardware_id],
-        protocol_name=(input.protocol and input.protocol.protocol) or kind.protocol.protocol,
+        protocol_name=(input.protocol and input.protocol.protocol) or device_type.protocol.protocol,
     )
 
 
-def _to_inventory_entry(device: MeterNetworkDevice, smets_version: str) -> InventoryEntry:
-    return InventoryEntry(**msgspec.structs.asdict(device), smets_version=smets_version)
+def _build_inventory_device(device: MeterNetworkDevice, smets_version: str) -> types.InventoryDevice:
+    return types.InventoryDevice(**msgspec.structs.asdict(device), smets_version=smets_version)

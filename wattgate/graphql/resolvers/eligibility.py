@@ -1,6 +1,4 @@
-"""Smart meter eligibility: what the meter network says of a meter point or a display. Nothing is stored."""
-
-from dataclasses import dataclass
+"""Eligibility checks of meter points and displays against the meter network. They store nothing."""
 
 import strawberry
 
@@ -14,14 +12,9 @@ from wattgate.principal import Permission
 
 CONSUMER_DEVICES = frozenset({"CAD", "PPMID"})
 DISPLAY_DEVICE_TYPES = frozenset({"IHD", "PPMID", "CAD"})
-"""Displays join the network as one of these; one that forwards readings is also a consumer access device."""
+"""Device types of displays in the meter network. A display that forwards readings is also a consumer access device."""
 
 COMMISSIONED = "commissioned"
-
-
-@dataclass(frozen=True, slots=True)
-class Eligibility:
-    valid: bool
 
 
 @operation(
@@ -30,11 +23,12 @@ class Eligibility:
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/smets-ihd-cad"),
 )
-async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> Eligibility:
-    """Whether a meter point has a consumer access device or a prepayment meter interface device in use."""
+async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> types.Eligibility:
+    """Check whether a meter point has a consumer access device or a prepayment interface device (PPMID) in use."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
-    found = await call.network.devices_at(number)
-    return Eligibility(any(one.device_type in CONSUMER_DEVICES and one.status.lower() == COMMISSIONED for one in found))
+    devices = await call.network.devices_at(number)
+    in_use = {device.device_type for device in devices if device.status.lower() == COMMISSIONED}
+    return types.Eligibility(valid=not in_use.isdisjoint(CONSUMER_DEVICES))
 
 
 @operation(
@@ -43,13 +37,13 @@ async def has_consumer_device(call: Call, *, mpxn: strawberry.ID) -> Eligibility
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsihd/postcode"),
 )
-async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> Eligibility:
-    """Whether the in-home display with this EUI stands at a postcode."""
+async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> types.Eligibility:
+    """Check whether the in-home display with this EUI is at a postcode."""
     display = await _find_display(call, eui)
     if call.rows.user_id is not None and not (display and await is_own_meter_point(call, display.mpxn)):
-        raise NotFound(f"no display with EUI {eui}")  # a stranger's display and none are alike
+        raise NotFound(f"No display with EUI {eui}.")  # the error must not reveal whether the display exists
     point = await call.network.meter_point(display.mpxn) if display else None
-    return Eligibility(point is not None and point.postcode == meter_points.normalize_postcode(postcode))
+    return types.Eligibility(valid=point is not None and point.postcode == meter_points.normalize_postcode(postcode))
 
 
 @operation(
@@ -58,11 +52,11 @@ async def display_at_postcode(call: Call, *, postcode: str, eui: str) -> Eligibi
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsihd"),
 )
-async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -> Eligibility:
-    """Whether the in-home display with this EUI belongs to a meter point."""
+async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -> types.Eligibility:
+    """Check whether the in-home display with this EUI belongs to a meter point."""
     number = await require_access(call, parse_meter_point(mpxn, "mpxn"))
     display = await _find_display(call, eui)
-    return Eligibility(display is not None and display.mpxn == number)
+    return types.Eligibility(valid=display is not None and display.mpxn == number)
 
 
 @operation(
@@ -71,17 +65,17 @@ async def display_at_meter_point(call: Call, *, mpxn: strawberry.ID, eui: str) -
     needs=Permission.ELIGIBILITY_CHECK,
     rest=RestRoute("POST", "/eligibility/checksmetsmpxn"),
 )
-async def meter_point_eligible(call: Call, *, mpxn: strawberry.ID) -> Eligibility:
-    """Whether a meter point can be served through the data communications company's network."""
+async def meter_point_eligible(call: Call, *, mpxn: strawberry.ID) -> types.Eligibility:
+    """Check whether the data communications company's (DCC) network serves a meter point."""
     point = await call.network.meter_point(await require_access(call, parse_meter_point(mpxn, "mpxn")))
-    return Eligibility(point is not None and point.eligible)
+    return types.Eligibility(valid=point is not None and point.eligible)
 
 
 async def _find_display(call: Call, eui: str) -> MeterNetworkDevice | None:
-    """The in-home display with this EUI, if the network knows it as one."""
+    """Return the display with this EUI; None if the network lists none. Raise BadInput if the EUI is malformed."""
     number = meter_points.parse_eui(eui)
     if number is None:
         problem = Problem(("eui",), "is not an EUI-64 of 16 hexadecimal digits")
-        raise BadInput("the display is not named", problems=[problem])
-    found = await call.network.device(number)
-    return found if found and found.device_type in DISPLAY_DEVICE_TYPES else None
+        raise BadInput(f"Invalid EUI {eui!r}. See `problems`.", problems=[problem])
+    device = await call.network.device(number)
+    return device if device and device.device_type in DISPLAY_DEVICE_TYPES else None

@@ -1,4 +1,4 @@
-"""The demand flexibility service: opting in and out, events and who takes part in them."""
+"""The demand flexibility service (DFS): opting in and out, events, participation."""
 
 import strawberry
 from sqlmodel import col
@@ -28,7 +28,7 @@ ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     DfsEventState.SETTLED: frozenset(),
     DfsEventState.CANCELLED: frozenset(),
 }
-"""The life of an event: which states may follow which. Joining is possible while it is open."""
+"""The states that may follow each state of an event. Users join while it is OPEN."""
 
 
 @operation(
@@ -38,7 +38,7 @@ ALLOWED_TRANSITIONS: dict[DfsEventState, frozenset[DfsEventState]] = {
     rest=RestRoute("GET", "/dfs/user"),
 )
 async def dfs_users(call: Call) -> list[models.DfsUser]:
-    """Who is opted in, of the application or the user alone."""
+    """List the active DFS enrolments that the caller may see, oldest first."""
     return await call.rows.all(
         models.DfsUser, col(models.DfsUser.active).is_(True), order_by=[models.DfsUser.created_at]
     )
@@ -51,12 +51,12 @@ async def dfs_users(call: Call) -> list[models.DfsUser]:
     rest=RestRoute("POST", "/dfs/user"),
 )
 async def opt_in_to_dfs(call: Call, *, mpxn: str | None = None) -> models.DfsUser:
-    """Opt in with a meter point, which must be named only where the user has several."""
+    """Enrol the acting user in the demand flexibility service (DFS) with a meter point."""
     user_id = require_user_id(call)
     chosen = await _choose_meter_point(call, user_id, mpxn)
-    known = await _active_opt_ins(call, user_id, chosen)
-    if known:
-        return known[0]
+    active = await _active_opt_ins(call, user_id, chosen)
+    if active:
+        return active[0]
     return await call.rows.add(models.DfsUser(user_id=user_id, mpxn=chosen))
 
 
@@ -67,11 +67,11 @@ async def opt_in_to_dfs(call: Call, *, mpxn: str | None = None) -> models.DfsUse
     rest=RestRoute("DELETE", "/dfs/user"),
 )
 async def opt_out_of_dfs(call: Call, *, mpxn: str | None = None) -> list[models.DfsUser]:
-    """Opt out with a meter point, or with all of the user's where none is named."""
-    known = await _active_opt_ins(call, require_user_id(call), mpxn)
-    if not known:
-        raise NotFound("the user is not opted in")
-    records = [await call.rows.edit(models.DfsUser, one.dfs_user_id) for one in known]
+    """End the acting user's DFS enrolment with a meter point, or all enrolments."""
+    active = await _active_opt_ins(call, require_user_id(call), mpxn)
+    if not active:
+        raise NotFound("The user is not opted in.")
+    records = [await call.rows.edit(models.DfsUser, opt_in.dfs_user_id) for opt_in in active]
     for record in records:
         record.active = False
     return records
@@ -79,7 +79,7 @@ async def opt_out_of_dfs(call: Call, *, mpxn: str | None = None) -> list[models.
 
 @operation(OperationKind.QUERY, returns=list[types.DfsEvent], needs=Permission.FLEXIBILITY_READ)
 async def dfs_events(call: Call) -> list[models.DfsEvent]:
-    """The application's events, by their start."""
+    """List the application's demand flexibility events, ordered by start."""
     return await call.rows.all(models.DfsEvent, order_by=[models.DfsEvent.starts_at])
 
 
@@ -90,9 +90,9 @@ async def dfs_events(call: Call) -> list[models.DfsEvent]:
     rest=RestRoute("GET", "/dfs/event/user"),
 )
 async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
-    """The events that the user signed up for, by their start."""
+    """List the demand flexibility events that the acting user takes part in, ordered by start."""
     joined = await call.rows.all(models.DfsParticipation, col(models.DfsParticipation.user_id) == require_user_id(call))
-    ids = {one.dfs_event_id for one in joined}
+    ids = {participation.dfs_event_id for participation in joined}
     return await call.rows.all(
         models.DfsEvent, col(models.DfsEvent.dfs_event_id).in_(ids), order_by=[models.DfsEvent.starts_at]
     )
@@ -106,7 +106,7 @@ async def user_dfs_events(call: Call) -> list[models.DfsEvent]:
     sizes=[ListSize(GROWING_LIST_SIZE)],
 )
 async def dfs_event_users(call: Call, *, dfs_event_id: strawberry.ID) -> list[models.DfsParticipation]:
-    """Who takes part in an event, or took part."""
+    """List the participations in a demand flexibility event, oldest first."""
     await call.rows.get(models.DfsEvent, dfs_event_id)
     return await call.rows.all(
         models.DfsParticipation,
@@ -122,34 +122,34 @@ async def dfs_event_users(call: Call, *, dfs_event_id: strawberry.ID) -> list[mo
     rest=RestRoute("POST", "/dfs/event/user/participation"),
 )
 async def participate_in_dfs_event(call: Call, *, dfs_event_id: strawberry.ID) -> list[models.DfsParticipation]:
-    """Take part in an open event with every meter point that the user is opted in with."""
+    """Join an open demand flexibility event with every enrolled meter point of the acting user."""
     user_id = require_user_id(call)
-    known = await call.rows.get_many(models.DfsEvent, [dfs_event_id])
-    if not known:
+    events = await call.rows.get_many(models.DfsEvent, [dfs_event_id])
+    if not events:
         problem = Problem(("dfsEventId",), f"{dfs_event_id} does not exist")
-        raise BadInput("the event does not exist", problems=[problem])
-    event = known[dfs_event_id]
+        raise BadInput(f"Unknown event {dfs_event_id!r}. See `problems`.", problems=[problem])
+    event = events[dfs_event_id]
     if event.state != DfsEventState.OPEN.value:
-        raise Conflict(f"the event is {event.state}; joining is possible while it is open")
+        raise Conflict(f"The event is {event.state}. Users can join only while it is open.")
     opted_in = await _active_opt_ins(call, user_id)
     if not opted_in:
-        raise Conflict("the user is not opted in to the demand flexibility service")
+        raise Conflict("The user is not opted in to the demand flexibility service. Call optInToDfs first.")
     joined = await call.rows.all(
         models.DfsParticipation,
         col(models.DfsParticipation.dfs_event_id) == dfs_event_id,
         col(models.DfsParticipation.user_id) == user_id,
     )
-    points = {one.mpxn for one in joined}
-    for one in opted_in:
-        if one.mpxn not in points:
-            new = models.DfsParticipation(dfs_event_id=dfs_event_id, user_id=user_id, mpxn=one.mpxn)
-            joined.append(await call.rows.add(new))
+    joined_points = {participation.mpxn for participation in joined}
+    for opt_in in opted_in:
+        if opt_in.mpxn not in joined_points:
+            participation = models.DfsParticipation(dfs_event_id=dfs_event_id, user_id=user_id, mpxn=opt_in.mpxn)
+            joined.append(await call.rows.add(participation))
     return joined
 
 
 @operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE)
 async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEvent:
-    """Announce an event."""
+    """Announce a demand flexibility event."""
     problems = []
     if input.ends_at <= input.starts_at:
         problems.append(Problem(("input", "endsAt"), "is not after the start"))
@@ -157,7 +157,7 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
         problems.append(Problem(("input", "startsAt"), "is not in the future"))
     problems += rate_problems(input.reward, "input", "reward")
     if problems:
-        raise BadInput("the event cannot be so", problems=problems)
+        raise BadInput("Invalid event. See `problems`.", problems=problems)
     return await call.rows.add(
         models.DfsEvent(
             name=input.name,
@@ -171,36 +171,44 @@ async def add_dfs_event(call: Call, *, input: types.NewDfsEvent) -> models.DfsEv
 
 @operation(OperationKind.MUTATION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_MANAGE)
 async def move_dfs_event(call: Call, *, dfs_event_id: strawberry.ID, state: DfsEventState) -> models.DfsEvent:
-    """Bring an event to its next state; whoever watches the application's events is told."""
+    """Change the state of a demand flexibility event and publish the change.
+
+    The order is announced, open, active, ended, settled. Until it has ended, an event can be cancelled.
+    """
     event = await call.rows.edit(models.DfsEvent, dfs_event_id)
     if state not in ALLOWED_TRANSITIONS[DfsEventState(event.state)]:
-        raise Conflict(f"{state.value} does not follow {event.state}")
+        raise Conflict(f"The event cannot change from {event.state} to {state.value}.")
     event.state = state.value
     await call.rows.flush()
-    told = {"dfsEventId": event.dfs_event_id, "name": event.name, "state": event.state}
-    await enqueue_event(call, "dfs.event.moved", told)
-    moved = DfsEventStateChanged(**{name: getattr(event, name) for name in DfsEventStateChanged.__struct_fields__})
-    call.emit(Event(topics.dfs_events(call.rows.application_id), event.dfs_event_id, moved))
+    payload = {"dfsEventId": event.dfs_event_id, "name": event.name, "state": event.state}
+    await enqueue_event(call, "dfs.event.moved", payload)
+    changed = DfsEventStateChanged(**{name: getattr(event, name) for name in DfsEventStateChanged.__struct_fields__})
+    call.emit(Event(topics.dfs_events(call.rows.application_id), event.dfs_event_id, changed))
     return event
 
 
 @operation(OperationKind.SUBSCRIPTION, returns=types.DfsEvent, needs=Permission.FLEXIBILITY_READ, resumes=True)
 async def dfs_event_changes(call: Call) -> SubscriptionSource:
-    """Every event of the application whose state changes."""
+    """Publish each state change of the application's demand flexibility events."""
     return SubscriptionSource((topics.dfs_events(call.rows.application_id),), backfill=backfill.dfs_events)
 
 
-async def _choose_meter_point(call: Call, user_id: str, asked: str | None) -> str:
-    """The meter point to opt in with: the one asked for, or the user's only one."""
+async def _choose_meter_point(call: Call, user_id: str, requested: str | None) -> str:
+    """Return the meter point to opt in with: the requested one, or else the only one of the user with a valid consent.
+
+    Raise BadInput if the user has no such meter point, or several and requests none.
+    """
     consents = await call.rows.all(models.MeterPointConsent, col(models.MeterPointConsent.user_id) == user_id)
-    points = sorted(one.mpxn for one in consents if is_valid(one, call.rows.now))
-    if asked is None and len(points) != 1:
-        message = "the user has several" if points else "the user has none"
+    points = sorted(consent.mpxn for consent in consents if is_valid(consent, call.rows.now))
+    if requested is None and len(points) != 1:
+        message = "the user has several meter points" if points else "the user has no meter point"
         problem = Problem(("mpxn",), f"is missing: {message}", is_missing=True)
-        raise BadInput(f"name the meter point in mpxn: {message}", problems=[problem])
-    if asked is not None and canonical_meter_point(asked) not in points:
-        raise BadInput("the meter point is not the user's", problems=[Problem(("mpxn",), f"{asked} does not exist")])
-    return canonical_meter_point(asked) if asked else points[0]
+        raise BadInput(f"Give the meter point in mpxn: {message}.", problems=[problem])
+    if requested is not None and canonical_meter_point(requested) not in points:
+        raise BadInput(
+            f"The user has no meter point {requested}.", problems=[Problem(("mpxn",), f"{requested} does not exist")]
+        )
+    return canonical_meter_point(requested) if requested else points[0]
 
 
 async def _active_opt_ins(call: Call, user_id: str, mpxn: str | None = None) -> list[models.DfsUser]:

@@ -1,16 +1,16 @@
-"""Freshness and devices' states, followed: the first payload is the whole state, and so is every later one."""
+"""Subscriptions to the freshness of resources and the states of devices. Every payload is the complete state."""
 
 import strawberry
 
 from wattgate.db import models
 from wattgate.graphql.core.cost_weights import FRESHNESS_WEIGHT, STATEMENT_WEIGHT, ListSize, list_length, per_item
 from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers.live_readings import require_readable_resources
+from wattgate.graphql.services.consent import require_readable_resources
 from wattgate.graphql.types import freshness as types
 from wattgate.principal import Permission
-from wattgate.realtime.subscriptions.freshness_snapshots import (
-    DeviceStatesSnapshot,
-    ResourceFreshnessSnapshot,
+from wattgate.realtime.subscriptions.freshness_reducers import (
+    DeviceStatesReducer,
+    ResourceFreshnessReducer,
     topics_of_devices,
     topics_of_resources,
 )
@@ -25,10 +25,10 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
     sizes=[ListSize(list_length("resourceIds"))],
 )
 async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """How fresh these resources are, at once and whenever the state or cause of one has changed."""
-    resources = await require_readable_resources(call, resource_ids)
+    """Publish the freshness of these resources: immediately, and after each change of a state or cause."""
+    resources = await require_readable_resources(call.rows, resource_ids)
     return SubscriptionSource(
-        await topics_of_resources(call.rows, resources), snapshot=ResourceFreshnessSnapshot(resource_ids)
+        await topics_of_resources(call.rows, resources), reducer=ResourceFreshnessReducer(resource_ids)
     )
 
 
@@ -40,6 +40,9 @@ async def freshness(call: Call, *, resource_ids: list[strawberry.ID]) -> Subscri
     sizes=[ListSize(list_length("deviceIds"))],
 )
 async def device_states(call: Call, *, device_ids: list[strawberry.ID]) -> SubscriptionSource:
-    """How these devices are, at once and whenever one has changed: what it says of itself, or that it is silent."""
-    known = await call.rows.require_many(models.Device, device_ids)
-    return SubscriptionSource(await topics_of_devices(call.rows, known), snapshot=DeviceStatesSnapshot(device_ids))
+    """Publish the state of these devices: immediately, and after each change.
+
+    A state changes when a device sends a report about itself or becomes silent.
+    """
+    devices = await call.rows.require_many(models.Device, device_ids)
+    return SubscriptionSource(await topics_of_devices(call.rows, devices), reducer=DeviceStatesReducer(device_ids))

@@ -1,4 +1,4 @@
-"""Look-ups by one of several keys; each key is an operation of its own for REST."""
+"""Look-ups by one of several keys. In REST, each key has an operation of its own, which needs the same permission."""
 
 from strawberry import UNSET
 
@@ -12,23 +12,18 @@ from wattgate.principal import Permission
 
 
 @operation(OperationKind.QUERY, returns=user_types.User, needs=Permission.USER_READ)
-async def find_user(call: Call, *, by: types.UserKey) -> users.UserRecord:
-    """The user with this id or username."""
+async def find_user(call: Call, *, by: types.UserKey) -> user_types.User:
+    """Return the user with this ID or username."""
     if by.user_id is not UNSET:
-        found: users.UserRecord = await users.user.resolver(call, user_id=by.user_id)
-        return found
-    by_name: users.UserRecord = await users.user_by_username.resolver(call, username=by.username)
-    return by_name
+        return await users.load_user(call.rows, str(by.user_id))
+    return await users.load_user_by_name(call.rows, str(by.username))
 
 
 @operation(OperationKind.QUERY, returns=resource_types.Device, needs=Permission.DEVICE_READ)
 async def find_device(call: Call, *, by: types.DeviceKey) -> models.Device:
-    """The device with this id or hardware id, or the one that sources a resource."""
-    found: models.Device
+    """Return the device with this ID or hardware ID, or the device that supplies a resource with readings."""
     if by.device_id is not UNSET:
-        found = await devices.device.resolver(call, device_id=by.device_id)
-    elif by.hardware_id is not UNSET:
-        found = await devices.discover.resolver(call, hardware_id=by.hardware_id)
-    else:
-        found = await devices.resource_device.resolver(call, resource_id=by.resource_id)
-    return found
+        return await devices.load_device(call.rows, str(by.device_id))
+    if by.hardware_id is not UNSET:
+        return await devices.load_device_by_hardware_id(call.rows, str(by.hardware_id))
+    return await devices.load_device_of_resource(call.rows, str(by.resource_id))

@@ -1,4 +1,4 @@
-"""Mail: what workers do to deliver it, and the addresses that get none."""
+"""Mail: operations for the workers that deliver it, suppressed addresses, and mail kept without an SMTP server."""
 
 from datetime import timedelta
 
@@ -16,50 +16,50 @@ from wattgate.graphql.types import mail as types
 from wattgate.principal import Permission
 
 MAX_WAIT = timedelta(days=5)
-"""After this time a mail that could not leave is of no use any more, whatever it waited for."""
+"""Maximum time that a mail waits. After it, delivery fails permanently, because the content is outdated."""
 
 ADDRESS_SUPPRESSED = "address.suppressed"
-"""The code of a mail to an address that is on the list of those that get none."""
+"""Failure code of a mail to a suppressed address."""
 
 MAX_KEPT_MAILS = 500
-"""How many mails of an application are kept where there is no mail server."""
+"""Maximum mails of an application that are kept if no SMTP server is configured. Above it, the oldest are deleted."""
 
 MAX_LISTED_MAILS = 100
-"""How many of them a list shows."""
+"""Maximum kept mails in a list."""
 
 
 @operation(OperationKind.MUTATION, returns=types.MailSuppression, needs=Permission.NOTIFICATION_SEND)
 async def remove_mail_suppression(call: Call, *, address: str) -> MailSuppression:
-    """Send mail to an address again that had refused it, or whose owner had unsubscribed."""
+    """Remove an e-mail address from the suppression list, so that it receives mail again."""
     try:
-        wanted = suppression_key(address)
+        key = suppression_key(address)
     except NotMailable as error:
         raise BadInput(str(error), problems=[Problem(("address",), "is not an e-mail address")]) from None
-    found = await call.rows.first(MailSuppression, col(MailSuppression.address) == wanted)
-    if found is None:
-        raise NotFound(f"{wanted} is not suppressed")
-    await call.rows.delete(MailSuppression, col(MailSuppression.suppression_id) == found.suppression_id)
-    return found
+    suppression = await call.rows.first(MailSuppression, col(MailSuppression.address) == key)
+    if suppression is None:
+        raise NotFound(f"The address {key} is not suppressed.")
+    await call.rows.delete(MailSuppression, col(MailSuppression.suppression_id) == suppression.suppression_id)
+    return suppression
 
 
-# What workers do: `app/workers/deliveries.py` runs these.
+# Operations for the worker `app/workers/deliveries.py`.
 
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_mail(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """What is written to one address; Refused where nothing is to be."""
+    """Return the mail of a notification to one address, or PermanentFailure if it must not be sent."""
     delivery = await call.rows.get(Delivery, delivery_id)
     refusal = await _reason_not_to_send(call, delivery)
     if refusal is not None:
         return refusal
-    sent = await call.rows.get(Notification, delivery.target_id)
-    alert = await call.rows.get(Alert, sent.alert_id)
-    return outbox.build_outgoing(delivery, delivery.address or "", await _mail_content(call, alert, sent))
+    notification = await call.rows.get(Notification, delivery.target_id)
+    alert = await call.rows.get(Alert, notification.alert_id)
+    return outbox.build_outgoing(delivery, delivery.address or "", await _mail_content(call, alert, notification))
 
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_test_mail(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """What is written to somebody who tries a template out; Refused where nothing is to be."""
+    """Return a test mail of a template, or PermanentFailure if it must not be sent."""
     delivery = await call.rows.get(Delivery, delivery_id)
     refusal = await _reason_not_to_send(call, delivery)
     if refusal is not None:
@@ -70,7 +70,7 @@ async def prepare_test_mail(call: Call, *, delivery_id: str) -> OutboundMessage 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_mail_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
-    """Keep what became of a mail; an address that nobody has gets no more. False where somebody else has it."""
+    """Record the outcome of a mail. Suppress an address that does not exist. Return False if another worker has it."""
     delivery = await _record_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False
@@ -82,13 +82,13 @@ async def record_mail_outcome(call: Call, *, delivery_id: str, worker: str, atte
 async def record_test_mail_outcome(
     call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome
 ) -> bool:
-    """The same of a mail that tries a template out."""
+    """Record the outcome of a test mail, as `record_mail_outcome` does."""
     return await _record_outcome(call, delivery_id, worker, attempt, outcome) is not None
 
 
 @operation(OperationKind.MUTATION, returns=str, needs=Permission.SYSTEM)
 async def unsubscribe(call: Call, *, delivery_id: str) -> str:
-    """Send no more mail to whoever got a delivery; the address."""
+    """Suppress the address of a delivery, so that it receives no more mail. Return the address."""
     delivery = await call.rows.get(Delivery, delivery_id)
     await _suppress(call, delivery, SuppressionCause.UNSUBSCRIBED)
     return delivery.address or ""
@@ -96,7 +96,7 @@ async def unsubscribe(call: Call, *, delivery_id: str) -> str:
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def store_kept_mail(call: Call, *, delivery_id: str, recipient: str, subject: str, content: bytes) -> None:
-    """Keep a mail that was not sent, once for a delivery; of very many the oldest go."""
+    """Store a mail that was not sent, once for each delivery. Delete the oldest above MAX_KEPT_MAILS."""
     if await call.rows.first(KeptMail, col(KeptMail.delivery_id) == delivery_id) is None:
         await call.rows.add(
             KeptMail(
@@ -112,38 +112,38 @@ async def store_kept_mail(call: Call, *, delivery_id: str, recipient: str, subje
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_mail(call: Call) -> list[str]:
-    """The applications of which mails are kept."""
+    """Return the applications with kept mails."""
     return await call.rows.application_ids_with(KeptMail)
 
 
 @operation(OperationKind.QUERY, returns=list[KeptMail], needs=Permission.SYSTEM)
 async def kept_mails(call: Call) -> list[KeptMail]:
-    """The mails of the application that were kept last, newest first."""
+    """Return the newest MAX_LISTED_MAILS kept mails of the application, newest first."""
     return await call.rows.all(KeptMail, order_by=[col(KeptMail.created_at).desc()], limit=MAX_LISTED_MAILS)
 
 
 @operation(OperationKind.QUERY, returns=KeptMail, needs=Permission.SYSTEM)
 async def kept_mail(call: Call, *, delivery_id: str) -> KeptMail:
-    """A mail that was kept."""
+    """Return the kept mail of a delivery."""
     return await call.rows.get(KeptMail, delivery_id)
 
 
 def suppression_key(address: str) -> str:
-    """An address as the list has it, however it is written. NotMailable where it is none."""
+    """Return the form of an address that suppressions are stored under. Raise NotMailable if it is malformed."""
     return parse_mailbox(address).address.lower()
 
 
 async def _reason_not_to_send(call: Call, delivery: Delivery) -> PermanentFailure | None:
-    """Why nothing is to be written to the address of a delivery, where that is so."""
+    """Return why a mail must not be sent: it is too old, or its address is malformed or suppressed. None otherwise."""
     if call.rows.now - delivery.created_at > MAX_WAIT:
-        return PermanentFailure(outbox.RETRIES_EXHAUSTED, f"it waited for more than {MAX_WAIT.days} days")
+        return PermanentFailure(outbox.RETRIES_EXHAUSTED, f"the mail waited for more than {MAX_WAIT.days} days")
     try:
         suppression = await _find_suppression(call, suppression_key(delivery.address or ""))
     except NotMailable as error:
         return PermanentFailure("message.not_mailable", str(error))
     if suppression is not None:
         return PermanentFailure(
-            ADDRESS_SUPPRESSED, f"the address gets no mail: {suppression.reason or suppression.cause.value.lower()}"
+            ADDRESS_SUPPRESSED, f"the address is suppressed: {suppression.reason or suppression.cause.value.lower()}"
         )
     return None
 
@@ -173,7 +173,11 @@ async def _suppress(call: Call, delivery: Delivery, cause: SuppressionCause, rea
         )
 
 
-async def _mail_content(call: Call, alert: Alert, sent: Notification) -> MessageContent:
-    """What a mail says, by its template; without one, the name of the kind of alert, and what it is."""
-    kind = await call.rows.get(AlertType, alert.alert_type_id)
-    return MessageContent(sent.subject or kind.name, sent.text or kind.description or kind.name, sent.html)
+async def _mail_content(call: Call, alert: Alert, notification: Notification) -> MessageContent:
+    """Return the content of a mail: rendered from its template, or else name and description of the alert type."""
+    alert_type = await call.rows.get(AlertType, alert.alert_type_id)
+    return MessageContent(
+        notification.subject or alert_type.name,
+        notification.text or alert_type.description or alert_type.name,
+        notification.html,
+    )

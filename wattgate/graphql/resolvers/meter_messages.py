@@ -1,4 +1,4 @@
-"""What displays send beside HTTP: `app/workers/mqtt_intake.py` runs this."""
+"""Record messages of displays that arrive over MQTT, for the worker `app/workers/mqtt_intake.py`."""
 
 import re
 from collections import defaultdict
@@ -19,20 +19,21 @@ from wattgate.energy.meter_points import normalize_hardware_id
 from wattgate.energy.storage_fields import MAX_AHEAD_MS, ReadingField, StorageError, find_field, parse_fields
 from wattgate.errors import BadInput
 from wattgate.graphql.core.operation import Call, OperationKind, operation
-from wattgate.graphql.resolvers.recording import MAX_READINGS, record_readings
+from wattgate.graphql.resolvers.recording import MAX_READINGS, store_all_or_none
 from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
 from wattgate.realtime import topics
 from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat
 
 MAX_MESSAGES = 1_000
+"""Maximum messages of a call."""
 
 _FIRST_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRefusal:
-    """Something of a display's that is not recorded, and why: the kind of fault, and what is special about this one."""
+    """Something that a display sent and the gateway did not record: the kind of fault, and details of this case."""
 
     hardware_id: str
     kind: str
@@ -45,7 +46,7 @@ class MessageRefusal:
 
 @dataclass(frozen=True, slots=True)
 class MeterMessagesResult:
-    """How many readings of the messages are stored now, and what is not."""
+    """The number of stored readings, and the rejections."""
 
     recorded: int
     refusals: list[MessageRefusal]
@@ -53,22 +54,23 @@ class MeterMessagesResult:
 
 @operation(OperationKind.MUTATION, returns=MeterMessagesResult, needs=Permission.SYSTEM)
 async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage]) -> MeterMessagesResult:
-    """Record what displays measure and say of themselves, at most 1,000 messages a call.
+    """Record the measurements and states that displays send, at most 1,000 messages in a call.
 
-    A display is known by its hardware id, and feeds the resources of its sensors: each value goes to those of its
-    classifier that have a field of its name, rounded to the field's decimals; where there is none it is passed over.
-    What cannot be recorded is answered, and the rest is recorded. Of two values of one instant the later sent holds.
+    The hardware id identifies a display, which feeds the resources of its sensors. A value goes to each resource of
+    its classifier that has a field of its name, rounded to the field's decimals. A value without such a resource is
+    ignored. Rejected values and states are returned; the others are recorded. Of two values for the same instant, the
+    later message wins.
     """
     if len(messages) > MAX_MESSAGES:
-        raise BadInput(f"a call takes at most {MAX_MESSAGES:,} messages")
+        raise BadInput(f"A call takes at most {MAX_MESSAGES:,} messages.")
     known = await _load_displays(call.rows, messages)
     batch = _MessageBatch(to_ms(call.rows.now))
     for message in messages:
         batch.add_message(message, known.get(normalize_hardware_id(message.hardware_id)))
     recorded = 0
     for series in _split_into_calls(batch.to_series()):
-        recorded += (await record_readings.resolver(call, series=series)).recorded
-    for device_id, state in sorted(batch.states.items()):  # in order: two gateways wait for each other in one way
+        recorded += await store_all_or_none(call, series)
+    for device_id, state in sorted(batch.states.items()):  # in order, so that two gateways cannot deadlock
         if await _record_state(call.rows, device_id, state):
             call.emit(Event(topics.device_states(device_id), device_id, DeviceStateChanged(device_id, state)))
     return MeterMessagesResult(recorded, batch.refusals)
@@ -76,7 +78,7 @@ async def record_meter_messages(call: Call, *, messages: Sequence[MeterMessage])
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_intake_heartbeat(call: Call, *, name: str, connected: bool) -> bool:
-    """Put on record a sign of life of a connection on which messages come in, and whether it is connected."""
+    """Record a heartbeat of an intake connection, and whether it is connected. Return `connected`."""
     now = call.rows.now
     of_name = col(models.Intake.name) == name
     if not await call.rows.update(models.Intake, of_name, heard_at=now, connected=connected):
@@ -88,30 +90,30 @@ async def record_intake_heartbeat(call: Call, *, name: str, connected: bool) -> 
 
 @dataclass(frozen=True, slots=True)
 class _DisplayDevice:
-    """A device, and by classifier the resources that its sensors feed, with their fields."""
+    """A device, and the resources that its sensors feed, with their fields, by classifier."""
 
     device_id: str
     resources_by_classifier: Mapping[str, list[tuple[models.Resource, tuple[ReadingField, ...]]]]
 
 
 async def _load_displays(rows: Rows, messages: Sequence[MeterMessage]) -> dict[str, _DisplayDevice]:
-    """The active devices that these messages come from, by hardware key."""
+    """Return the active devices that sent these messages, by hardware key."""
     keys = {normalize_hardware_id(message.hardware_id) for message in messages}
     devices = await rows.all(
         models.Device, col(models.Device.hardware_key).in_(keys), col(models.Device.active).is_(True)
     )
-    found = {}
+    displays = {}
     for device, resources in zip(devices, await queries.resources(rows, devices), strict=True):
         feeds = defaultdict(list)
         for resource in resources:
             feeds[resource.classifier].append((resource, parse_fields(resource.storage)))
-        found[device.hardware_key] = _DisplayDevice(device.device_id, feeds)
-    return found
+        displays[device.hardware_key] = _DisplayDevice(device.device_id, feeds)
+    return displays
 
 
 @dataclass
 class _MessageBatch:
-    """What messages amount to: values by series and instant, the newest state of each device, and what is refused."""
+    """The result of parsing messages: values by series and instant (ms), newest state of each device, rejections."""
 
     now_ms: int
     values: dict[tuple[str, str], dict[int, Decimal]] = field(default_factory=lambda: defaultdict(dict))
@@ -124,27 +126,27 @@ class _MessageBatch:
         if display is None:
             self._refuse(message, "no active device has this hardware id")
             return
-        for measured in message.values:
-            for resource, fields in display.resources_by_classifier.get(measured.classifier, ()):
-                known = find_field(fields, measured.field)
-                if known is not None:
-                    self._add_value(message, measured, resource, known)
+        for measurement in message.values:
+            for resource, fields in display.resources_by_classifier.get(measurement.classifier, ()):
+                field = find_field(fields, measurement.field)
+                if field is not None:
+                    self._add_value(message, measurement, resource, field)
         if message.network_state is not None:
             self._add_state(message, display.device_id, message.network_state)
 
     def _add_value(
-        self, message: MeterMessage, measured: Measurement, resource: models.Resource, known: ReadingField
+        self, message: MeterMessage, measurement: Measurement, resource: models.Resource, field: ReadingField
     ) -> None:
         try:
-            at, value = known.to_stored_ms(message.at, self.now_ms), _to_stored_value(measured, known)
+            at, value = field.to_stored_ms(message.at, self.now_ms), _to_stored_value(measurement, field)
         except StorageError as refused:
-            self._refuse(message, f"{measured.classifier} {measured.field} is not stored", str(refused))
+            self._refuse(message, f"{measurement.classifier} {measurement.field} is not stored", str(refused))
         else:
-            self.values[resource.resource_id, known.name][at] = value
+            self.values[resource.resource_id, field.name][at] = value
 
     def _add_state(self, message: MeterMessage, device_id: str, state: models.NetworkState) -> None:
         if to_ms(state.at) > self.now_ms + MAX_AHEAD_MS:
-            self._refuse(message, "what it says of itself is in the future")
+            self._refuse(message, "the device state is in the future")
         elif device_id not in self.states or self.states[device_id].at <= state.at:
             self.states[device_id] = state
 
@@ -157,36 +159,36 @@ class _MessageBatch:
             yield types.NewReadings(resource_id=ID(resource_id), field=name, readings=readings)
 
 
-def _to_stored_value(measured: Measurement, known: ReadingField) -> Decimal:
-    """The value at the field's decimals. Refused where the field is of another unit, or does not take it."""
-    unit = _FIRST_WORD.match(known.unit)  # "pence per kWh" and "pence/day" are pence
-    if unit is None or unit[0].casefold() != measured.unit.casefold():
-        raise StorageError(f"the field is in {known.unit}, displays measure in {measured.unit}")
-    value = measured.value.quantize(Decimal(1).scaleb(-known.decimals), ROUND_HALF_EVEN)
-    known.to_stored(value)
+def _to_stored_value(measurement: Measurement, field: ReadingField) -> Decimal:
+    """Return the value, rounded to the field's decimals. Raise StorageError if its unit or value is invalid."""
+    unit = _FIRST_WORD.match(field.unit)  # "pence per kWh" and "pence/day" start with "pence"
+    if unit is None or unit[0].casefold() != measurement.unit.casefold():
+        raise StorageError(f"the field is in {field.unit}, but the display measures in {measurement.unit}")
+    value = measurement.value.quantize(Decimal(1).scaleb(-field.decimals), ROUND_HALF_EVEN)
+    field.to_stored(value)
     return value
 
 
 def _split_into_calls(series: Iterator[types.NewReadings]) -> Iterator[list[types.NewReadings]]:
-    """Series as calls of `record_readings` take them; none has more readings than there are messages."""
-    gathered: list[types.NewReadings] = []
+    """Group series into batches of at most MAX_READINGS readings. A series has at most one reading for each message."""
+    batch: list[types.NewReadings] = []
     count = 0
-    for one in series:
-        if count + len(one.readings) > MAX_READINGS:
-            yield gathered
-            gathered, count = [], 0
-        gathered.append(one)
-        count += len(one.readings)
-    if gathered:
-        yield gathered
+    for entry in series:
+        if count + len(entry.readings) > MAX_READINGS:
+            yield batch
+            batch, count = [], 0
+        batch.append(entry)
+        count += len(entry.readings)
+    if batch:
+        yield batch
 
 
 async def _record_state(rows: Rows, device_id: str, state: models.NetworkState) -> bool:
-    """Keep what a device says of itself, unless something newer is known. Its record has not changed by that.
+    """Store the state that a device reported, unless a newer one is stored. Return whether it was stored.
 
-    Whether it was something new.
+    `updated_at` stays, because the device's own record does not change.
     """
-    kept = await rows.update(
+    updated = await rows.update(
         models.Device,
         col(models.Device.device_id) == device_id,
         or_(col(models.Device.heard_at).is_(None), col(models.Device.heard_at) < state.at),
@@ -194,4 +196,4 @@ async def _record_state(rows: Rows, device_id: str, state: models.NetworkState) 
         heard_at=state.at,
         updated_at=col(models.Device.updated_at),
     )
-    return kept > 0
+    return updated > 0

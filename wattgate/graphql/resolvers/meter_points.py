@@ -1,4 +1,4 @@
-"""Which meter points a caller may ask the meter network about."""
+"""Shared checks of meter points: parse their numbers, and restrict users to their own."""
 
 from sqlmodel import col
 
@@ -9,35 +9,41 @@ from wattgate.graphql.core.operation import Call
 
 
 def parse_meter_point(text: str, *path: str) -> str:
-    """A meter point's number as a client gave it. BadInput where it is none."""
+    """Return the number of a meter point given in an argument. Raise BadInput if it is malformed."""
     number = meter_points.parse_meter_point_number(text)
     if number is None:
-        raise BadInput("the meter point is not named", problems=[Problem(path, "is not 1 to 13 digits")])
+        raise BadInput(
+            f"Invalid meter point number {text!r}. See `problems`.",
+            problems=[Problem(path, "is not a number of 1 to 13 digits")],
+        )
     return number
 
 
 def parse_path_meter_point(text: str) -> str:
-    """A meter point's number that stands in a path. NotFound where it is none."""
+    """Return the number of a meter point given in a path. Raise NotFound if it is malformed."""
     number = meter_points.parse_meter_point_number(text)
     if number is None:
-        raise NotFound(f"no meter point with number {text}")
+        raise NotFound(f"No meter point with number {text}.")
     return number
 
 
 async def require_access(call: Call, number: str) -> str:
-    """The number, if the caller may ask about it: of a user's own resources, or any. NotFound otherwise."""
+    """Return the number if the caller may access the meter point. Raise NotFound otherwise.
+
+    A user may access the meter points of own resources, an application any.
+    """
     if call.rows.user_id is not None and not await is_own_meter_point(call, number):
-        raise NotFound(f"no meter point with number {number}")
+        raise NotFound(f"No meter point with number {number}.")
     return number
 
 
 async def is_own_meter_point(call: Call, number: str) -> bool:
-    """Whether some active resource that the caller sees is measured at the meter point."""
+    """Return whether an active resource that the caller may see is at the meter point."""
     return bool(await resources_at(call, number))
 
 
 async def resources_at(call: Call, number: str) -> list[models.Resource]:
-    """The caller's active resources at a meter point, oldest first."""
+    """Return the active resources at a meter point that the caller may see, oldest first."""
     return await call.rows.all(
         models.Resource,
         col(models.Resource.mpxn).in_(meter_points.meter_point_spellings(number)),

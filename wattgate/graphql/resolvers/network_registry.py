@@ -1,4 +1,4 @@
-"""The registry of the local meter network, as `wattgate network import` and the demonstration fill it."""
+"""Fill the registry of the local meter network, for `wattgate network import` and the demonstration."""
 
 from collections.abc import Collection
 
@@ -12,7 +12,7 @@ from wattgate.principal import Permission
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def store_registry_records(call: Call, *, records: Collection[SQLModel]) -> int:
-    """Put records into the registry, or replace those of the same key; how many they were."""
+    """Insert records into the registry, or replace those with the same key. Return their number."""
     if not isinstance(call.network, RegistryMeterNetwork):
-        raise NotSupported("the meter network is not ours: it keeps its own registry")
+        raise NotSupported("The meter network is remote and keeps its own registry.")
     return await call.network.store(records)

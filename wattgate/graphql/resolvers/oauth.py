@@ -1,11 +1,11 @@
-"""OAuth 2.0: authorization codes with PKCE, access tokens, and refresh tokens that rotate."""
+"""OAuth 2.0: authorization codes with PKCE, access tokens and rotating refresh tokens."""
 
 import base64
 import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 import strawberry
@@ -19,7 +19,7 @@ from wattgate.db.rows import Rows
 from wattgate.errors import BadInput, NotFound, Problem, Unauthenticated
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.resolvers.users import UserRecord, build_user_record
+from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.login import TOKEN_LIFETIME, invalidate_token_family, issue_token, log_in, rows_for_login
 from wattgate.graphql.types import oauth as types
 from wattgate.principal import OAUTH_SCOPES, Permission
@@ -29,36 +29,17 @@ REFRESH_LIFETIME = timedelta(days=90)
 OAUTH_FRAMEWORK = "oauth"
 
 _S256_CHALLENGE = re.compile(r"^[A-Za-z0-9_-]{43}$")
-"""What SHA-256 gives in base64url without padding (RFC 7636, section 4.2)."""
+"""A SHA-256 digest in base64url without padding (RFC 7636, section 4.2)."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 GrantSource = models.AuthorizationCode | models.RefreshToken
-"""What tokens are given for."""
-
-
-@dataclass(frozen=True, slots=True)
-class IssuedAuthorizationCode:
-    code: str
-    exp: int
-    account_id: str
-    name: str
-    state: str | None
-    valid: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class TokenGrant:
-    access_token: str
-    refresh_token: str
-    scope: str
-    token_type: str = "bearer"
-    expires_in: int = int(TOKEN_LIFETIME.total_seconds())
+"""The credentials that a client exchanges for tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthClientRegistration:
-    """A new OAuth client, with the secret that can be told at no other time; a public client has none."""
+    """A new OAuth client and its secret, which is stored as a hash and cannot be shown again; None if it is public."""
 
     client_id: str
     secret: str | None
@@ -84,48 +65,40 @@ async def authorise(
     state: str | None = None,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> IssuedAuthorizationCode:
-    """Log a user in for an OAuth client, and get the authorization code that the client exchanges for tokens.
+) -> types.Authorisation:
+    """Log a user in for an OAuth client and return an authorization code, which the client exchanges for tokens.
 
-    `redirectUri` is one of the client's own, letter for letter; `scope` is read, write or both.
+    `redirectUri` must be registered for the client; `scope` is read, write or both.
     """
     rows = rows_for_login(call, application_id)
     client = await _find_client(rows, client_id, redirect_uri)
     if code_challenge_method != "S256" or not _S256_CHALLENGE.match(code_challenge):
-        raise _bad_input("codeChallenge", "is not one by S256", "invalid_request")
+        raise _bad_input("codeChallenge", "is not an S256 challenge of 43 base64url characters", "invalid_request")
     granted = _parse_scope(scope, within=client.scope)
     account = await log_in(rows, username, password, directory_id)
-    code, expires_at = new_secret(), rows.now + CODE_LIFETIME
-    await rows.delete(  # used ones stay as long as what was made from them, to know a second use
-        models.AuthorizationCode,
-        col(models.AuthorizationCode.account_id) == account.account_id,
-        col(models.AuthorizationCode.expires_at) <= rows.now - REFRESH_LIFETIME,
+    code, expires_at = await _issue_code(rows, account, client, granted, redirect_uri, code_challenge)
+    return types.Authorisation(
+        valid=True,
+        code=code,
+        exp=to_ms(expires_at) // 1000,
+        account_id=strawberry.ID(account.account_id),
+        name=account.name,
+        state=state,
     )
-    await rows.add(
-        models.AuthorizationCode(
-            user_id=account.user_id,
-            account_id=account.account_id,
-            client_id=client.client_id,
-            family=new_id(),
-            digest=hash_secret(code),
-            redirect_uri=redirect_uri,
-            code_challenge=code_challenge,
-            scope=granted,
-            expires_at=expires_at,
-        )
-    )
-    return IssuedAuthorizationCode(code, to_ms(expires_at) // 1000, account.account_id, account.name, state)
 
 
 @operation(
     OperationKind.QUERY, returns=types.OAuthUser, needs=Permission.USER_READ, rest=RestRoute("GET", "/auth/oauth")
 )
-async def oauth_user(call: Call) -> UserRecord:
-    """The user for whom the OAuth access token of this very call was issued. Other credentials are refused."""
+async def oauth_user(call: Call) -> types.OAuthUser:
+    """Return the user for whom the OAuth access token of this request was issued.
+
+    Other credentials return an error.
+    """
     if call.principal.oauth_scopes is None or call.principal.user_id is None:
-        raise Unauthenticated("this is not an OAuth access token")
+        raise Unauthenticated("The credentials are not an OAuth access token.")
     user = await call.rows.get(models.User, call.principal.user_id)
-    return await build_user_record(call.rows, user, framework=OAUTH_FRAMEWORK)
+    return types.OAuthUser(**vars(await build_user(call.rows, user)), authentication_framework=OAUTH_FRAMEWORK)
 
 
 @operation(
@@ -144,14 +117,14 @@ async def grant_oauth_tokens(
     code_verifier: str | None = None,
     redirect_uri: str | None = None,
     refresh_token: str | None = None,
-) -> TokenGrant:
-    """Exchange an authorization code or a refresh token for new tokens; each is good for one exchange.
+) -> types.OAuthTokens:
+    """Exchange an authorization code or a refresh token for new tokens. Each is valid once.
 
     `grantType` is authorization_code (with code, codeVerifier and redirectUri) or refresh_token (with refreshToken).
     """
     client = await call.rows.oauth_client(client_id)
     if client is None or not client.active or not _is_secret_valid(client, client_secret):
-        raise Unauthenticated("the client or its secret is not known", reason="invalid_client")
+        raise Unauthenticated("The client id or the client secret is wrong.", reason="invalid_client")
     rows = rows_for_login(call, client.application_id)
     if grant_type == "authorization_code":
         parts = _require_arguments(code=code, codeVerifier=code_verifier, redirectUri=redirect_uri)
@@ -167,17 +140,21 @@ async def grant_oauth_tokens(
 async def create_oauth_client(
     call: Call, *, name: str, redirect_uris: list[str], scope: str = "read", public: bool = False
 ) -> OAuthClientRegistration:
-    """Register software that asks users of the application for access."""
+    """Register an OAuth client that may ask users of the application for access."""
     for uri in redirect_uris:
         parts = urlsplit(uri)
-        own_scheme = "." in parts.scheme  # of an app on a phone: a domain name backwards (RFC 8252, section 7.1)
+        own_scheme = "." in parts.scheme  # of a phone app: a reversed domain name (RFC 8252, section 7.1)
         local = parts.scheme == "http" and parts.hostname in _LOOPBACK
         if parts.fragment or not (own_scheme or local or (parts.scheme == "https" and parts.hostname)):
-            raise _bad_input("redirectUris", f"{uri} is neither https, nor local, nor an app's own", "invalid_request")
+            raise _bad_input(
+                "redirectUris",
+                f"{uri} is neither an https address, nor local http, nor an app's scheme such as com.example",
+                "invalid_request",
+            )
     if not redirect_uris:
         raise _bad_input("redirectUris", "is empty", "invalid_request")
     if await call.rows.application() is None:
-        raise NotFound(f"no application with id {call.rows.application_id}")
+        raise NotFound(f"No application with id {call.rows.application_id}.")
     secret = None if public else new_secret()
     client = await call.rows.add(
         models.OAuthClient(
@@ -197,20 +174,20 @@ async def _find_client(rows: Rows, client_id: str, redirect_uri: str) -> models.
     if client is None:
         raise _bad_input("clientId", "is not a client of the application", "invalid_client")
     if redirect_uri not in client.redirect_uris:
-        raise _bad_input("redirectUri", "is not one of the client's", "invalid_request")
+        raise _bad_input("redirectUri", "is not one of the client's redirect URIs", "invalid_request")
     return client
 
 
-def _parse_scope(asked: str, *, within: str) -> str:
-    """The scopes asked for, each once. BadInput where one is not known or not the client's to ask."""
-    names = sorted(set(asked.split()))
+def _parse_scope(requested: str, *, within: str) -> str:
+    """Return the requested scopes, sorted, each once. Raise BadInput if one is unknown or not the client's."""
+    names = sorted(set(requested.split()))
     if not names or not set(names) <= OAUTH_SCOPES.keys() & set(within.split()):
         raise _bad_input("scope", f"is not among {within}", "invalid_scope")
     return " ".join(names)
 
 
 def _is_secret_valid(client: models.OAuthClient, secret: str | None) -> bool:
-    """Whether a confidential client gave its secret. A public one has none; its proof is the code verifier."""
+    """Return whether the secret is right. A public client has none: it is verified by the code verifier instead."""
     if client.secret_digest is None:
         return True
     return hmac.compare_digest(client.secret_digest, hash_secret(secret or ""))
@@ -219,18 +196,46 @@ def _is_secret_valid(client: models.OAuthClient, secret: str | None) -> bool:
 def _require_arguments(**members: str | None) -> list[str]:
     missing = [Problem((name,), "is missing", is_missing=True) for name, value in members.items() if not value]
     if missing:
-        raise BadInput("this grant needs more", problems=missing, reason="invalid_request")
+        raise BadInput(
+            "Missing arguments for this grant type. See `problems`.", problems=missing, reason="invalid_request"
+        )
     return [value for value in members.values() if value]
+
+
+async def _issue_code(
+    rows: Rows, account: models.Account, client: models.OAuthClient, scope: str, redirect_uri: str, code_challenge: str
+) -> tuple[str, datetime]:
+    """Store a new authorization code. Return the code and when it expires."""
+    code, expires_at = new_secret(), rows.now + CODE_LIFETIME
+    await rows.delete(  # keep used codes as long as their tokens, to detect a second use
+        models.AuthorizationCode,
+        col(models.AuthorizationCode.account_id) == account.account_id,
+        col(models.AuthorizationCode.expires_at) <= rows.now - REFRESH_LIFETIME,
+    )
+    await rows.add(
+        models.AuthorizationCode(
+            user_id=account.user_id,
+            account_id=account.account_id,
+            client_id=client.client_id,
+            family=new_id(),
+            digest=hash_secret(code),
+            redirect_uri=redirect_uri,
+            code_challenge=code_challenge,
+            scope=scope,
+            expires_at=expires_at,
+        )
+    )
+    return code, expires_at
 
 
 async def _redeem_code(
     call: Call, rows: Rows, client: models.OAuthClient, code: str, verifier: str, redirect_uri: str
 ) -> models.AuthorizationCode:
-    """The code, used from now on. A second use ends what was made of the first."""
-    found = await rows.first(models.AuthorizationCode, col(models.AuthorizationCode.digest) == hash_secret(code))
-    if found is None or found.client_id != client.client_id:
+    """Mark a code as used and return it. A second use invalidates the tokens that were issued for the first."""
+    known = await rows.first(models.AuthorizationCode, col(models.AuthorizationCode.digest) == hash_secret(code))
+    if known is None or known.client_id != client.client_id:
         raise _invalid_grant()
-    record = await rows.edit(models.AuthorizationCode, found.code_id)
+    record = await rows.edit(models.AuthorizationCode, known.code_id)
     if record.used_at is not None:
         await invalidate_token_family(call, rows, record.family)
         raise _invalid_grant()
@@ -242,11 +247,14 @@ async def _redeem_code(
 
 
 async def _redeem_refresh_token(call: Call, rows: Rows, client: models.OAuthClient, token: str) -> models.RefreshToken:
-    """The refresh token, used from now on. A second use, by a thief or after one, ends its whole family."""
-    found = await rows.first(models.RefreshToken, col(models.RefreshToken.digest) == hash_secret(token))
-    if found is None or found.client_id != client.client_id:
+    """Mark a refresh token as used and return it.
+
+    A second use indicates a stolen token. It invalidates all tokens of the family.
+    """
+    known = await rows.first(models.RefreshToken, col(models.RefreshToken.digest) == hash_secret(token))
+    if known is None or known.client_id != client.client_id:
         raise _invalid_grant()
-    record = await rows.edit(models.RefreshToken, found.refresh_token_id)
+    record = await rows.edit(models.RefreshToken, known.refresh_token_id)
     if record.used_at is not None:
         await invalidate_token_family(call, rows, record.family)
         raise _invalid_grant()
@@ -256,8 +264,8 @@ async def _redeem_refresh_token(call: Call, rows: Rows, client: models.OAuthClie
     return record
 
 
-async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> TokenGrant:
-    """New tokens of the family of the code or refresh token for which they are given."""
+async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> types.OAuthTokens:
+    """Issue an access and a refresh token in the family of the code or refresh token."""
     account = await rows.get(models.Account, source.account_id)
     if not account.active:
         raise _invalid_grant()
@@ -286,18 +294,28 @@ async def _issue_tokens(rows: Rows, source: GrantSource, grant_type: str) -> Tok
             expires_at=rows.now + REFRESH_LIFETIME,
         )
     )
-    return TokenGrant(access.token, refresh, source.scope)
+    return types.OAuthTokens(
+        token_type="bearer",
+        access_token=access.token,
+        expires_in=int(TOKEN_LIFETIME.total_seconds()),
+        refresh_token=refresh,
+        scope=source.scope,
+    )
 
 
 def s256(verifier: str) -> str:
-    """The code challenge of a verifier (RFC 7636, section 4.2)."""
+    """Return the code challenge of a verifier (RFC 7636, section 4.2)."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
 def _invalid_grant() -> BadInput:
-    """The one refusal of codes and refresh tokens; it does not say what is wrong with them."""
-    return BadInput("the code or token is not good for tokens", reason="invalid_grant", commits_changes=True)
+    """Return the error for every invalid code or refresh token. It does not reveal what is wrong."""
+    return BadInput(
+        "The authorization code or refresh token is invalid, expired or already used.",
+        reason="invalid_grant",
+        commits_changes=True,
+    )
 
 
 def _bad_input(name: str, message: str, reason: str) -> BadInput:
-    return BadInput(f"{name} {message}", problems=[Problem((name,), message)], reason=reason)
+    return BadInput(f"{name} {message}.", problems=[Problem((name,), message)], reason=reason)

@@ -1,9 +1,9 @@
-"""Free objects that apps keep for an account: profiles under names, and one session."""
+"""JSON objects that apps store for an account: named profiles, and one session."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+import strawberry
 from sqlmodel import col
 
 from wattgate.db import models
@@ -16,22 +16,10 @@ from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
 MAX_OBJECT_BYTES = 64 * 1024
-"""How large a profile or a session may be, as JSON."""
+"""Maximum size of a profile or session, as JSON."""
 
 MAX_PROFILES = 100
-"""How many profiles an account may have."""
-
-
-@dataclass(frozen=True, slots=True)
-class AccountProfileNames:
-    account_id: str
-    profile_names: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class AccountSessionData:
-    account_id: str
-    data: dict[str, Any]
+"""Maximum profiles of an account."""
 
 
 @operation(
@@ -40,11 +28,12 @@ class AccountSessionData:
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/accountprofile"),
 )
-async def account_profiles(call: Call) -> AccountProfileNames:
-    """The names of the calling account's profiles, in the order of the alphabet."""
+async def account_profiles(call: Call) -> types.AccountProfiles:
+    """List the names of the calling account's profiles in alphabetical order."""
     account = await require_account(call)
-    found = await call.rows.all(models.AccountProfile, col(models.AccountProfile.account_id) == account.account_id)
-    return AccountProfileNames(account.account_id, sorted(profile.profile_name for profile in found))
+    profiles = await call.rows.all(models.AccountProfile, col(models.AccountProfile.account_id) == account.account_id)
+    names = sorted(profile.profile_name for profile in profiles)
+    return types.AccountProfiles(account_id=strawberry.ID(account.account_id), profile_names=names)
 
 
 @operation(
@@ -54,12 +43,12 @@ async def account_profiles(call: Call) -> AccountProfileNames:
     rest=RestRoute("GET", "/accountprofile/{profileName}"),
 )
 async def account_profile(call: Call, *, profile_name: str) -> models.AccountProfile:
-    """The calling account's profile of this name."""
+    """Return one profile of the calling account."""
     account = await require_account(call)
-    found = await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name))
-    if found is None:
-        raise NotFound(f"no account profile named {profile_name}")
-    return found
+    profile = await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name))
+    if profile is None:
+        raise NotFound(f"No account profile named {profile_name}.")
+    return profile
 
 
 @operation(
@@ -69,19 +58,19 @@ async def account_profile(call: Call, *, profile_name: str) -> models.AccountPro
     rest=RestRoute("POST", "/accountprofile"),
 )
 async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> models.AccountProfile:
-    """Keep a free object under a name for the calling account; it takes the place of what stood there."""
+    """Store a JSON object under a name for the calling account. It replaces an existing profile of this name."""
     account = await require_account(call)
-    free = _check_object(data, "data")
-    if found := await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name)):
-        profile = await call.rows.edit(models.AccountProfile, found.profile_id)
-        profile.data = free
+    checked = _check_object(data, "data")
+    if known := await call.rows.first(models.AccountProfile, *_profile_conditions(account, profile_name)):
+        profile = await call.rows.edit(models.AccountProfile, known.profile_id)
+        profile.data = checked
         return profile
     of_account = col(models.AccountProfile.account_id) == account.account_id
     if await call.rows.count(models.AccountProfile, of_account) >= MAX_PROFILES:
-        raise BadInput(f"an account has at most {MAX_PROFILES} profiles")
+        raise BadInput(f"An account has at most {MAX_PROFILES} profiles.")
     return await call.rows.add(
         models.AccountProfile(
-            user_id=account.user_id, account_id=account.account_id, profile_name=profile_name, data=free
+            user_id=account.user_id, account_id=account.account_id, profile_name=profile_name, data=checked
         )
     )
 
@@ -92,11 +81,11 @@ async def set_account_profile(call: Call, *, profile_name: str, data: Json) -> m
     needs=Permission.ACCOUNT_READ,
     rest=RestRoute("GET", "/accountsession"),
 )
-async def account_session(call: Call) -> AccountSessionData:
-    """The session of the calling account: an empty object until something is put there."""
+async def account_session(call: Call) -> types.AccountSession:
+    """Return the calling account's session. It is an empty object until an app stores something."""
     account = await require_account(call)
-    found = await call.rows.first(models.AccountSession, col(models.AccountSession.account_id) == account.account_id)
-    return AccountSessionData(account.account_id, found.data if found else {})
+    session = await call.rows.first(models.AccountSession, col(models.AccountSession.account_id) == account.account_id)
+    return _build_session(account, session.data if session else {})
 
 
 @operation(
@@ -105,19 +94,23 @@ async def account_session(call: Call) -> AccountSessionData:
     needs=Permission.ACCOUNT_WRITE,
     rest=RestRoute("PUT", "/accountsession"),
 )
-async def update_account_session(call: Call, *, values: Json) -> AccountSessionData:
-    """Put the given members into the calling account's session; the others stay."""
+async def update_account_session(call: Call, *, values: Json) -> types.AccountSession:
+    """Set members of the calling account's session. Other members keep their values."""
     account = await require_account(call)
-    new = _check_object(values, "values")
+    checked = _check_object(values, "values")
     of_account = col(models.AccountSession.account_id) == account.account_id
     if await call.rows.count(models.AccountSession, of_account):
         session = await call.rows.edit(models.AccountSession, account.account_id)
-        session.data = _check_object({**session.data, **new}, "values")
+        session.data = _check_object({**session.data, **checked}, "values")
     else:
         session = await call.rows.add(
-            models.AccountSession(user_id=account.user_id, account_id=account.account_id, data=new)
+            models.AccountSession(user_id=account.user_id, account_id=account.account_id, data=checked)
         )
-    return AccountSessionData(account.account_id, session.data)
+    return _build_session(account, session.data)
+
+
+def _build_session(account: models.Account, data: dict[str, Any]) -> types.AccountSession:
+    return types.AccountSession(account_id=strawberry.ID(account.account_id), data=Json(data))
 
 
 def _profile_conditions(account: models.Account, profile_name: str) -> tuple[Condition, Condition]:
@@ -128,9 +121,11 @@ def _profile_conditions(account: models.Account, profile_name: str) -> tuple[Con
 
 
 def _check_object(value: object, argument: str) -> dict[str, Any]:
-    """The value as a JSON object of at most MAX_BYTES."""
+    """Return the value if it is a JSON object of at most MAX_OBJECT_BYTES. Raise BadInput or TooLarge otherwise."""
     if not isinstance(value, dict):
-        raise BadInput("this is kept as a JSON object", problems=[Problem((argument,), "is not an object")])
+        raise BadInput(
+            f"The argument {argument} must be a JSON object.", problems=[Problem((argument,), "is not an object")]
+        )
     if len(orjson.dumps(value)) > MAX_OBJECT_BYTES:
-        raise TooLarge(f"an object kept for an account has at most {MAX_OBJECT_BYTES} bytes")
+        raise TooLarge(f"The object is larger than {MAX_OBJECT_BYTES:,} bytes.")
     return value

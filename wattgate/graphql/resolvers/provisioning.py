@@ -1,4 +1,4 @@
-"""What only the system itself does: applications and their first users. On no door; the command line runs it."""
+"""Create applications and their first users, for the command line. GraphQL and REST do not offer these operations."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from wattgate.principal import Permission
 
 @dataclass(frozen=True, slots=True)
 class CreatedApplication:
-    """A new application, with the credential that can be told at no other time."""
+    """A new application and its credential. The secret is stored as a hash and cannot be shown again."""
 
     application_id: str
     username: str
@@ -31,10 +31,10 @@ async def create_application(
     application_id: str | None = None,
     culture_code: str = DEFAULT_CULTURE,
 ) -> CreatedApplication:
-    """Add an application with a credential of this username; the secret is made where none is given."""
+    """Add an application with a credential of this username. Generate the secret unless one is given."""
     if not is_culture(culture_code):
         problem = Problem(("cultureCode",), "is not a language tag such as en-GB")
-        raise BadInput(f"{culture_code} is not a culture", problems=[problem])
+        raise BadInput(f"Invalid culture code {culture_code!r}. Give a language tag such as en-GB.", problems=[problem])
     chosen = secret or new_secret()
     application = await call.rows.create_application(
         models.Application(
@@ -55,7 +55,7 @@ async def create_user(
     """Add a user with an account in the application's own directory."""
     application = await call.rows.application()
     if application is None:
-        raise NotFound(f"no application with id {call.rows.application_id}")
+        raise NotFound(f"No application with id {call.rows.application_id}.")
     user = await call.rows.add(models.User())
     return await call.rows.add(
         models.Account(

@@ -1,6 +1,4 @@
-"""Pushes: the tokens of a user's apps, and what workers send to them."""
-
-from dataclasses import dataclass
+"""Push notifications: the tokens of a user's apps, and operations for the workers that send to them."""
 
 import strawberry
 from sqlmodel import col
@@ -14,48 +12,43 @@ from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
 URGENCY = {"High": "high", "Low": "normal"}
-"""How urgent a push is, by the priority of its alert, in words of RFC 8030."""
+"""Urgency header of a push (RFC 8030, section 5.3) by the priority of its alert."""
 
 
 @operation(OperationKind.QUERY, returns=list[types.MobileAppToken], needs=Permission.ACCOUNT_WRITE)
 async def mobile_app_tokens(call: Call, *, account_id: strawberry.ID) -> list[MobileAppToken]:
-    """The push tokens of the apps in which an account is logged in, oldest first."""
+    """List the push tokens of an account, oldest first."""
     account = await call.rows.get(Account, account_id)
     return await call.rows.all(
         MobileAppToken, col(MobileAppToken.account_id) == account.account_id, order_by=[MobileAppToken.created_at]
     )
 
 
-@dataclass(frozen=True, slots=True)
-class WebPush:
-    public_key: str | None
-
-
 @operation(OperationKind.QUERY, returns=types.WebPush, needs=Permission.ACCOUNT_READ)
-async def web_push(call: Call) -> WebPush:
-    """How web apps subscribe to pushes."""
-    return WebPush(call.outbound_policy.web_push_public_key)
+async def web_push(call: Call) -> types.WebPush:
+    """Return the settings that a web app needs to subscribe to push messages."""
+    return types.WebPush(public_key=call.outbound_policy.web_push_public_key)
 
 
-# What workers do: `app/workers/deliveries.py` runs these.
+# Operations for the worker `app/workers/deliveries.py`.
 
 
 @operation(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_push(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure:
-    """What is pushed to one app; Refused where its token was removed in the meantime."""
+    """Return the push to one app, or PermanentFailure if its token was removed in the meantime."""
     delivery = await call.rows.get(Delivery, delivery_id)
     token = await call.rows.first(MobileAppToken, col(MobileAppToken.mobile_app_token_id) == delivery.address)
     if token is None:
         return PermanentFailure(NO_TOKENS_CODE, TOKEN_GONE_REASON)
-    sent = await call.rows.get(Notification, delivery.target_id)
-    alert = await call.rows.get(Alert, sent.alert_id)
+    notification = await call.rows.get(Notification, delivery.target_id)
+    alert = await call.rows.get(Alert, notification.alert_id)
     urgency = {"Urgency": URGENCY[alert.priority]}
-    return outbox.build_outgoing(delivery, token.token, await _push_content(call, alert, sent), urgency)
+    return outbox.build_outgoing(delivery, token.token, await _push_content(call, alert, notification), urgency)
 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_push_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
-    """Keep what became of a push; a token that is good no more is removed. False where somebody else has it."""
+    """Record the outcome of a push. Delete an expired token. Return False if another worker has the delivery."""
     delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
     if delivery is None:
         return False
@@ -65,13 +58,15 @@ async def record_push_outcome(call: Call, *, delivery_id: str, worker: str, atte
     return True
 
 
-async def _push_content(call: Call, alert: Alert, sent: Notification) -> MessageContent:
-    """What a push says, and which alert it is for the app."""
-    kind = await call.rows.get(AlertType, alert.alert_type_id)
-    told = {
+async def _push_content(call: Call, alert: Alert, notification: Notification) -> MessageContent:
+    """Return the content of a push, with the ids by which the app finds the alert."""
+    alert_type = await call.rows.get(AlertType, alert.alert_type_id)
+    data = {
         "alertId": alert.alert_id,
-        "notificationId": sent.notification_id,
+        "notificationId": notification.notification_id,
         "alertTypeId": alert.system_alert_type_id,
         "priority": alert.priority,
     }
-    return MessageContent(subject=sent.subject or kind.name, text=sent.text or kind.description, data=told)
+    return MessageContent(
+        subject=notification.subject or alert_type.name, text=notification.text or alert_type.description, data=data
+    )

@@ -1,4 +1,4 @@
-"""Stored readings as they are, a page at a time, and the register of the meter itself."""
+"""Stored readings without aggregation, in pages, and readings of meter registers."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,6 @@ import strawberry
 
 from wattgate.clock import format_iso_ms, from_ms, to_ms
 from wattgate.db import models
-from wattgate.db.queries.consent import find_consent_errors
 from wattgate.db.readings.reading_store import StoredReading
 from wattgate.db.readings.series_keys import require_field, series_key
 from wattgate.db.wire_column import WireColumn
@@ -16,20 +15,21 @@ from wattgate.energy.storage_fields import QUALITIES, ReadingField
 from wattgate.errors import NotSupported
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT, ListSize, stored_reading_count
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
+from wattgate.graphql.services.consent import require_consent
 from wattgate.graphql.types import resources as types
 from wattgate.principal import Permission
 
 ARROW = "application/vnd.apache.arrow.stream"
 PAGE_SIZE = 10_000
-"""How many readings one page holds at most."""
+"""Maximum readings in a page."""
 
 MAX_TIMESTAMP_MS = 2**62
-"""Milliseconds since 1970 beyond every reading."""
+"""An instant after every reading, in ms since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
-class RawReadings:
-    """A page of stored readings; `storage` is the field that they are of."""
+class RawReadingsResult:
+    """A page of stored readings of the field `storage`. Columns are computed when they are selected."""
 
     resource: models.Resource
     storage: ReadingField
@@ -46,19 +46,19 @@ class RawReadings:
 
     @property
     def at(self) -> WireColumn[str]:
-        return WireColumn(format_iso_ms(one.at) for one in self.stored)
+        return WireColumn(format_iso_ms(reading.at) for reading in self.stored)
 
     @property
     def value(self) -> WireColumn[float]:
-        return WireColumn(self.storage.from_stored(one.value) for one in self.stored)
+        return WireColumn(self.storage.from_stored(reading.value) for reading in self.stored)
 
     @property
     def quality(self) -> WireColumn[str]:
-        return WireColumn(QUALITIES[one.quality].value for one in self.stored)
+        return WireColumn(QUALITIES[reading.quality].value for reading in self.stored)
 
 
 @dataclass(frozen=True, slots=True)
-class MeterRead:
+class MeterReadResult:
     resource: models.Resource
     at: datetime
     value: float
@@ -84,20 +84,24 @@ async def raw_readings(
     start: datetime | None = None,
     end: datetime | None = None,
     field: str | None = None,
-) -> RawReadings:
-    """A resource's stored readings from start to before end, in no buckets: at most 10,000 a page, oldest first.
+) -> RawReadingsResult:
+    """Return a page of a resource's stored readings without buckets: at most 10,000, oldest first.
 
-    Where start or end is left out, from the first or to the last one.
+    Readings of a computed cost resource are available only in buckets.
     """
     resource = await call.rows.get(models.Resource, resource_id)
-    await require_consent(call, resource)
+    await require_consent(call.rows, [resource])
     if resource.cost_of:
-        raise NotSupported(f"resource {resource_id} tells a cost, which is computed: ask its readings in buckets")
-    wanted = require_field(resource, field)
+        raise NotSupported(
+            f"Resource {resource_id} holds computed costs, which are not stored. Query its readings in buckets."
+        )
+    reading_field = require_field(resource, field)
     since, until = (to_ms(start) if start else -MAX_TIMESTAMP_MS), (to_ms(end) if end else MAX_TIMESTAMP_MS)
-    found = await call.rows.readings.list_readings(series_key(resource, wanted), since, until, limit=PAGE_SIZE + 1)
-    following = from_ms(found[PAGE_SIZE].at) if len(found) > PAGE_SIZE else None
-    return RawReadings(resource, wanted, found[:PAGE_SIZE], following)
+    stored = await call.rows.readings.list_readings(
+        series_key(resource, reading_field), since, until, limit=PAGE_SIZE + 1
+    )
+    next_start = from_ms(stored[PAGE_SIZE].at) if len(stored) > PAGE_SIZE else None
+    return RawReadingsResult(resource, reading_field, stored[:PAGE_SIZE], next_start)
 
 
 @operation(
@@ -106,18 +110,12 @@ async def raw_readings(
     needs=Permission.READINGS_READ,
     rest=RestRoute("GET", "/resource/{resourceId}/meterread"),
 )
-async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterRead:
-    """What the cumulative register of a resource's meter shows, where the network can read it."""
+async def meter_read(call: Call, *, resource_id: strawberry.ID) -> MeterReadResult:
+    """Return the value of the cumulative register of a resource's meter, if the network can read it."""
     resource = await call.rows.get(models.Resource, resource_id)
-    await require_consent(call, resource)
+    await require_consent(call.rows, [resource])
     number = meter_points.parse_meter_point_number(resource.mpxn or "")
     register = await call.network.register(number, resource.classifier) if number else None
     if register is None:
-        raise NotSupported(f"the network has no register for resource {resource_id}")
-    return MeterRead(resource, register.at, float(register.value), register.unit)
-
-
-async def require_consent(call: Call, resource: models.Resource) -> None:
-    """ConsentRevoked where the consent to the resource's meter point holds no longer."""
-    for refusal in (await find_consent_errors(call.rows, [resource])).values():
-        raise refusal
+        raise NotSupported(f"The meter network has no register for resource {resource_id}.")
+    return MeterReadResult(resource, register.at, float(register.value), register.unit)

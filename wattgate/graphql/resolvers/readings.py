@@ -37,8 +37,11 @@ async def readings(
     week_start: Weekday = Weekday.MONDAY,
     revised_since: datetime | None = None,
 ) -> ReadingSeries:
-    """A resource's readings in a range of time, in whole buckets of the zone's wall clock."""
-    (found,) = await queries.readings(
+    """Return a resource's readings in a time range, in whole buckets of the time zone.
+
+    A request may have at most 20,000 buckets.
+    """
+    (series,) = await queries.readings(
         call.rows,
         [await call.rows.get(models.Resource, resource_id)],
         range=range,
@@ -49,6 +52,6 @@ async def readings(
         week_start=week_start,
         revised_since=revised_since,
     )
-    if isinstance(found, GatewayError):
-        raise found
-    return found
+    if isinstance(series, GatewayError):
+        raise series
+    return series

@@ -1,7 +1,6 @@
-"""Readings on their way in: a call that takes all or none, and columns of which each reading is taken or refused."""
+"""Record readings: all or none of a call, or each valid one of readings in columns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
@@ -22,27 +21,9 @@ from wattgate.graphql.types import readings as types
 from wattgate.principal import Permission
 
 MAX_READINGS = 10_000
-"""How many readings a call takes at most."""
+"""Maximum readings in a call."""
 
 CONFLICTING_DUPLICATE = "the same instant is given twice with different values"
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    recorded: int
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedReading:
-    series: int
-    index: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedColumns:
-    recorded: int
-    refused: list[RefusedReading]
 
 
 @operation(
@@ -52,34 +33,13 @@ class RecordedColumns:
     rest=RestRoute("POST", "/resource/{resourceId}/readings"),
     weight=per_item("series", "readings", max_items=MAX_READINGS),
 )
-async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Recorded:
-    """Store readings, at most 10,000 a call, of any of the caller's resources; known ones are replaced.
+async def record_readings(call: Call, *, series: list[types.NewReadings]) -> types.Recorded:
+    """Record at most 10,000 readings of any of the caller's resources. Readings of the same instant are replaced.
 
-    All are stored or none: a reading that its storage definition does not allow refuses the call, and the
-    problems name every such reading.
+    If the storage definition does not allow a reading, no reading is stored. The error lists every such reading in
+    `problems`.
     """
-    _check_count(sum(len(one.readings) for one in series))
-    targets = await ReadingTargets.load(call, [one.resource_id for one in series])
-    batch, problems = ReadingBatch(targets), list[Problem]()
-    for position, one in enumerate(series):
-        path = ("series", position)
-        try:
-            target = targets.find(one.resource_id, one.field)
-        except UnknownTarget as unknown:
-            problems.append(Problem((*path, unknown.argument), str(unknown)))
-            continue
-        for index, reading in enumerate(one.readings):
-            try:
-                batch.add(target, reading.at, reading.value, reading.quality)
-            except StorageError as refused:
-                problems.append(Problem((*path, "readings", index), str(refused)))
-    if problems:
-        raise BadInput(f"{len(problems):,} readings are refused, so none is stored", problems=problems)
-    await call.rows.readings.record(ReadingColumns.from_rows(batch.readings.values()), targets.now_ms)
-    for stored in batch.readings.values():
-        call.emit(targets.build_event(stored))
-    notify_alert_rules(call, targets)
-    return Recorded(len(batch.readings))
+    return types.Recorded(recorded=await store_all_or_none(call, series))
 
 
 @operation(
@@ -89,41 +49,72 @@ async def record_readings(call: Call, *, series: list[types.NewReadings]) -> Rec
     rest=RestRoute("POST", "/readings"),
     weight=per_item("series", "at", max_items=MAX_READINGS, items_per_unit=4),
 )
-async def record_reading_columns(call: Call, *, series: list[types.NewReadingColumns]) -> RecordedColumns:
-    """Store readings given in columns, at most 10,000 a call; known ones are replaced.
+async def record_reading_columns(call: Call, *, series: list[types.NewReadingColumns]) -> types.RecordedColumns:
+    """Record at most 10,000 readings, given as columns. Readings of the same instant are replaced.
 
-    Each reading that can be stored is; the others are refused one by one, with the reason. Of each series the newest
-    stored reading is told to those who watch.
+    Valid readings are stored; each rejected reading is returned with its reason. The newest stored reading of each
+    series is published to subscribers.
     """
-    _check_count(sum(len(one.at) for one in series))
+    _check_count(sum(len(entry.at) for entry in series))
     _check_column_lengths(series)
-    targets = await ReadingTargets.load(call, [one.resource_id for one in series])
-    batch, refused = ReadingBatch(targets), list[RefusedReading]()
-    for position, one in enumerate(series):
+    targets = await ReadingTargets.load(call, [entry.resource_id for entry in series])
+    batch, refused = ReadingBatch(targets), list[types.RefusedReading]()
+    for position, entry in enumerate(series):
         try:
-            target = targets.find(one.resource_id, one.field)
+            target = targets.find(entry.resource_id, entry.field)
         except UnknownTarget as unknown:
-            refused.extend(RefusedReading(position, index, str(unknown)) for index in range(len(one.at)))
+            reason = str(unknown)
+            refused += [
+                types.RefusedReading(series=position, index=index, reason=reason) for index in range(len(entry.at))
+            ]
             continue
-        qualities = one.quality or [ReadingQuality.ACTUAL] * len(one.at)
-        for index, (at, value, quality) in enumerate(zip(one.at, one.value, qualities, strict=True)):
+        qualities = entry.quality or [ReadingQuality.ACTUAL] * len(entry.at)
+        for index, (at, value, quality) in enumerate(zip(entry.at, entry.value, qualities, strict=True)):
             try:
                 batch.add(target, at, value, quality)
-            except StorageError as reason:
-                refused.append(RefusedReading(position, index, str(reason)))
+            except StorageError as error:
+                refused.append(types.RefusedReading(series=position, index=index, reason=str(error)))
     await store_readings(call, targets, ReadingColumns.from_rows(batch.readings.values()))
-    return RecordedColumns(len(batch.readings), refused)
+    return types.RecordedColumns(recorded=len(batch.readings), refused=refused)
+
+
+async def store_all_or_none(call: Call, series: Sequence[types.NewReadings]) -> int:
+    """Store the readings of a call and return how many. Raise BadInput, with every problem, unless all are valid."""
+    _check_count(sum(len(entry.readings) for entry in series))
+    targets = await ReadingTargets.load(call, [entry.resource_id for entry in series])
+    batch, problems = ReadingBatch(targets), list[Problem]()
+    for position, entry in enumerate(series):
+        path = ("series", position)
+        try:
+            target = targets.find(entry.resource_id, entry.field)
+        except UnknownTarget as unknown:
+            problems.append(Problem((*path, unknown.argument), str(unknown)))
+            continue
+        for index, reading in enumerate(entry.readings):
+            try:
+                batch.add(target, reading.at, reading.value, reading.quality)
+            except StorageError as refused:
+                problems.append(Problem((*path, "readings", index), str(refused)))
+    if problems:
+        raise BadInput(
+            f"{len(problems):,} readings are invalid, so none was stored. See `problems`.", problems=problems
+        )
+    await call.rows.readings.record(ReadingColumns.from_rows(batch.readings.values()), targets.now_ms)
+    for stored in batch.readings.values():
+        call.emit(targets.build_event(stored))
+    notify_alert_rules(call, targets)
+    return len(batch.readings)
 
 
 class ReadingBatch:
-    """Readings that are checked and wait to be stored together, by series and instant."""
+    """Validated readings to store together, by resource number, field index and instant (ms)."""
 
     def __init__(self, targets: ReadingTargets) -> None:
         self._now_ms = targets.now_ms
         self.readings: dict[tuple[int, int, int], ReadingRow] = {}
 
     def add(self, target: ReadingTarget, at: datetime, value: Decimal, quality: ReadingQuality) -> None:
-        """Take a reading. Refused where its field or its type does not allow it, or where it contradicts another."""
+        """Add a reading. Raise StorageError if its field or resource type does not allow it, or if it conflicts."""
         ms, scaled = target.validate(at, value, self._now_ms)
         key = (target.number, target.field.index, ms)
         reading = ReadingRow(*key, scaled, QUALITY_CODES[quality], target.field.has_hourly_rollup)
@@ -133,16 +124,16 @@ class ReadingBatch:
 
 def _check_count(count: int) -> None:
     if count > MAX_READINGS:
-        problem = Problem(("series",), f"holds {count} readings")
-        raise BadInput(f"a call takes at most {MAX_READINGS:,} readings", problems=[problem])
+        problem = Problem(("series",), f"contain {count:,} readings")
+        raise BadInput(f"A call takes at most {MAX_READINGS:,} readings.", problems=[problem])
 
 
 def _check_column_lengths(series: Sequence[types.NewReadingColumns]) -> None:
     problems = [
-        Problem(("series", position, name), f"has {len(column)} items, and `at` has {len(one.at)}")
-        for position, one in enumerate(series)
-        for name, column in (("value", one.value), ("quality", one.quality))
-        if column is not None and len(column) != len(one.at)
+        Problem(("series", position, name), f"has {len(column)} items, and `at` has {len(entry.at)}")
+        for position, entry in enumerate(series)
+        for name, column in (("value", entry.value), ("quality", entry.quality))
+        if column is not None and len(column) != len(entry.at)
     ]
     if problems:
-        raise BadInput("columns of one series are equally long", problems=problems)
+        raise BadInput("The columns of a series must have equal lengths. See `problems`.", problems=problems)

@@ -1,8 +1,7 @@
-"""What people do who cannot log in yet, or no longer: register, verify themselves, reset a password."""
+"""Operations for people who cannot log in: register, verify an e-mail address, reset a password."""
 
 import hmac
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 
 import strawberry
@@ -15,9 +14,8 @@ from wattgate.db.rows import Condition, Rows
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
-from wattgate.graphql.resolvers.users import UserRecord, build_user_record
+from wattgate.graphql.resolvers.users import build_user
 from wattgate.graphql.services.login import (
-    Acknowledgement,
     application_directory,
     create_account,
     find_account,
@@ -35,19 +33,12 @@ from wattgate.realtime.events import Event, OneTimeCodeCreated
 
 CODE_LIFETIME = timedelta(hours=1)
 MAX_OPEN_CODES = 5
-"""How many codes for one purpose an account has at a time; further requests send nothing."""
+"""Maximum valid codes of an account for one purpose. Further requests send nothing."""
 
 MAX_CODE_ATTEMPTS = 5
-"""How often a verification code may be guessed at."""
+"""Maximum attempts to enter a verification code."""
 
 UNVERIFIED, VERIFICATION, PASSWORD_RESET = "unverified", "verification", "passwordReset"
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    user_id: str
-    status: str
-    valid: bool = True
 
 
 @operation(
@@ -66,14 +57,16 @@ async def register(
     password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> UserRecord:
-    """Register oneself as a user. The account can log in once it is verified.
+) -> types.User:
+    """Register as a new user. The account can log in after its e-mail address is verified.
 
-    The application is named here or in the header applicationId; the directory can only be the application's own.
+    The application comes from `applicationId` or from the header `applicationId`.
     """
     rows = rows_for_login(call, application_id)
     if await application_directory(rows) != (directory_id or await application_directory(rows)):
-        raise BadInput("users register in the application's own directory", problems=[_wrong_value("directoryId")])
+        raise BadInput(
+            "Users can register only in the application's own directory.", problems=[_wrong_value("directoryId")]
+        )
     user = await rows.add(models.User(status=UNVERIFIED))
     await create_account(
         rows,
@@ -85,7 +78,7 @@ async def register(
         status=UNVERIFIED,
         active=False,
     )
-    return await build_user_record(rows, user)
+    return await build_user(rows, user)
 
 
 @operation(
@@ -98,16 +91,16 @@ async def request_verification(
     password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Acknowledgement:
-    """Have a code of four digits sent to the e-mail address of an account that is not verified yet.
+) -> accounts.Done:
+    """Send a verification code of four digits to the e-mail address of an unverified account.
 
-    It is good for an hour and ends the one before. The answer is the same for accounts that there are not.
+    The code is valid for one hour and replaces earlier codes. The response is the same if the account does not exist.
     """
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
     if await verify_password(rows, account, password) and account is not None:
         await _send_code(call, rows, account, VERIFICATION, f"{secrets.randbelow(10_000):04}")
-    return Acknowledgement()
+    return accounts.Done(valid=True)
 
 
 @operation(
@@ -121,8 +114,8 @@ async def verify_user(
     token: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Verified:
-    """Verify an account by the code that was sent to its e-mail address; the account and its user become active."""
+) -> types.Verified:
+    """Verify an account with the code from its verification e-mail. The account and its user become active."""
     rows = rows_for_login(call, application_id)
     account = await _find_unverified_account(rows, username, directory_id)
     if (
@@ -130,12 +123,12 @@ async def verify_user(
         or account is None
         or not await _verify_code(rows, account, token)
     ):
-        raise BadInput("the code is wrong or too old", problems=[_wrong_value("token")], commits_changes=True)
-    opened = await rows.edit(models.Account, account.account_id)
+        raise BadInput("The code is wrong or has expired.", problems=[_wrong_value("token")], commits_changes=True)
+    account_record = await rows.edit(models.Account, account.account_id)
     user = await rows.edit(models.User, account.user_id)
-    opened.active, opened.status, user.status = True, "active", "active"
+    account_record.active, account_record.status, user.status = True, "active", "active"
     await rows.delete(models.OneTimeCode, *_code_conditions(account, VERIFICATION))
-    return Verified(user.user_id, user.status)
+    return types.Verified(valid=True, user_id=strawberry.ID(user.user_id), status=user.status)
 
 
 @operation(
@@ -150,16 +143,16 @@ async def request_password_reset(
     username: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Acknowledgement:
-    """Have a token sent to an account's e-mail address, by which its password can be set anew within an hour.
+) -> accounts.Done:
+    """Send a password reset token to the e-mail address of an account. The token is valid for one hour.
 
-    The answer is the same for accounts that there are not.
+    The response is the same if the account does not exist.
     """
     rows = rows_for_login(call, application_id)
     account = await _find_open_account(rows, username, directory_id)
     if account is not None:
         await _send_code(call, rows, account, PASSWORD_RESET, new_secret())
-    return Acknowledgement()
+    return accounts.Done(valid=True)
 
 
 @operation(
@@ -177,18 +170,18 @@ async def reset_password(
     new_password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> Acknowledgement:
-    """Set a new password by the token that was sent to the account's e-mail address. Every log-in of it ends."""
+) -> accounts.Done:
+    """Set a new password with the token from the password reset e-mail. All tokens of the account are revoked."""
     rows = rows_for_login(call, application_id)
     hashed = await hash_new_password(new_password, None)
     account = await _find_open_account(rows, username, directory_id)
     sent = await rows.all(models.OneTimeCode, *_code_conditions(account, PASSWORD_RESET)) if account else []
     if account is None or not any(_matches_code(code, token) and code.expires_at > rows.now for code in sent):
-        raise BadInput("the token is wrong or too old", problems=[_wrong_value("token")])
+        raise BadInput("The token is wrong or has expired.", problems=[_wrong_value("token")])
     record = await rows.edit(models.Account, account.account_id)
     record.password_hash, record.failures, record.failed_at = hashed, 0, None
     await log_out(call, rows, account.account_id)
-    return Acknowledgement()
+    return accounts.Done(valid=True)
 
 
 async def _find_unverified_account(rows: Rows, username: str, directory_id: str | None) -> models.Account | None:
@@ -202,7 +195,7 @@ async def _find_open_account(rows: Rows, username: str, directory_id: str | None
 
 
 async def _send_code(call: Call, rows: Rows, account: models.Account, purpose: str, code: str) -> None:
-    """Make a code and tell it to whatever sends mail; where the account has many already, do neither."""
+    """Store a code and publish it for the sender of mail. Do nothing if the account has MAX_OPEN_CODES already."""
     await rows.delete(
         models.OneTimeCode, *_code_conditions(account, purpose), col(models.OneTimeCode.expires_at) <= rows.now
     )
@@ -219,12 +212,12 @@ async def _send_code(call: Call, rows: Rows, account: models.Account, purpose: s
             expires_at=expires_at,
         )
     )
-    made = OneTimeCodeCreated(purpose, account.account_id, account.username, account.email, code, expires_at)
-    call.emit(Event(topics.one_time_codes(account.user_id), code_id, made))
+    created = OneTimeCodeCreated(purpose, account.account_id, account.username, account.email, code, expires_at)
+    call.emit(Event(topics.one_time_codes(account.user_id), code_id, created))
 
 
 async def _verify_code(rows: Rows, account: models.Account, code: str) -> bool:
-    """Whether this is the newest code of the account, which has a try left; the try is counted."""
+    """Return whether this is the account's newest code and has attempts left. Count the attempt."""
     newest = await rows.first(
         models.OneTimeCode,
         *_code_conditions(account, VERIFICATION),
@@ -232,13 +225,13 @@ async def _verify_code(rows: Rows, account: models.Account, code: str) -> bool:
     )
     if newest is None or newest.expires_at <= rows.now:
         return False
-    tried = await rows.update(
+    counted = await rows.update(
         models.OneTimeCode,
         col(models.OneTimeCode.code_id) == newest.code_id,
         col(models.OneTimeCode.failures) < MAX_CODE_ATTEMPTS,
         failures=col(models.OneTimeCode.failures) + 1,
     )
-    return bool(tried) and _matches_code(newest, code)
+    return bool(counted) and _matches_code(newest, code)
 
 
 def _matches_code(sent: models.OneTimeCode, code: str) -> bool:

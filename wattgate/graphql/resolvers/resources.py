@@ -1,7 +1,6 @@
-"""Resources (metered data series) and their types."""
+"""Resources (metered data series) and their types: list and add them."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 import strawberry
 from sqlalchemy import ColumnElement
@@ -22,14 +21,7 @@ from wattgate.graphql.types import resources as types
 from wattgate.principal import AuthScheme, Permission, Role
 
 COST_SUFFIX = ".cost"
-"""How the classifier of a resource ends that tells what the energy of another costs."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceCount:
-    resource_type_id: str
-    count: int
-    resource_id_list: list[str]
+"""Suffix of the classifier of a resource that holds the costs of another resource's energy."""
 
 
 @operation(
@@ -39,14 +31,16 @@ class ResourceCount:
     rest=RestRoute("POST", "/resourcetype", scheme=AuthScheme.TOKEN, acknowledged_fields=("resourceTypeId",)),
 )
 async def add_resource_type(call: Call, *, input: types.NewResourceType) -> models.ResourceType:
-    """Add a kind of resource to the application."""
+    """Add a resource type to the application."""
     values = to_column_values(input, models.ResourceType)
     if input.retention_days is not None:
         check_retention_days(input.retention_days, "input", "retentionDays")
     try:
         fields = parse_fields(values["storage"])
     except StorageError as refused:
-        raise BadInput("the storage is not defined", problems=[Problem(("storage",), str(refused))]) from None
+        raise BadInput(
+            "Invalid storage definition. See `problems`.", problems=[Problem(("storage",), str(refused))]
+        ) from None
     return await call.rows.add(models.ResourceType(**{"base_unit": fields[0].unit, **values}))
 
 
@@ -58,10 +52,8 @@ async def add_resource_type(call: Call, *, input: types.NewResourceType) -> mode
     sizes=[ListSize(20)],
 )
 async def resources(call: Call) -> list[models.Resource]:
-    """The active resources of the application, or the user's own."""
-    return await call.rows.all(
-        models.Resource, col(models.Resource.active).is_(True), order_by=[models.Resource.number]
-    )
+    """List the active resources that the caller may see."""
+    return await _list_active_resources(call)
 
 
 @operation(
@@ -78,7 +70,7 @@ async def resources(call: Call) -> list[models.Resource]:
     ),
 )
 async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource:
-    """The resource with this id."""
+    """Return the resource with this ID."""
     return await call.rows.get(models.Resource, resource_id)
 
 
@@ -88,12 +80,15 @@ async def resource(call: Call, *, resource_id: strawberry.ID) -> models.Resource
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/resource/count"),
 )
-async def resource_counts(call: Call) -> list[ResourceCount]:
-    """How many active resources the application, or the user, has of each resource type, and which."""
-    ids = defaultdict[str, list[str]](list)
-    for one in await resources.resolver(call):
-        ids[one.resource_type_id].append(one.resource_id)
-    return [ResourceCount(resource_type_id, len(some), some) for resource_type_id, some in ids.items()]
+async def resource_counts(call: Call) -> list[device_types.ResourceCount]:
+    """Return the number and IDs of the active resources that the caller may see, by resource type."""
+    ids_by_type = defaultdict[str, list[strawberry.ID]](list)
+    for resource in await _list_active_resources(call):
+        ids_by_type[resource.resource_type_id].append(strawberry.ID(resource.resource_id))
+    return [
+        device_types.ResourceCount(resource_type_id=strawberry.ID(type_id), count=len(ids), resource_id_list=ids)
+        for type_id, ids in ids_by_type.items()
+    ]
 
 
 @operation(
@@ -104,7 +99,7 @@ async def resource_counts(call: Call) -> list[ResourceCount]:
     sizes=[ListSize(5)],
 )
 async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
-    """The user's active resources of a type."""
+    """List the acting user's active resources of a resource type."""
     return await _resources_of_type(call, resource_type_id, col(models.Resource.owner_id) == require_user_id(call))
 
 
@@ -116,7 +111,7 @@ async def resource_type_resources(call: Call, *, resource_type_id: strawberry.ID
     sizes=[ListSize(GROWING_LIST_SIZE)],
 )
 async def resource_type_application_resources(call: Call, *, resource_type_id: strawberry.ID) -> list[models.Resource]:
-    """The active resources of a type that the caller may see: the application's, whoever owns them."""
+    """List the active resources of a resource type that the caller may see, of all owners."""
     return await _resources_of_type(call, resource_type_id)
 
 
@@ -127,63 +122,74 @@ async def resource_type_application_resources(call: Call, *, resource_type_id: s
     rest=RestRoute("POST", "/resource", acknowledged_fields=("resourceId",)),
 )
 async def add_resource(call: Call, *, input: types.NewResource) -> models.Resource:
-    """Add a resource of some type for the user.
+    """Add a resource for the acting user.
 
-    A meter point is named by the application; an account may name only one that it has a resource of already.
+    An application may set any meter point. An account may set only a meter point of one of its user's resources.
     """
     owner_id = require_user_id(call)
     if input.mpxn and call.principal.role is Role.ACCOUNT and not await _has_resource_at(call, input.mpxn):
-        raise Forbidden("a new meter point is named by the application, not by its user")
-    kinds = await call.rows.get_many(models.ResourceType, [input.resource_type_id])
-    kind = kinds.get(input.resource_type_id)
-    if kind is None:
+        raise Forbidden("Only the application may add a resource at a new meter point.")
+    resource_types = await call.rows.get_many(models.ResourceType, [input.resource_type_id])
+    resource_type = resource_types.get(input.resource_type_id)
+    if resource_type is None:
         problem = Problem(("resourceTypeId",), "resourceType does not exist")
-        raise BadInput("the resource type does not exist", problems=[problem])
+        raise BadInput(f"Unknown resource type {input.resource_type_id!r}. See `problems`.", problems=[problem])
     values = to_column_values(input, models.Resource)
-    values["cost_of"] = await _find_cost_source(call, input, kind.classifier, owner_id)
+    values["cost_of"] = await _find_cost_source(call, input, resource_type.classifier, owner_id)
     values["data_source_resource_type_info"] = (
-        input.data_source_resource_type_info or kind.data_source_resource_type_info
+        input.data_source_resource_type_info or resource_type.data_source_resource_type_info
     )
     return await call.rows.add(
         models.Resource(
             owner_id=owner_id,
-            classifier=kind.classifier,
-            base_unit=kind.base_unit,
-            storage=kind.storage,
-            data_source_type=kind.data_source_type,
+            classifier=resource_type.classifier,
+            base_unit=resource_type.base_unit,
+            storage=resource_type.storage,
+            data_source_type=resource_type.data_source_type,
             **values,
         )
     )
 
 
-async def _find_cost_source(call: Call, given: types.NewResource, classifier: str, owner_id: str) -> str | None:
-    """The resource whose cost a new one tells: as it is given, or else found by classifier and meter point."""
-    if given.cost_of is None:
+async def _list_active_resources(call: Call) -> list[models.Resource]:
+    return await call.rows.all(
+        models.Resource, col(models.Resource.active).is_(True), order_by=[models.Resource.number]
+    )
+
+
+async def _find_cost_source(call: Call, input: types.NewResource, classifier: str, owner_id: str) -> str | None:
+    """Return the id of the resource whose costs a new one holds; None if it holds none.
+
+    The input names that resource. If it does not, the classifier and the meter point identify it.
+    """
+    if input.cost_of is None:
         return None
     own = col(models.Resource.owner_id) == owner_id
-    if given.cost_of is not strawberry.UNSET:
-        named = await call.rows.first(models.Resource, col(models.Resource.resource_id) == given.cost_of, own)
-        if named is None or named.cost_of:
-            reason = "tells a cost itself" if named else f"{given.cost_of} does not exist"
-            raise BadInput("there is no such consumption", problems=[Problem(("input", "costOf"), reason)])
-        return named.resource_id
-    if not given.mpxn or not classifier.endswith(COST_SUFFIX):
+    if input.cost_of is not strawberry.UNSET:
+        source = await call.rows.first(models.Resource, col(models.Resource.resource_id) == input.cost_of, own)
+        if source is None or source.cost_of:
+            reason = "holds costs itself" if source else f"{input.cost_of} does not exist"
+            raise BadInput("Invalid costOf. See `problems`.", problems=[Problem(("input", "costOf"), reason)])
+        return source.resource_id
+    if not input.mpxn or not classifier.endswith(COST_SUFFIX):
         return None
-    found = await resources_at(call, meter_points.canonical_meter_point(given.mpxn))
-    energy = [
-        one for one in found if one.owner_id == owner_id and one.classifier == classifier.removesuffix(COST_SUFFIX)
+    resources = await resources_at(call, meter_points.canonical_meter_point(input.mpxn))
+    sources = [
+        resource
+        for resource in resources
+        if resource.owner_id == owner_id and resource.classifier == classifier.removesuffix(COST_SUFFIX)
     ]
-    return energy[0].resource_id if len(energy) == 1 else None
+    return sources[0].resource_id if len(sources) == 1 else None
 
 
 async def _resources_of_type(
     call: Call, resource_type_id: str, *where: ColumnElement[bool] | bool
 ) -> list[models.Resource]:
-    """The active resources of a type of the caller's application that meet the conditions, oldest first."""
-    kind = await call.rows.get(models.ResourceType, resource_type_id)
+    """Return the active resources of a type that meet the conditions, oldest first. Raise NotFound without it."""
+    resource_type = await call.rows.get(models.ResourceType, resource_type_id)
     return await call.rows.all(
         models.Resource,
-        col(models.Resource.resource_type_id) == kind.resource_type_id,
+        col(models.Resource.resource_type_id) == resource_type.resource_type_id,
         col(models.Resource.active).is_(True),
         *where,
         order_by=[models.Resource.number],

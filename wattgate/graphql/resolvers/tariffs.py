@@ -1,4 +1,4 @@
-"""Tariffs: set, withdrawn, and the prices of dynamic ones."""
+"""Set and withdraw tariffs, and store the prices of dynamic ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,30 +22,31 @@ from wattgate.realtime import topics
 from wattgate.realtime.events import Event, TariffChanged
 
 MAX_PRICES = 10_000
+"""Maximum prices in a call."""
 
 
 @dataclass(frozen=True, slots=True)
-class TariffPricesSet:
+class TariffPricesSetResult:
     tariff: models.Tariff
     recorded: int
 
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
 async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
-    """Say what a resource's energy costs from some instant on.
+    """Set a tariff of a resource from an instant on.
 
-    A tariff that was valid from the same instant is replaced, and so corrected: the past is priced anew. For a
-    resource that tells a cost, the tariff is set for the resource whose cost it tells.
+    It replaces a tariff with the same `validFrom`; past energy is then priced again. For a cost resource, the tariff
+    belongs to the resource whose cost it has.
     """
     resource = await call.rows.get(models.Resource, input.resource_id)
     tariff = models.Tariff(**to_column_values(input, models.Tariff, exclude=("bands",)))
     tariff.bands = [models.TariffBand(**vars(band)) for band in input.bands]
     tariff.resource_id, tariff.valid_from = priced_resource_id(resource), from_ms(to_ms(input.valid_from))
     if problems := find_problems(tariff, call.rows.now):
-        told = [replace(problem, path=("input", *problem.path)) for problem in problems]
-        raise BadInput("the tariff cannot be set as it is", problems=told)
+        input_problems = [replace(problem, path=("input", *problem.path)) for problem in problems]
+        raise BadInput("Invalid tariff. See `problems`.", problems=input_problems)
     normalize_rates(tariff)
-    await call.rows.edit(models.Resource, tariff.resource_id)  # of two that are set at once one waits for the other
+    await call.rows.edit(models.Resource, tariff.resource_id)  # lock, so that simultaneous calls get different versions
     of_resource = col(models.Tariff.resource_id) == tariff.resource_id
     newest = await call.rows.first(models.Tariff, of_resource, order_by=[col(models.Tariff.version).desc()])
     tariff.version = newest.version + 1 if newest else 1
@@ -63,9 +64,9 @@ async def set_tariff(call: Call, *, input: types.NewTariff) -> models.Tariff:
 
 @operation(OperationKind.MUTATION, returns=types.Tariff, needs=Permission.TARIFF_WRITE)
 async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tariff:
-    """Take a tariff back: the one that was valid before it applies in its place, for the past too.
+    """Withdraw a tariff. The tariff before it applies instead, also for past energy.
 
-    A tariff that it had replaced does not come back. Withdrawing twice is withdrawing once.
+    A tariff that it had replaced stays replaced. A second call changes nothing.
     """
     await _load_tariff(call, tariff_id)
     tariff = await call.rows.edit(models.Tariff, tariff_id)
@@ -82,25 +83,28 @@ async def withdraw_tariff(call: Call, *, tariff_id: strawberry.ID) -> models.Tar
 )
 async def set_tariff_prices(
     call: Call, *, tariff_id: strawberry.ID, prices: list[types.NewTariffPrice]
-) -> TariffPricesSet:
-    """Store prices of a dynamic tariff, at most 10,000 a call, each for one half hour; known ones are replaced.
+) -> TariffPricesSetResult:
+    """Set at most 10,000 prices of a dynamic tariff, each for one half hour. Existing prices are replaced.
 
-    All are stored or none: the problems name every price that is refused.
+    If one price is invalid, no price is stored. The error lists every invalid price in `problems`.
     """
     tariff = await _load_tariff(call, tariff_id)
     if len(prices) > MAX_PRICES:
-        problem = Problem(("prices",), f"holds {len(prices)} prices")
-        raise BadInput(f"a call takes at most {MAX_PRICES:,} prices", problems=[problem])
+        problem = Problem(("prices",), f"contain {len(prices):,} prices")
+        raise BadInput(f"A call takes at most {MAX_PRICES:,} prices.", problems=[problem])
     if tariff.kind is not TariffKind.DYNAMIC or tariff.superseded_at:
-        reason = "was superseded" if tariff.superseded_at else f"is {tariff.kind.value}, not DYNAMIC"
-        raise BadInput("the tariff takes no prices", problems=[Problem(("tariffId",), reason)])
-    known, problems = _validate_prices(prices, tariff)
+        reason = "was replaced or withdrawn" if tariff.superseded_at else f"is {tariff.kind.value}, not DYNAMIC"
+        raise BadInput(
+            "Prices can be set only for a dynamic tariff in force. See `problems`.",
+            problems=[Problem(("tariffId",), reason)],
+        )
+    rates, problems = _validate_prices(prices, tariff)
     if problems:
-        raise BadInput(f"{len(problems):,} prices are refused, so none is stored", problems=problems)
-    if known:
-        await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in known.items()])
+        raise BadInput(f"{len(problems):,} prices are invalid, so none was stored. See `problems`.", problems=problems)
+    if rates:
+        await call.rows.prices.upsert(tariff.tariff_id, [Price(at, rate) for at, rate in rates.items()])
         call.emit(_changed_event(tariff))
-    return TariffPricesSet(tariff, len(known))
+    return TariffPricesSetResult(tariff, len(rates))
 
 
 def _changed_event(tariff: models.Tariff) -> Event:
@@ -109,22 +113,22 @@ def _changed_event(tariff: models.Tariff) -> Event:
 
 
 async def _load_tariff(call: Call, tariff_id: str) -> models.Tariff:
-    """The tariff, if it is of a resource that the caller may see. NotFound otherwise."""
+    """Return the tariff. Raise NotFound unless the caller may see its resource."""
     tariff = await call.rows.get(models.Tariff, tariff_id)
     if not await call.rows.get_many(models.Resource, [tariff.resource_id]):
-        raise NotFound(f"no tariff with id {tariff_id}")
+        raise NotFound(f"No tariff with id {tariff_id}.")
     return tariff
 
 
 def _validate_prices(
     prices: Sequence[types.NewTariffPrice], tariff: models.Tariff
 ) -> tuple[dict[int, int], list[Problem]]:
-    """The rates to store, by half hour, and what is wrong with the others."""
-    known: dict[int, int] = {}
+    """Return the scaled rates by half hour (ms since 1970), and the problems of the invalid prices."""
+    rates: dict[int, int] = {}
     problems: list[Problem] = []
     for index, price in enumerate(prices):
         if problem := find_price_problem(price.at, price.rate, tariff):
             problems.append(replace(problem, path=("prices", index, *problem.path)))
-        elif known.setdefault(to_ms(price.at), to_scaled(price.rate)) != to_scaled(price.rate):
+        elif rates.setdefault(to_ms(price.at), to_scaled(price.rate)) != to_scaled(price.rate):
             problems.append(Problem(("prices", index, "at"), "is given twice with different rates"))
-    return known, problems
+    return rates, problems

@@ -1,4 +1,4 @@
-"""Templates, tried out."""
+"""Render templates before they are saved, with a report."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,6 @@ from wattgate.db.queries.templates import (
     choose_from,
     list_templates,
     published,
-    to_source,
 )
 from wattgate.delivery.templates.cultures import is_culture
 from wattgate.delivery.templates.rendering import TemplateSource
@@ -22,12 +21,13 @@ from wattgate.delivery.templates.report import Preview, RenderingReport, render_
 from wattgate.errors import BadInput, Problem
 from wattgate.graphql.core.cost_weights import STATEMENT_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, operation
+from wattgate.graphql.services.template_sources import template_source
 from wattgate.graphql.types import template_previews as types
 from wattgate.principal import Permission
 
 
 @dataclass(frozen=True, slots=True)
-class CultureTemplate:
+class CultureCoverageResult:
     culture_code: str
     template: models.Template
 
@@ -44,13 +44,17 @@ class TemplatePreviewResult:
     template: models.Template | None
     chosen: models.Template | None
     cultures_tried: tuple[str, ...]
-    coverage: list[CultureTemplate]
+    coverage: list[CultureCoverageResult]
     report: RenderingReport
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewRun:
-    """A template as it is written, rendered: which one it is, who else there is, and what came of it."""
+    """A rendered preview and its inputs.
+
+    `template` supplied the sources that the input does not replace. `templates` are those of the same alert type and
+    channel. `choice` says which of them a user of the culture gets. `source` is the rendered source.
+    """
 
     template: models.Template | None
     templates: list[models.Template]
@@ -64,43 +68,45 @@ class PreviewRun:
     OperationKind.QUERY, returns=types.TemplatePreview, needs=Permission.TEMPLATE_READ, weight=STATEMENT_WEIGHT + 20
 )
 async def preview_template(call: Call, *, input: types.TemplateToPreview) -> TemplatePreviewResult:
-    """A template rendered with data, and a report on it. Nothing is saved, and nothing is sent."""
-    tried = await run_preview(call, input)
-    drafted = tried.preview.rendering
+    """Render a template with data and return the result with a report. Nothing is saved or sent."""
+    run = await run_preview(call, input)
+    rendering = run.preview.rendering
     return TemplatePreviewResult(
-        drafted.subject,
-        drafted.preheader,
-        drafted.html,
-        drafted.text,
-        tried.source.text is None,
-        tried.preview.data,
-        tried.data_from,
-        tried.template,
-        tried.choice.template,
-        tried.choice.tried_cultures,
-        _coverage(tried.templates),
-        tried.preview.report,
+        subject=rendering.subject,
+        preheader=rendering.preheader,
+        html=rendering.html,
+        text=rendering.text,
+        text_made=run.source.text is None,
+        data=run.preview.data,
+        data_from=run.data_from,
+        template=run.template,
+        chosen=run.choice.template,
+        cultures_tried=run.choice.tried_cultures,
+        coverage=_coverage(run.templates),
+        report=run.preview.report,
     )
 
 
 async def run_preview(call: Call, input: types.TemplateToPreview) -> PreviewRun:
-    """What comes of a template as it is written."""
+    """Render a template with the sources and data of the input. Nothing is saved."""
     named = None if input.template_id is None else await call.rows.get(models.Template, input.template_id)
     others, choice = await _choose_template(call, input, named)
     template = named or choice.template
     source = _merge_source(input, None if template is None else (await published(call.rows, [template]))[0])
     data, data_from = await _preview_data(call, input)
-    made = await asyncio.to_thread(render_preview, source, data)
-    return PreviewRun(template, others, choice, source, data_from, made)
+    preview = await asyncio.to_thread(render_preview, source, data)
+    return PreviewRun(template, others, choice, source, data_from, preview)
 
 
 async def _choose_template(
     call: Call, input: types.TemplateToPreview, named: models.Template | None
 ) -> tuple[list[models.Template], TemplateChoice]:
-    """The templates of the alert type and channel, and the one that somebody of the culture gets."""
+    """Return the templates of the alert type and channel, and the one that a user of the culture gets."""
     if input.culture_code is not None and not is_culture(input.culture_code):
         problem = Problem(("input", "cultureCode"), "is not a language tag such as en-GB")
-        raise BadInput(f"{input.culture_code} is not a culture", problems=[problem])
+        raise BadInput(
+            f"Invalid culture code {input.culture_code!r}. Give a language tag such as en-GB.", problems=[problem]
+        )
     alert_type_id: str | None = input.alert_type_id
     if alert_type_id is not None:
         await call.rows.get(models.AlertType, alert_type_id)
@@ -113,33 +119,35 @@ async def _choose_template(
 
 
 def _merge_source(input: types.TemplateToPreview, version: models.TemplateVersion | None) -> TemplateSource:
-    """The sources of a version of a template, each replaced by one that is given."""
+    """Return the sources of a version; those in the input replace its own. Raise BadInput if there is no HTML."""
     if version is None and input.html is None:
-        problem = Problem(("input", "html"), "is missing, and no template is found to take it from", is_missing=True)
-        raise BadInput("there is nothing to preview", problems=[problem])
-    saved = TemplateSource("") if version is None else to_source(version)
-    given = {part: getattr(input, part) for part in ("subject", "preheader", "html")}
-    replaced = {part: source for part, source in given.items() if source is not None}
+        problem = Problem(("input", "html"), "is missing, and no stored template supplies it", is_missing=True)
+        raise BadInput(
+            "No template to preview. Give html, templateId, or an alertTypeId that has a template.", problems=[problem]
+        )
+    saved = TemplateSource("") if version is None else template_source(version)
+    parts = {part: getattr(input, part) for part in ("subject", "preheader", "html")}
+    replaced = {part: source for part, source in parts.items() if source is not None}
     if input.text is not strawberry.UNSET:
         replaced["text"] = input.text
     return replace(saved, **replaced)
 
 
 async def _preview_data(call: Call, input: types.TemplateToPreview) -> tuple[dict[str, Any] | None, types.PreviewData]:
-    """What fills the markers; None where it is to be made up."""
+    """Return the data that fills the markers, and where it is from. None means that sample data is generated."""
     if input.alert_id is not None:
         alert = await call.rows.get(models.Alert, input.alert_id)
         return (alert.data if isinstance(alert.data, dict) else {}), types.PreviewData.ALERT
     if input.data is None:
         return None, types.PreviewData.MADE
     if not isinstance(input.data, dict):
-        raise BadInput("the data is no object", problems=[Problem(("input", "data"), "is no object")])
+        raise BadInput("Invalid data. Give a JSON object.", problems=[Problem(("input", "data"), "is not an object")])
     return input.data, types.PreviewData.GIVEN
 
 
-def _coverage(templates: Sequence[models.Template]) -> list[CultureTemplate]:
-    """By culture, the newest template, one in use before all others."""
-    found: dict[str, models.Template] = {}
-    for one in sorted(templates, key=lambda one: not one.active):
-        found.setdefault(one.culture_code, one)
-    return [CultureTemplate(culture, found[culture]) for culture in sorted(found)]
+def _coverage(templates: Sequence[models.Template]) -> list[CultureCoverageResult]:
+    """Return the newest template of each culture, by culture code. An active one goes before inactive ones."""
+    newest: dict[str, models.Template] = {}
+    for template in sorted(templates, key=lambda template: not template.active):
+        newest.setdefault(template.culture_code, template)
+    return [CultureCoverageResult(culture, newest[culture]) for culture in sorted(newest)]

@@ -1,4 +1,4 @@
-"""Templates tried out in a real mail program: sent as they are written, to those who may get test mails."""
+"""Send previews of templates as test mails, to addresses that the settings allow."""
 
 from dataclasses import dataclass
 
@@ -20,17 +20,17 @@ from wattgate.graphql.types.template_previews import TemplateToPreview
 from wattgate.principal import Permission
 
 MAX_WAITING_MAILS = 20
-"""How many test mails of an application wait for a mail server at most."""
+"""Maximum test mails of an application that wait for delivery."""
 
 MAX_KEPT_TEST_MAILS = 200
-"""How many test mails of an application are kept; of more the oldest go."""
+"""Maximum stored test mails of an application. Above it, the oldest are deleted."""
 
 FINAL_STATES = (DeliveryState.SENT, DeliveryState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
-class SentMailStatus:
-    """A test mail, and how far it is."""
+class SentTestMailResult:
+    """A test mail and its delivery state."""
 
     test_mail: models.TestMail
     state: DeliveryState
@@ -40,57 +40,59 @@ class SentMailStatus:
 @operation(
     OperationKind.MUTATION, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE, weight=MUTATION_WEIGHT + 20
 )
-async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) -> SentMailStatus:
-    """Send what a preview of the same input shows as a mail. Its subject begins with [TEST]."""
-    box = _check_address(call, address)
-    said = (await _render_mail(call, input)).marked_as_test()
+async def send_test_mail(call: Call, *, address: str, input: TemplateToPreview) -> SentTestMailResult:
+    """Send the preview of a template as a mail. The subject starts with [TEST]."""
+    mailbox = _check_address(call, address)
+    mail = (await _render_mail(call, input)).marked_as_test()
     await _check_capacity(call)
-    made = await call.rows.add(
+    test_mail = await call.rows.add(
         models.TestMail(
-            address=box.address,
-            subject=said.subject,
-            html=said.html,
-            text=said.text,
+            address=mailbox.address,
+            subject=mail.subject,
+            html=mail.html,
+            text=mail.text,
             created_by=call.principal.account_id,
             created_at=call.rows.now,
         )
     )
     await call.rows.keep_newest(models.TestMail, MAX_KEPT_TEST_MAILS)
-    delivery = await outbox.enqueue(call, DeliveryKind.TEST_MAIL, made.test_mail_id, address=box.address)
-    return SentMailStatus(made, delivery.state, None)
+    delivery = await outbox.enqueue(call, DeliveryKind.TEST_MAIL, test_mail.test_mail_id, address=mailbox.address)
+    return SentTestMailResult(test_mail, delivery.state, None)
 
 
 @operation(OperationKind.QUERY, returns=types.SentTestMail, needs=Permission.TEMPLATE_WRITE)
-async def test_mail(call: Call, *, test_mail_id: strawberry.ID) -> SentMailStatus:
-    """A test mail, and whether a mail server has taken it."""
-    made = await call.rows.get(models.TestMail, test_mail_id)
+async def test_mail(call: Call, *, test_mail_id: strawberry.ID) -> SentTestMailResult:
+    """Return a test mail and the state of its delivery."""
+    mail = await call.rows.get(models.TestMail, test_mail_id)
     (delivery,) = await call.rows.all(models.Delivery, col(models.Delivery.target_id) == test_mail_id)
-    return SentMailStatus(made, delivery.state, delivery.reason)
+    return SentTestMailResult(mail, delivery.state, delivery.reason)
 
 
 def _check_address(call: Call, address: str) -> Mailbox:
     try:
-        box = parse_mailbox(address)
+        mailbox = parse_mailbox(address)
     except NotMailable as error:
         raise BadInput(str(error), problems=[Problem(("address",), "is not an e-mail address")]) from None
-    if not call.outbound_policy.test_mail_addresses.allows(box):
-        problem = Problem(("address",), "is none that WATTGATE_TEST_ADDRESSES allows")
-        raise BadInput(f"{box.address} may not get test mails", problems=[problem])
-    return box
+    if not call.outbound_policy.test_mail_addresses.allows(mailbox):
+        problem = Problem(("address",), "is not allowed by WATTGATE_TEST_ADDRESSES")
+        raise BadInput(
+            f"{mailbox.address} may not receive test mails. Add it to WATTGATE_TEST_ADDRESSES.", problems=[problem]
+        )
+    return mailbox
 
 
 async def _render_mail(call: Call, input: TemplateToPreview) -> RenderedTemplate:
-    """What is written. BadInput where it is no mail, or would not be sent as it is."""
-    tried = await run_preview(call, input)
-    channel = input.channel_type.value if tried.template is None else tried.template.channel_type
+    """Render the mail. Raise BadInput if the template is for another channel or has errors."""
+    run = await run_preview(call, input)
+    channel = input.channel_type.value if run.template is None else run.template.channel_type
     if channel != Channel.EMAIL.value:
         problem = Problem(("input", "channelType"), "is not EMAIL")
-        raise BadInput("what is sent to other channels cannot be tried out by mail", problems=[problem])
-    errors = tried.preview.rendering.errors
+        raise BadInput("Only templates of the channel EMAIL can be sent as a test mail.", problems=[problem])
+    errors = run.preview.rendering.errors
     if errors:
-        problems = [Problem(("input",), str(one)) for one in errors]
-        raise BadInput(f"it would not be sent as it is: {errors[0].message}", problems=problems)
-    return tried.preview.rendering.complete
+        problems = [Problem(("input",), str(error)) for error in errors]
+        raise BadInput(f"The template has errors and would not be sent: {errors[0].message}", problems=problems)
+    return run.preview.rendering.complete
 
 
 async def _check_capacity(call: Call) -> None:
@@ -100,4 +102,4 @@ async def _check_capacity(call: Call) -> None:
         col(models.Delivery.state).not_in(FINAL_STATES),
     )
     if waiting >= MAX_WAITING_MAILS:
-        raise Unavailable(f"{waiting} test mails wait already for a mail server", retry_after=60)
+        raise Unavailable(f"{waiting} test mails are already waiting for delivery. Try again later.", retry_after=60)

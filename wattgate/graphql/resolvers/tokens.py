@@ -1,7 +1,4 @@
-"""Logging in and out: tokens."""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
+"""Log in and out; list and revoke tokens."""
 
 import strawberry
 from sqlmodel import col
@@ -12,8 +9,6 @@ from wattgate.errors import BadInput, NotFound
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.login import (
-    Acknowledgement,
-    IssuedToken,
     invalidate_token,
     issue_token,
     log_in,
@@ -22,24 +17,6 @@ from wattgate.graphql.services.login import (
 )
 from wattgate.graphql.types import accounts as types
 from wattgate.principal import Permission
-
-
-@dataclass(frozen=True, slots=True)
-class LoginResult(IssuedToken):
-    account_id: str = ""
-    application_id: str = ""
-    name: str = ""
-    user_groups: Sequence[str] = ()
-    functional_group_accounts: Sequence[str] = ()
-    is_temp_auth: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TokenStatusResult:
-    exp: int | None
-    account_id: str
-    application_id: str
-    valid: bool = True
 
 
 @operation(
@@ -56,31 +33,42 @@ async def authenticate(
     password: str,
     application_id: strawberry.ID | None = None,
     directory_id: strawberry.ID | None = None,
-) -> LoginResult:
-    """Log in with an account's username and password, and get a token.
+) -> types.Login:
+    """Log in with the username and password of an account and return a token.
 
-    The application is named here or in the header applicationId; the directory is the application's own unless
-    another is named.
+    The application comes from `applicationId` or from the header `applicationId`.
     """
     rows = rows_for_login(call, application_id)
     account = await log_in(rows, username, password, directory_id)
     issued = await issue_token(rows, account)
-    return LoginResult(
-        issued.token,
-        issued.exp,
-        account_id=account.account_id,
-        application_id=account.application_id,
+    return types.Login(
+        valid=True,
+        token=issued.token,
+        exp=issued.exp,
+        account_id=strawberry.ID(account.account_id),
+        application_id=strawberry.ID(account.application_id),
         name=account.name,
+        user_groups=[],
+        functional_group_accounts=[],
+        is_temp_auth=False,
     )
 
 
 @operation(OperationKind.QUERY, returns=types.TokenStatus, needs=Permission.TOKEN, rest=RestRoute("GET", "/auth"))
-async def token_status(call: Call) -> TokenStatusResult:
-    """Whether the credentials of this very call are good. Bad ones are refused before they get here."""
+async def token_status(call: Call) -> types.TokenStatus:
+    """Return the account and the expiry time of the credentials of this request.
+
+    Invalid credentials return an error.
+    """
     account = await require_account(call)
     expires = call.principal.expires_at
     exp = None if expires is None else to_ms(expires) // 1000
-    return TokenStatusResult(exp, account.account_id, account.application_id)
+    return types.TokenStatus(
+        valid=True,
+        exp=exp,
+        account_id=strawberry.ID(account.account_id),
+        application_id=strawberry.ID(account.application_id),
+    )
 
 
 @operation(
@@ -89,25 +77,26 @@ async def token_status(call: Call) -> TokenStatusResult:
     needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("GET", "/auth/newToken"),
 )
-async def new_token(call: Call) -> IssuedToken:
-    """Make a further token for the account; the one in use stays good until it expires."""
-    return await issue_token(call.rows, await require_account(call))
+async def new_token(call: Call) -> types.NewToken:
+    """Issue an additional token for the calling account. The present token stays valid until it expires."""
+    issued = await issue_token(call.rows, await require_account(call))
+    return types.NewToken(valid=True, exp=issued.exp, token=issued.token)
 
 
 @operation(
     OperationKind.MUTATION, returns=types.Done, needs=Permission.TOKEN, rest=RestRoute("DELETE", "/auth/deleteToken")
 )
-async def delete_token(call: Call) -> Acknowledgement:
-    """Log out: the token with which this call is made is good no longer."""
+async def delete_token(call: Call) -> types.Done:
+    """Log out: revoke the token of this request."""
     if call.principal.token_id is None:
-        raise BadInput("this call was not made with a token")
+        raise BadInput("The call carries no token to delete.")
     await _invalidate_own_token(call, call.principal.token_id)
-    return Acknowledgement()
+    return types.Done(valid=True)
 
 
 @operation(OperationKind.QUERY, returns=list[types.Token], needs=Permission.TOKEN, rest=RestRoute("GET", "/auth/token"))
 async def tokens(call: Call) -> list[models.Token]:
-    """The user's tokens that have not expired, oldest first."""
+    """List the acting user's valid tokens, oldest first."""
     return await call.rows.all(
         models.Token, col(models.Token.expires_at) > call.rows.now, order_by=[models.Token.created_at]
     )
@@ -119,14 +108,14 @@ async def tokens(call: Call) -> list[models.Token]:
     needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("DELETE", "/auth/token/{tokenId}"),
 )
-async def revoke_token(call: Call, *, token_id: strawberry.ID) -> list[Acknowledgement]:
-    """Delete one of the user's tokens; whoever holds it is logged out.
+async def revoke_token(call: Call, *, token_id: strawberry.ID) -> list[types.Done]:
+    """Revoke one of the acting user's tokens and log its holder out.
 
-    An OAuth client loses every token that goes back to the same log-in.
+    For a token of an OAuth client, all tokens from the same login are revoked.
     """
     await require_account(call)
     await _invalidate_own_token(call, token_id)
-    return [Acknowledgement()]
+    return [types.Done(valid=True)]
 
 
 async def _invalidate_own_token(call: Call, token_id: str) -> None:
@@ -136,5 +125,5 @@ async def _invalidate_own_token(call: Call, token_id: str) -> None:
         col(models.Token.user_id) == call.principal.user_id,
     )
     if token is None:
-        raise NotFound(f"no token with id {token_id}")
+        raise NotFound(f"No token with id {token_id}.")
     await invalidate_token(call, call.rows, token)

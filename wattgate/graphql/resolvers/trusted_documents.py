@@ -1,4 +1,4 @@
-"""Documents that an application trusts, as the command line registers them."""
+"""Register and remove the GraphQL documents that an application trusts. The command line runs these operations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from wattgate.graphql.core.operation import Call, OperationKind, operation
 from wattgate.principal import Permission
 
 IDS_PER_STATEMENT = 1_000
-"""How many ids one statement names."""
+"""Maximum ids in an SQL statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A document that is to be trusted, under the id by which it is stored."""
+    """A document to trust, and the id that it is stored under."""
 
     document_id: str
     text: str
@@ -25,7 +25,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRegistration:
-    """How many ids are new, and how many were known before."""
+    """The number of new ids, and of ids that were registered before."""
 
     added: int
     existing: int
@@ -33,22 +33,22 @@ class DocumentRegistration:
 
 @operation(OperationKind.MUTATION, returns=DocumentRegistration, needs=Permission.SYSTEM)
 async def register_documents(call: Call, *, documents: Sequence[NewDocument]) -> DocumentRegistration:
-    """Trust documents; those that are trusted already stay as they are. Conflict where an id has another text."""
+    """Register trusted documents. Known ones are unchanged. Raise Conflict if an id is registered with another text."""
     await _require_application(call)
-    wanted = {one.document_id: one for one in documents}
-    known = await _load_texts(call, list(wanted))
+    documents_by_id = {document.document_id: document for document in documents}
+    known = await _load_texts(call, list(documents_by_id))
     for document_id, text in known.items():
-        if text != wanted[document_id].text:
-            raise Conflict(f"{document_id} ({wanted[document_id].name}) is registered with another text")
-    for document_id, one in wanted.items():
+        if text != documents_by_id[document_id].text:
+            raise Conflict(f"{document_id} ({documents_by_id[document_id].name}) is registered with another text.")
+    for document_id, document in documents_by_id.items():
         if document_id not in known:
-            await call.rows.add(TrustedDocument(document_id=document_id, text=one.text, name=one.name))
-    return DocumentRegistration(len(wanted) - len(known), len(known))
+            await call.rows.add(TrustedDocument(document_id=document_id, text=document.text, name=document.name))
+    return DocumentRegistration(len(documents_by_id) - len(known), len(known))
 
 
 @operation(OperationKind.QUERY, returns=list[TrustedDocument], needs=Permission.SYSTEM)
 async def registered_documents(call: Call) -> list[TrustedDocument]:
-    """What an application trusts, by name."""
+    """Return the trusted documents of an application, by name."""
     await _require_application(call)
     order = [col(TrustedDocument.name), col(TrustedDocument.document_id)]
     return await call.rows.all(TrustedDocument, order_by=order)
@@ -56,36 +56,36 @@ async def registered_documents(call: Call) -> list[TrustedDocument]:
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def remove_documents(call: Call, *, document_ids: Sequence[str]) -> int:
-    """Trust documents no more, by whatever id they are known; how many ids are gone."""
+    """Remove the documents with these ids, under all their ids. Return the number of removed ids."""
     await _require_application(call)
     known = await _load_texts(call, document_ids)
-    for one in document_ids:
-        if one not in known:
-            raise NotFound(f"no document with id {one}")
-    gone = 0
+    for document_id in document_ids:
+        if document_id not in known:
+            raise NotFound(f"No document with id {document_id}.")
+    removed = 0
     for text in set(known.values()):
-        gone += await call.rows.delete(TrustedDocument, col(TrustedDocument.text) == text)
-    return gone
+        removed += await call.rows.delete(TrustedDocument, col(TrustedDocument.text) == text)
+    return removed
 
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def require_trusted_documents(call: Call, *, required: bool) -> int:
-    """Whether an application's callers may name no other documents; how many ids are registered."""
+    """Set whether callers of an application may send only trusted documents. Return the number of registered ids."""
     (await _require_application(call)).trusted_only = required
     return await call.rows.count(TrustedDocument)
 
 
 async def _load_texts(call: Call, document_ids: Sequence[str]) -> Mapping[str, str]:
-    """The texts of those ids that are registered."""
-    known: dict[str, str] = {}
+    """Return the texts of the registered ones among these ids, by id."""
+    texts: dict[str, str] = {}
     for start in range(0, len(document_ids), IDS_PER_STATEMENT):
-        some = col(TrustedDocument.document_id).in_(document_ids[start : start + IDS_PER_STATEMENT])
-        known |= {one.document_id: one.text for one in await call.rows.all(TrustedDocument, some)}
-    return known
+        chunk = col(TrustedDocument.document_id).in_(document_ids[start : start + IDS_PER_STATEMENT])
+        texts |= {document.document_id: document.text for document in await call.rows.all(TrustedDocument, chunk)}
+    return texts
 
 
 async def _require_application(call: Call) -> Application:
-    found = await call.rows.application()
-    if found is None:
-        raise NotFound(f"no application with id {call.rows.application_id}")
-    return found
+    application = await call.rows.application()
+    if application is None:
+        raise NotFound(f"No application with id {call.rows.application_id}.")
+    return application

@@ -1,7 +1,4 @@
-"""Users: the people behind the accounts."""
-
-from dataclasses import dataclass
-from datetime import datetime
+"""Users: the people who own accounts, homes and meters."""
 
 import strawberry
 from sqlmodel import col
@@ -12,7 +9,6 @@ from wattgate.errors import BadInput, NotFound, Problem
 from wattgate.graphql.core.cost_weights import PASSWORD_HASH_WEIGHT
 from wattgate.graphql.core.operation import Call, OperationKind, RestRoute, operation
 from wattgate.graphql.services.login import (
-    Acknowledgement,
     application_directory,
     create_account,
     find_account,
@@ -25,48 +21,16 @@ from wattgate.graphql.types import users as types
 from wattgate.principal import Permission
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserRecord:
-    """A user with their accounts."""
-
-    user_id: str
-    applications: list[models.Account]
-    status: str
-    active: bool
-    created_at: datetime
-    updated_at: datetime
-    authentication_framework: str | None = None
-
-
-async def build_user_record(rows: Rows, user: models.User, *, framework: str | None = None) -> UserRecord:
-    """The record of a user as callers get it; `framework` says by what an OAuth token was checked."""
-    accounts = await rows.all(
-        models.Account, col(models.Account.user_id) == user.user_id, order_by=[models.Account.created_at]
-    )
-    return UserRecord(
-        user_id=user.user_id,
-        applications=accounts,
-        status=user.status,
-        active=user.active,
-        created_at=user.created_at,
-        updated_at=user.updated_at,
-        authentication_framework=framework,
-    )
-
-
 @operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user"))
-async def user_by_username(call: Call, *, username: str, directory_id: strawberry.ID | None = None) -> UserRecord:
-    """The user with an account of this name, in the application's own directory unless another is named."""
-    account = await find_account(call.rows, username, directory_id)
-    if account is None:
-        raise NotFound(f"no user with username {normalize_username(username)}")
-    return await build_user_record(call.rows, await call.rows.get(models.User, account.user_id))
+async def user_by_username(call: Call, *, username: str, directory_id: strawberry.ID | None = None) -> types.User:
+    """Return the user who has an account with this username."""
+    return await load_user_by_name(call.rows, username, directory_id)
 
 
 @operation(OperationKind.QUERY, returns=types.User, needs=Permission.USER_READ, rest=RestRoute("GET", "/user/{userId}"))
-async def user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
-    """The user with this id."""
-    return await build_user_record(call.rows, await call.rows.get(models.User, user_id))
+async def user(call: Call, *, user_id: strawberry.ID) -> types.User:
+    """Return the user with this ID."""
+    return await load_user(call.rows, user_id)
 
 
 @operation(
@@ -76,8 +40,8 @@ async def user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
     rest=RestRoute("POST", "/user"),
     weight=PASSWORD_HASH_WEIGHT,
 )
-async def add_user(call: Call, *, input: types.NewUser) -> UserRecord:
-    """Add a user with an account; both are active at once."""
+async def add_user(call: Call, *, input: types.NewUser) -> types.User:
+    """Add a user with an account. Both are active immediately."""
     added = await call.rows.add(models.User())
     await create_account(
         call.rows,
@@ -88,22 +52,22 @@ async def add_user(call: Call, *, input: types.NewUser) -> UserRecord:
         name=input.name,
         email=input.email,
     )
-    return await build_user_record(call.rows, added)
+    return await build_user(call.rows, added)
 
 
 @operation(
     OperationKind.MUTATION, returns=types.User, needs=Permission.USER_DELETE, rest=RestRoute("DELETE", "/user/{userId}")
 )
-async def delete_user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
-    """Close all of a user's accounts and end their tokens. Homes, meters and readings stay."""
-    closed = await call.rows.edit(models.User, user_id)
-    closed.active, closed.status = False, "inactive"
+async def delete_user(call: Call, *, user_id: strawberry.ID) -> types.User:
+    """Close all accounts of a user and revoke their tokens. Homes, meters and readings are kept."""
+    user = await call.rows.edit(models.User, user_id)
+    user.active, user.status = False, "inactive"
     await call.rows.flush()
     of_user = col(models.Account.user_id) == user_id
     await call.rows.update(models.Account, of_user, active=False, status="inactive")
     for account in await call.rows.all(models.Account, of_user):
         await log_out(call, call.rows, account.account_id)
-    return await build_user_record(call.rows, closed)
+    return await build_user(call.rows, user)
 
 
 @operation(
@@ -112,27 +76,60 @@ async def delete_user(call: Call, *, user_id: strawberry.ID) -> UserRecord:
     needs=Permission.CREDENTIAL_WRITE,
     rest=RestRoute("PUT", "/user/{userId}/username"),
 )
-async def rename_user(
-    call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None
-) -> Acknowledgement:
-    """Change the name by which a user logs in to the application's own directory.
-
-    `status` may repeat the user's status; it is not changed here.
-    """
-    found = await call.rows.get(models.User, user_id)
-    if status not in (None, found.status):
-        problem = Problem(("status",), f"is {found.status}; it changes by verification and deletion")
-        raise BadInput("a status is not changed by renaming", problems=[problem])
+async def rename_user(call: Call, *, user_id: strawberry.ID, username: str, status: str | None = None) -> identity.Done:
+    """Change the username of a user in the application's own directory."""
+    user = await call.rows.get(models.User, user_id)
+    if status not in (None, user.status):
+        problem = Problem(("status",), f"is {user.status} and changes only by verification or deletion")
+        raise BadInput("Renaming a user does not change the status.", problems=[problem])
     directory_id = await application_directory(call.rows)
     account = await call.rows.first(
         models.Account,
         col(models.Account.user_id) == user_id,
         col(models.Account.directory_id) == directory_id,
-        order_by=[models.Account.created_at, models.Account.account_id],  # of several, always the oldest
+        order_by=[models.Account.created_at, models.Account.account_id],  # rename always the oldest of several
     )
     if account is None:
-        raise NotFound(f"the user {user_id} has no account in the application's own directory")
+        raise NotFound(f"User {user_id} has no account in the application's own directory.")
     if normalize_username(username) != account.username:
         name = await validate_new_username(call.rows, username, directory_id)
         (await call.rows.edit(models.Account, account.account_id)).username = name
-    return Acknowledgement()
+    return identity.Done(valid=True)
+
+
+async def load_user(rows: Rows, user_id: str) -> types.User:
+    """Return the user with this id. Raise NotFound unless the caller may see it."""
+    return await build_user(rows, await rows.get(models.User, user_id))
+
+
+async def load_user_by_name(rows: Rows, username: str, directory_id: str | None = None) -> types.User:
+    """Return the user with an account of this name. Raise NotFound unless the caller may see it.
+
+    The default directory is the application's own.
+    """
+    account = await find_account(rows, username, directory_id)
+    if account is None:
+        raise NotFound(f"No user with username {normalize_username(username)}.")
+    return await load_user(rows, account.user_id)
+
+
+async def build_user(rows: Rows, user: models.User) -> types.User:
+    """Return the result for a user: the record and its accounts, oldest first."""
+    accounts = await rows.all(
+        models.Account, col(models.Account.user_id) == user.user_id, order_by=[models.Account.created_at]
+    )
+    return types.User(
+        user_id=strawberry.ID(user.user_id),
+        applications=[
+            types.UserApplication(
+                active=account.active,
+                account_id=strawberry.ID(account.account_id),
+                application_id=strawberry.ID(account.application_id),
+            )
+            for account in accounts
+        ],
+        status=user.status,
+        active=user.active,
+        created_at=user.created_at,
+        updated_at=user.updated_at,
+    )

@@ -1,4 +1,4 @@
-"""The virtual entity system: homes, their metadata and their kinds."""
+"""Virtual entities (homes), their attributes and their types."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,33 +22,19 @@ from wattgate.realtime.events import Event, VirtualEntityChanged
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceOptions:
+class ResourceOptionsResult:
     resource_type_id: str
     required: bool
     options: list[models.Resource]
 
 
 @dataclass(frozen=True, slots=True)
-class Satisfaction:
+class SatisfactionResult:
     ve_type_id: str
     owner_id: str
     application_id: str
-    resources: list[ResourceOptions]
+    resources: list[ResourceOptionsResult]
     selection_needed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class NewVirtualEntities:
-    p1d: int
-    p1w: int
-    p1m: int
-
-
-@dataclass(frozen=True, slots=True)
-class VirtualEntityStatistics:
-    application_id: str
-    total_virtual_entities: int
-    new_virtual_entities: NewVirtualEntities
 
 
 @operation(
@@ -59,7 +45,7 @@ class VirtualEntityStatistics:
     sizes=[ListSize(5)],
 )
 async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
-    """The active virtual entities of the application, or the user's own."""
+    """List the active virtual entities that the caller may see, oldest first."""
     return await call.rows.all(
         models.VirtualEntity,
         col(models.VirtualEntity.active).is_(True),
@@ -78,7 +64,7 @@ async def virtual_entities(call: Call) -> list[models.VirtualEntity]:
     ),
 )
 async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
-    """The virtual entity with this id."""
+    """Return the virtual entity with this ID."""
     return await call.rows.get(models.VirtualEntity, ve_id)
 
 
@@ -89,19 +75,19 @@ async def virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualE
     rest=RestRoute("POST", "/virtualentity", status=201, acknowledged_fields=("veId",)),
 )
 async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> models.VirtualEntity:
-    """Add a virtual entity for the user, with the resources that belong to it."""
+    """Add a virtual entity for the acting user and assign resources to it."""
     owner_id = require_user_id(call)
-    wanted = [owned.resource_id for owned in input.resources]
+    resource_ids = [owned.resource_id for owned in input.resources]
     problems = [
         *await _unknown_reference_problems(call, models.VirtualEntityType, [input.ve_type_id], ("veTypeId",)),
-        *await _unknown_reference_problems(call, models.Resource, wanted, ("resources",)),
+        *await _unknown_reference_problems(call, models.Resource, resource_ids, ("resources",)),
         *_time_zone_problems(input.time_zone),
     ]
     if problems:
-        raise BadInput("the virtual entity refers to what does not exist", problems=problems)
+        raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
     values = to_column_values(input, models.VirtualEntity, exclude={"resources"})
     added = await call.rows.add(models.VirtualEntity(owner_id=owner_id, **values))
-    for resource_id in dict.fromkeys(wanted):
+    for resource_id in dict.fromkeys(resource_ids):
         await call.rows.add(models.VirtualEntityResource(ve_id=added.ve_id, resource_id=resource_id))
     return added
 
@@ -115,9 +101,9 @@ async def add_virtual_entity(call: Call, *, input: types.NewVirtualEntity) -> mo
 async def update_virtual_entity(
     call: Call, *, ve_id: strawberry.ID, input: types.VirtualEntityChange
 ) -> models.VirtualEntity:
-    """Change a virtual entity; what is left out stays as it is."""
+    """Change a virtual entity. Omitted fields keep their values."""
     if problems := _time_zone_problems(input.time_zone):
-        raise BadInput("the virtual entity cannot be so", problems=problems)
+        raise BadInput("Invalid virtual entity. See `problems`.", problems=problems)
     call.emit(_changed_event(ve_id))
     return apply_input(await call.rows.edit(models.VirtualEntity, ve_id), input)
 
@@ -129,11 +115,11 @@ async def update_virtual_entity(
     rest=RestRoute("DELETE", "/virtualentity/{veId}", edges=("resources",)),
 )
 async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> models.VirtualEntity:
-    """Deactivate a virtual entity: it is no longer listed. The record and its readings stay."""
-    closed = await call.rows.edit(models.VirtualEntity, ve_id)
-    closed.active = False
+    """Deactivate a virtual entity, so that lists omit it. The record and its readings are kept."""
+    entity = await call.rows.edit(models.VirtualEntity, ve_id)
+    entity.active = False
     call.emit(_changed_event(ve_id))
-    return closed
+    return entity
 
 
 @operation(
@@ -143,9 +129,9 @@ async def deactivate_virtual_entity(call: Call, *, ve_id: strawberry.ID) -> mode
     rest=RestRoute("POST", "/virtualentity/{veId}/attribute", status=201),
 )
 async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, attributes: Json) -> models.VirtualEntity:
-    """Merge an object into a virtual entity's metadata: its members are added or replace those of their name."""
+    """Merge a JSON object into a virtual entity's metadata. Existing members of the same name are replaced."""
     if not isinstance(attributes, dict):
-        raise BadInput("metadata is an object", problems=[Problem(("attributes",), "is not an object")])
+        raise BadInput("The attributes must be a JSON object.", problems=[Problem(("attributes",), "is not an object")])
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.attributes = entity.attributes | attributes
     call.emit(_changed_event(ve_id))
@@ -161,7 +147,7 @@ async def set_virtual_entity_attributes(call: Call, *, ve_id: strawberry.ID, att
 async def remove_virtual_entity_attributes(
     call: Call, *, ve_id: strawberry.ID, names: list[str]
 ) -> models.VirtualEntity:
-    """Remove members of a virtual entity's metadata by name; names it does not have are passed over."""
+    """Remove members from a virtual entity's metadata. Unknown names are ignored."""
     entity = await call.rows.edit(models.VirtualEntity, ve_id)
     entity.attributes = {name: value for name, value in entity.attributes.items() if name not in names}
     call.emit(_changed_event(ve_id))
@@ -174,27 +160,27 @@ async def remove_virtual_entity_attributes(
     needs=Permission.RESOURCE_READ,
     rest=RestRoute("GET", "/vetype/{veTypeId}/resources"),
 )
-async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID) -> Satisfaction:
-    """Which of the user's resources satisfy the resource types of a kind of virtual entity."""
+async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID) -> SatisfactionResult:
+    """Return the acting user's active resources for each resource type of a virtual entity type."""
     owner_id = require_user_id(call)
-    kind = await call.rows.get(models.VirtualEntityType, ve_type_id)
-    found = await call.rows.all(
+    entity_type = await call.rows.get(models.VirtualEntityType, ve_type_id)
+    resources = await call.rows.all(
         models.Resource,
         col(models.Resource.owner_id) == owner_id,
         col(models.Resource.active).is_(True),
-        col(models.Resource.resource_type_id).in_([wanted.resource_type_id for wanted in kind.resources]),
+        col(models.Resource.resource_type_id).in_([wanted.resource_type_id for wanted in entity_type.resources]),
         order_by=[models.Resource.name],
     )
     options = [
-        ResourceOptions(
+        ResourceOptionsResult(
             wanted.resource_type_id,
             wanted.required,
-            [one for one in found if one.resource_type_id == wanted.resource_type_id],
+            [resource for resource in resources if resource.resource_type_id == wanted.resource_type_id],
         )
-        for wanted in kind.resources
+        for wanted in entity_type.resources
     ]
     ambiguous = any(len(option.options) > 1 for option in options)
-    return Satisfaction(kind.ve_type_id, owner_id, kind.application_id, options, ambiguous)
+    return SatisfactionResult(entity_type.ve_type_id, owner_id, entity_type.application_id, options, ambiguous)
 
 
 @operation(
@@ -203,18 +189,18 @@ async def virtual_entity_type_resources(call: Call, *, ve_type_id: strawberry.ID
     needs=Permission.STATISTICS_READ,
     rest=RestRoute("GET", "/vesys/appstats"),
 )
-async def application_statistics(call: Call) -> VirtualEntityStatistics:
-    """How many active virtual entities the application has, and how many of them are new."""
+async def application_statistics(call: Call) -> types.ApplicationStatistics:
+    """Return the numbers of active virtual entities of the application."""
     active = col(models.VirtualEntity.active).is_(True)
 
     async def since(days: int) -> int:
         start = call.rows.now - timedelta(days=days)
         return await call.rows.count(models.VirtualEntity, active, col(models.VirtualEntity.created_at) >= start)
 
-    return VirtualEntityStatistics(
-        call.rows.application_id,
-        await call.rows.count(models.VirtualEntity, active),
-        NewVirtualEntities(p1d=await since(1), p1w=await since(7), p1m=await since(30)),
+    return types.ApplicationStatistics(
+        application_id=strawberry.ID(call.rows.application_id),
+        total_virtual_entities=await call.rows.count(models.VirtualEntity, active),
+        new_virtual_entities=types.NewVirtualEntities(p1d=await since(1), p1w=await since(7), p1m=await since(30)),
     )
 
 
@@ -225,10 +211,10 @@ def _changed_event(ve_id: str) -> Event:
 async def _unknown_reference_problems(
     call: Call, model: type[models.Tenanted], ids: Iterable[str], path: tuple[str, ...]
 ) -> list[Problem]:
-    """A problem for each id that names no record the caller may see."""
-    wanted = list(ids)
-    known = await call.rows.get_many(model, wanted) if wanted else {}
-    return [Problem(path, f"{id_} does not exist") for id_ in wanted if id_ not in known]
+    """Return a problem for each id without a record that the caller may see."""
+    requested = list(ids)
+    known = await call.rows.get_many(model, requested) if requested else {}
+    return [Problem(path, f"{id_} does not exist") for id_ in requested if id_ not in known]
 
 
 def _time_zone_problems(name: str | None) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""Endpoints: registered, changed, tested, given new secrets, and sent again what they have missed."""
+"""Webhook endpoints: register, change and test them, rotate secrets, send events again."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,32 +23,29 @@ ENDPOINTS_PATH = "/webhook/endpoint"
 ENDPOINT_PATH = ENDPOINTS_PATH + "/{endpointId}"
 
 MAX_ENDPOINTS = 50
-"""How many endpoints an application has at most."""
+"""Maximum endpoints of an application."""
 
 MAX_OVERLAP = timedelta(days=7)
-"""For how long a secret may be good beside its successor."""
+"""Maximum time that a replaced secret stays valid."""
 
 MAX_EVENTS_PER_CALL = 1_000
-"""How many events are sent again by one call."""
+"""Maximum events that a call sends again."""
 
 
-Since = Annotated[datetime, strawberry.argument(description="From when on events are sent again.")]
+Since = Annotated[datetime, strawberry.argument(description="First instant of the events to send again, inclusive.")]
 OptionalSince = Annotated[
-    datetime | None, strawberry.argument(description="From when on; all that was given up without.")
+    datetime | None,
+    strawberry.argument(description="First instant of the events to send again, inclusive. Default: no limit."),
 ]
-Until = Annotated[datetime | None, strawberry.argument(description="Before when; up to now where it is left out.")]
+Until = Annotated[
+    datetime | None, strawberry.argument(description="End of the events to send again, exclusive. Default: now.")
+]
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointWithSecret:
+class IssuedSecretResult:
     endpoint: models.WebhookEndpoint
     secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class Resent:
-    queued: int
-    next_since: OptionalSince = None
 
 
 @operation(
@@ -57,13 +54,16 @@ class Resent:
     needs=Permission.WEBHOOK_MANAGE,
     rest=RestRoute("POST", ENDPOINTS_PATH, status=201),
 )
-async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> EndpointWithSecret:
-    """Register an address to which events are told. Its secret is told in this answer alone."""
+async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -> IssuedSecretResult:
+    """Register a webhook endpoint, which receives events. An application has at most 50.
+
+    Only this result shows its secret.
+    """
     problems = [*_validate_url(call, input.url), *_validate_patterns(input.events)]
     if await call.rows.count(models.WebhookEndpoint) >= MAX_ENDPOINTS:
-        problems.append(Problem(("input",), f"would be one endpoint more than {MAX_ENDPOINTS}"))
+        problems.append(Problem(("input",), f"exceeds the maximum of {MAX_ENDPOINTS} endpoints; delete one first"))
     _raise_problems(problems)
-    made = models.WebhookEndpoint(
+    endpoint = models.WebhookEndpoint(
         url=input.url,
         events=input.events,
         description=input.description,
@@ -71,7 +71,7 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
         ordered=input.ordered,
         secret=signature.new_secret(),
     )
-    return EndpointWithSecret(await call.rows.add(made), made.secret)
+    return IssuedSecretResult(await call.rows.add(endpoint), endpoint.secret)
 
 
 @operation(
@@ -83,7 +83,10 @@ async def add_webhook_endpoint(call: Call, *, input: types.NewWebhookEndpoint) -
 async def update_webhook_endpoint(
     call: Call, *, endpoint_id: strawberry.ID, input: types.WebhookEndpointChange
 ) -> models.WebhookEndpoint:
-    """Change an endpoint; what is left out stays as it is. What waits for it goes to where it is then."""
+    """Change a webhook endpoint. Omitted fields keep their values.
+
+    Events that wait are sent to the new URL.
+    """
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
     problems = _validate_url(call, input.url) if isinstance(input.url, str) else []
     if input.events is not strawberry.UNSET:
@@ -103,7 +106,7 @@ async def update_webhook_endpoint(
     rest=RestRoute("DELETE", ENDPOINT_PATH),
 )
 async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> models.WebhookEndpoint:
-    """Delete an endpoint. What waited for it is given up; the records of what it was sent stay."""
+    """Delete a webhook endpoint. Events that wait for it are not sent; the records of sent events are kept."""
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
     await call.rows.delete(models.WebhookEndpoint, col(models.WebhookEndpoint.endpoint_id) == endpoint_id)
     return endpoint
@@ -117,17 +120,20 @@ async def delete_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> 
 )
 async def rotate_webhook_secret(
     call: Call, *, endpoint_id: strawberry.ID, overlap_hours: int = 24
-) -> EndpointWithSecret:
-    """Give an endpoint a new secret, told in this answer alone. The one before is good for some hours more."""
+) -> IssuedSecretResult:
+    """Create a new secret for a webhook endpoint. The old secret stays valid for `overlapHours`.
+
+    Only this result shows the new secret.
+    """
     overlap = timedelta(hours=min(max(overlap_hours, -1), 10_000))
     if not timedelta(0) <= overlap <= MAX_OVERLAP:
-        told = f"is not 0 to {MAX_OVERLAP // timedelta(hours=1)} hours"
-        raise BadInput("the old secret cannot be good for so long", problems=[Problem(("overlapHours",), told)])
+        message = f"is not between 0 and {MAX_OVERLAP // timedelta(hours=1)}"
+        raise BadInput("Invalid overlapHours. See `problems`.", problems=[Problem(("overlapHours",), message)])
     endpoint = await call.rows.edit(models.WebhookEndpoint, endpoint_id)
     endpoint.secret_before = endpoint.secret if overlap else None
     endpoint.secret_expires_at = call.rows.now + overlap if overlap else None
     endpoint.secret = signature.new_secret()
-    return EndpointWithSecret(endpoint, endpoint.secret)
+    return IssuedSecretResult(endpoint, endpoint.secret)
 
 
 @operation(
@@ -137,7 +143,10 @@ async def rotate_webhook_secret(
     rest=RestRoute("POST", ENDPOINT_PATH + "/ping"),
 )
 async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> models.Webhook:
-    """Send a test to an endpoint at once, also to one that is disabled; the answer's record tells how it went."""
+    """Send a test event to a webhook endpoint immediately, even if it is disabled.
+
+    The returned webhook records the outcome.
+    """
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
     event = await store_event(call, PING_EVENT, {"endpointId": endpoint.endpoint_id}, None)
     return await enqueue_webhook(call, endpoint, event, ordered=False)
@@ -149,10 +158,10 @@ async def ping_webhook_endpoint(call: Call, *, endpoint_id: strawberry.ID) -> mo
     needs=Permission.WEBHOOK_MANAGE,
     rest=RestRoute("POST", ENDPOINT_PATH + "/replay"),
 )
-async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Since, until: Until = None) -> Resent:
-    """Send an endpoint every event again that it wants and that happened since an instant, in their order.
+async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Since, until: Until = None) -> types.Resent:
+    """Send all matching events since an instant to a webhook endpoint again, in their order.
 
-    Also those from before it was registered, and under the same ids as at the first time. Events are kept for 30 days.
+    Events from before its registration are included. They keep their IDs, and the gateway stores events for 30 days.
     """
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
     upper = [] if until is None else [col(models.WebhookEvent.created_at) < until]
@@ -163,21 +172,21 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
         order_by=[models.WebhookEvent.number],
         limit=MAX_EVENTS_PER_CALL + 1,
     )
-    following = events.pop().created_at if len(events) > MAX_EVENTS_PER_CALL else None
+    next_since = events.pop().created_at if len(events) > MAX_EVENTS_PER_CALL else None
     known = await _webhooks_by_event(call, endpoint, events)
     queued = 0
     for event in events:
-        before = known.get(event.event_id)
+        webhook = known.get(event.event_id)
         if event.event_code == PING_EVENT or not matches_any(endpoint.events, event.event_code):
             continue
-        if before is None:
+        if webhook is None:
             await enqueue_webhook(call, endpoint, event)
-        elif before.status == PENDING:
+        elif webhook.status == PENDING:
             continue
         else:
-            await requeue_webhook(call, endpoint, before)
+            await requeue_webhook(call, endpoint, webhook)
         queued += 1
-    return Resent(queued, following)
+    return types.Resent(queued=queued, next_since=next_since)
 
 
 @operation(
@@ -186,10 +195,10 @@ async def replay_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Sinc
     needs=Permission.WEBHOOK_MANAGE,
     rest=RestRoute("POST", ENDPOINT_PATH + "/redrive"),
 )
-async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: OptionalSince = None) -> Resent:
-    """Send an endpoint once more what was given up, in the order in which it happened, under the same ids.
+async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: OptionalSince = None) -> types.Resent:
+    """Send failed events to a webhook endpoint again, in their order and with the same IDs.
 
-    At most 1,000 events a call: call again until none is queued.
+    One call queues at most 1,000 events; call again until none is queued.
     """
     endpoint = await call.rows.get(models.WebhookEndpoint, endpoint_id)
     recent = [] if since is None else [col(models.Webhook.created_at) >= since]
@@ -203,21 +212,21 @@ async def redrive_webhooks(call: Call, *, endpoint_id: strawberry.ID, since: Opt
     )
     for webhook in given_up:
         await requeue_webhook(call, endpoint, webhook)
-    return Resent(len(given_up))
+    return types.Resent(queued=len(given_up), next_since=None)
 
 
 async def _webhooks_by_event(
     call: Call, endpoint: models.WebhookEndpoint, events: list[models.WebhookEvent]
 ) -> dict[str | None, models.Webhook]:
-    """What stands on record of these events and the endpoint, by the event's id."""
+    """Return the webhooks of these events to the endpoint, by event id."""
     if not events:
         return {}
-    found = await call.rows.all(
+    webhooks = await call.rows.all(
         models.Webhook,
         col(models.Webhook.endpoint_id) == endpoint.endpoint_id,
         col(models.Webhook.event_number).between(events[0].number, events[-1].number),
     )
-    return {one.event_id: one for one in found}
+    return {webhook.event_id: webhook for webhook in webhooks}
 
 
 def _validate_url(call: Call, url: str) -> list[Problem]:
@@ -229,17 +238,17 @@ def _validate_url(call: Call, url: str) -> list[Problem]:
 
 
 def _validate_patterns(patterns: list[str]) -> list[Problem]:
-    """What is wrong with patterns: one that stands for nothing that ever happens is a mistake."""
+    """Return the problems of event patterns. A pattern must match at least one event code."""
     path: ProblemPath = ("input", "events")
     if not 0 < len(patterns) <= types.MAX_PATTERNS:
-        return [Problem(path, f"are not 1 to {types.MAX_PATTERNS} patterns")]
+        return [Problem(path, f"must have 1 to {types.MAX_PATTERNS} patterns")]
     return [
-        Problem((*path, place), f"{pattern[:100]} stands for no event")
-        for place, pattern in enumerate(patterns)
+        Problem((*path, position), f"{pattern[:100]} matches no event")
+        for position, pattern in enumerate(patterns)
         if not EVENT_PATTERN.fullmatch(pattern) or not any(matches_any([pattern], code) for code in EVENT_DESCRIPTIONS)
     ]
 
 
 def _raise_problems(problems: list[Problem]) -> None:
     if problems:
-        raise BadInput("the endpoint cannot be like this", problems=problems)
+        raise BadInput("Invalid webhook endpoint. See `problems`.", problems=problems)

@@ -1,4 +1,4 @@
-"""Webhooks on record, and what workers do to deliver them; only the system writes them."""
+"""Webhook records, and operations for the workers that deliver them. Only the system writes them."""
 
 import logging
 from collections.abc import Sequence
@@ -33,10 +33,10 @@ from wattgate.principal import Permission
 log = logging.getLogger(__name__)
 
 POSTPONED_UNTIL = "postponed"
-"""The fact of an outcome that was no attempt: when the delivery is due instead."""
+"""Key in the details of an outcome without an attempt: the instant to which the delivery is postponed."""
 
 EVENT_RETENTION = timedelta(days=30)
-"""For how long events can be told again."""
+"""Time during which an event can be sent again."""
 
 
 @operation(OperationKind.MUTATION, returns=types.Webhook, needs=Permission.SYSTEM)
@@ -49,9 +49,9 @@ async def record_webhook(
     successful_attempt: Any = None,
     failed_attempts: list[Any],
 ) -> models.Webhook:
-    """Keep what became of a webhook; one without a successful attempt is failed, and stands among the errors too."""
+    """Record a webhook. Without a successful attempt it has failed, and is also listed as an error."""
     status = COMPLETE if successful_attempt else FAILED
-    made = await call.rows.add(
+    webhook = await call.rows.add(
         models.Webhook(
             user_id=user_id,
             callback_url=callback_url,
@@ -63,13 +63,17 @@ async def record_webhook(
         )
     )
     if status == FAILED:
-        await _add_error(call, made)
-    return made
+        await _add_error(call, webhook)
+    return webhook
 
 
 @operation(OperationKind.MUTATION, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | PermanentFailure | TemporaryFailure:
-    """What goes out for a delivery: the event's text, signed as of now. Postponed where its endpoint is left alone."""
+    """Return the signed message of a delivery, or a failure.
+
+    The failure is permanent if the endpoint is deleted or disabled. It is temporary, with POSTPONED_UNTIL, while the
+    circuit breaker of the endpoint is open.
+    """
     delivery = await call.rows.get(models.Delivery, delivery_id)
     webhook = await call.rows.edit(models.Webhook, delivery.target_id)
     endpoint = await _edit_endpoint(call, webhook)
@@ -81,7 +85,7 @@ async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | 
                 return PermanentFailure("endpoint.disabled", "the endpoint is disabled")
             until = circuit_breaker.open_until(_health_of(endpoint), call.rows.now)
             if until is not None:
-                return TemporaryFailure("the endpoint is left alone", details={POSTPONED_UNTIL: until})
+                return TemporaryFailure("the circuit breaker of the endpoint is open", details={POSTPONED_UNTIL: until})
             _store_health(endpoint, circuit_breaker.on_attempt_started(_health_of(endpoint), call.rows.now))
         webhook.callback_url = endpoint.url
     body = orjson.dumps(webhook.payload)
@@ -92,7 +96,7 @@ async def prepare_webhook(call: Call, *, delivery_id: str) -> OutboundMessage | 
 
 @operation(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def record_webhook_outcome(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
-    """Keep what became of an attempt; False where somebody else has taken the delivery over."""
+    """Record the outcome of an attempt. Return False if another worker has claimed the delivery."""
     if isinstance(outcome, TemporaryFailure) and POSTPONED_UNTIL in outcome.details:
         return await outbox.postpone(call, delivery_id, worker, attempt, outcome.details[POSTPONED_UNTIL])
     delivery = await outbox.record_delivery_outcome(call, delivery_id, worker, attempt, outcome)
@@ -111,7 +115,7 @@ async def record_webhook_outcome(call: Call, *, delivery_id: str, worker: str, a
 
 @operation(OperationKind.QUERY, returns=list[str], needs=Permission.SYSTEM)
 async def applications_with_old_events(call: Call) -> list[str]:
-    """The applications with events that were kept for long enough."""
+    """Return the applications with events older than EVENT_RETENTION."""
     return await call.rows.application_ids_with(
         models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION
     )
@@ -119,29 +123,29 @@ async def applications_with_old_events(call: Call) -> list[str]:
 
 @operation(OperationKind.MUTATION, returns=int, needs=Permission.SYSTEM)
 async def purge_events(call: Call) -> int:
-    """Delete the application's events that were kept for long enough; what was sent of them stays on record."""
+    """Delete the application's events older than EVENT_RETENTION. The records of their webhooks stay."""
     return await call.rows.delete(
         models.WebhookEvent, col(models.WebhookEvent.created_at) < call.rows.now - EVENT_RETENTION
     )
 
 
 def _record_attempt(call: Call, webhook: models.Webhook, outcome: Outcome) -> None:
-    """Put an attempt on record. What was refused without one, because its endpoint is gone, counts as none."""
+    """Record an attempt. An outcome without an attempt, such as a deleted endpoint, is not recorded."""
     number = webhook.number_of_attempts + 1
     if isinstance(outcome, Sent):
-        taken = {
+        attempt = {
             "attempt": number,
             "statusCode": outcome.details["statusCode"],
             "successedAt": format_iso(call.rows.now),
         }
-        webhook.number_of_attempts, webhook.successful_attempt, webhook.status = number, taken, COMPLETE
+        webhook.number_of_attempts, webhook.successful_attempt, webhook.status = number, attempt, COMPLETE
     elif isinstance(outcome, TemporaryFailure) or outcome.details:
-        failed = failed_attempt_json(number, format_iso(call.rows.now), outcome.details, outcome.reason)
-        webhook.number_of_attempts, webhook.failed_attempts = number, [*webhook.failed_attempts, failed]
+        attempt = failed_attempt_json(number, format_iso(call.rows.now), outcome.details, outcome.reason)
+        webhook.number_of_attempts, webhook.failed_attempts = number, [*webhook.failed_attempts, attempt]
 
 
 def _update_health(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcome, *, ping: bool) -> None:
-    """What an attempt says of its endpoint; a test that fails says nothing that is not known."""
+    """Update the endpoint's health after an attempt. A failed ping does not count."""
     now, status = call.rows.now, outcome.details.get("statusCode")
     if isinstance(outcome, Sent):
         _store_health(endpoint, EndpointHealth())
@@ -149,16 +153,16 @@ def _update_health(call: Call, endpoint: models.WebhookEndpoint, outcome: Outcom
         _disable(endpoint, "it answered 410 Gone")
     elif isinstance(outcome, TemporaryFailure) and not ping:
         throttled = status in THROTTLING_STATUSES or outcome.retry_after_seconds is not None
-        after = circuit_breaker.on_attempt_failed(
+        health = circuit_breaker.on_attempt_failed(
             _health_of(endpoint), now, throttled=throttled, retry_after_seconds=outcome.retry_after_seconds
         )
-        _store_health(endpoint, after)
-        if circuit_breaker.should_disable(after, now):
-            _disable(endpoint, "it has taken nothing for 5 days")
+        _store_health(endpoint, health)
+        if circuit_breaker.should_disable(health, now):
+            _disable(endpoint, "it accepted no message for 5 days")
 
 
 def _disable(endpoint: models.WebhookEndpoint, reason: str) -> None:
-    log.warning("webhook endpoint %s is disabled: %s", endpoint.endpoint_id, reason)
+    log.warning("Webhook endpoint %s is disabled: %s", endpoint.endpoint_id, reason)
     endpoint.enabled, endpoint.disabled_reason = False, reason
 
 
@@ -174,23 +178,25 @@ async def _add_error(call: Call, webhook: models.Webhook) -> None:
 
 
 async def _edit_endpoint(call: Call, webhook: models.Webhook) -> models.WebhookEndpoint | None:
-    """The endpoint that a webhook is for, to be changed; None where it is gone, and for callbacks."""
+    """Return the endpoint of a webhook, for update. Return None if it was deleted, and for callbacks."""
     known = await call.rows.get_many(models.WebhookEndpoint, [webhook.endpoint_id or ""])
     return await call.rows.edit(models.WebhookEndpoint, str(webhook.endpoint_id)) if known else None
 
 
 async def _find_endpoint_by_url(call: Call, url: str) -> models.WebhookEndpoint | None:
-    """The endpoint that has the address of a callback, and so its secret."""
+    """Return the endpoint at the address of a callback. Its secret signs the callback."""
     return await call.rows.first(models.WebhookEndpoint, col(models.WebhookEndpoint.url) == url)
 
 
 def _signing_secrets(call: Call, endpoint: models.WebhookEndpoint | None) -> Sequence[str]:
-    """What is signed with: the newest secret first."""
+    """Return the secrets to sign with, newest first. A replaced secret counts until it expires."""
     if endpoint is None:
         return ()
-    before = endpoint.secret_before
-    still = before is not None and endpoint.secret_expires_at is not None and endpoint.secret_expires_at > call.rows.now
-    return (endpoint.secret, before) if still and before else (endpoint.secret,)
+    previous = endpoint.secret_before
+    previous_valid = (
+        previous is not None and endpoint.secret_expires_at is not None and endpoint.secret_expires_at > call.rows.now
+    )
+    return (endpoint.secret, previous) if previous_valid and previous else (endpoint.secret,)
 
 
 def _is_ping(webhook: models.Webhook) -> bool:
@@ -201,9 +207,9 @@ def _health_of(endpoint: models.WebhookEndpoint) -> EndpointHealth:
     return EndpointHealth(endpoint.failures, endpoint.failing_since, endpoint.paused_until)
 
 
-def _store_health(endpoint: models.WebhookEndpoint, kept: EndpointHealth) -> None:
+def _store_health(endpoint: models.WebhookEndpoint, health: EndpointHealth) -> None:
     endpoint.failures, endpoint.failing_since, endpoint.paused_until = (
-        kept.failures,
-        kept.failing_since,
-        kept.paused_until,
+        health.failures,
+        health.failing_since,
+        health.paused_until,
     )

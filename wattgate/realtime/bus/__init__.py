@@ -1,4 +1,4 @@
-"""How events reach every gateway process."""
+"""The event bus between gateway processes: its protocol, positions and retention."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,61 +7,69 @@ from typing import Protocol, Self
 from wattgate.realtime.events import Event
 
 DeliverCallback = Callable[[Event], None]
-"""Takes an event of a watched topic, with its position."""
+"""Receives an event of an open topic, with its position."""
 
 ResyncCallback = Callable[[str, bool, str], None]
-"""Takes a topic whose events were interrupted, whether all that were missed have been delivered, and its position."""
+"""Receives a topic after an interruption, whether all missed events were delivered, and the current position."""
 
 MIN_RETAINED_ENTRIES = 60
 MIN_RETAINED_SECONDS = 300.0
-"""At least so many of a topic's newest events can be read again; at a reading every 8 seconds, so many seconds."""
+"""Retention of a topic: at least this many of its newest events.
+
+At one reading every 8 s, 60 entries cover more than 300 s.
+"""
 
 TOPIC_LEASE_SECONDS = 600
-"""For how long a topic's events are kept after nobody watches it any more."""
+"""How long a topic's events are retained after no process has it open any more."""
 
 
 _POSITION_PATTERN = re.compile(r"\d{1,20}-\d{1,20}")
 
 
 def is_position(text: str) -> bool:
-    """Whether a text could be the position of an entry."""
+    """Return whether a text has the form of a position."""
     return _POSITION_PATTERN.fullmatch(text) is not None
 
 
 def parse_position(position: str) -> tuple[int, int]:
-    """Where a position stands among others: milliseconds since 1970 by the bus's clock, and a count within them."""
+    """Return the sort key of a position: milliseconds since 1970 by the clock of the bus, and a sequence number."""
     ms, _, sequence = position.partition("-")
     return int(ms), int(sequence)
 
 
 class Bus(Protocol):
-    """Carries events from whoever publishes to every process that watches their topic, in order per topic.
+    """Carry events from publishers to every process that has their topic open, in order within each topic.
 
-    A position names one entry of a topic. It is good for as long as that entry is kept.
+    A position identifies one entry of a topic. It is valid while the bus retains that entry.
     """
 
     def set_callbacks(self, deliver: DeliverCallback, on_resync: ResyncCallback) -> None:
-        """Say where events on watched topics go. Called once, before anything else."""
+        """Set the receivers of events on open topics. Called once, before any other method."""
 
     async def __aenter__(self) -> Self:
-        """Begin. What the bus stands on may be away; it is looked for until it is there."""
+        """Start the bus. Its server may be unavailable; the bus connects when the server becomes available."""
 
     async def __aexit__(self, *raised: object) -> None:
-        """End, and close what was opened."""
+        """Stop the bus and close its connections."""
 
     async def publish(self, events: Sequence[Event]) -> None:
-        """Send a batch of events. It never fails: events that are lost are logged, and their watchers told."""
+        """Publish a batch of events. Never raise: lost events are logged and reported to the subscribers."""
 
     async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
-        """Receive these topics' events from now on; each topic's position. Unavailable where the bus is away."""
+        """Receive the events of these topics from now on. Return the current position of each topic.
+
+        Raise Unavailable if the bus is unavailable.
+        """
 
     def close_topics(self, topics: Sequence[str]) -> None:
-        """Stop receiving the topics' events."""
+        """Stop receiving the events of these topics."""
 
     async def read_since(self, topic_positions: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
-        """For each topic and position the kept events after it, in order; None where its entry is gone, so that some
-        may be missing. Unavailable where the bus is away.
+        """Return the retained events after each topic position, in order.
+
+        The result is None where the entry of a position is no longer retained, so that events may be missing.
+        Raise Unavailable if the bus is unavailable.
         """
 
     async def check(self) -> None:
-        """Unavailable, with the reason, where what the bus stands on does not answer or is too old."""
+        """Raise Unavailable, with the reason, if the server of the bus does not reply or is too old."""

@@ -1,4 +1,4 @@
-"""Commands to Redis that can be done without: while it is away nobody waits for it."""
+"""Optional Redis commands: while Redis is unavailable, they fail immediately instead of delaying requests."""
 
 import asyncio
 import logging
@@ -12,27 +12,27 @@ from wattgate.realtime.bus.redis_client import RedisClient, ScriptCall
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
-"""How long after Redis was away it is looked for again."""
+"""Time between a failure of Redis and the next probe."""
 
 PROBE_CALL = ScriptCall("return 1", (), ())
 
 
 class RedisUnavailable(Exception):
-    """Redis does not answer, or did not a moment ago."""
+    """Redis does not reply, or did not reply to the last command or probe."""
 
 
 class BestEffortRedis:
-    """Runs commands while Redis answers. Once it has not, it is asked nothing until it was looked for, beside."""
+    """Run commands while Redis replies. After a failure, refuse them until a probe in the background succeeds."""
 
     def __init__(self, commands: RedisClient, *, retry_seconds: float = RETRY_SECONDS) -> None:
         self._commands = commands
         self._retry_seconds = retry_seconds
         self._probe_at: float | None = None
-        """When Redis is looked for again (time of the loop); None while it answers."""
+        """Time of the next probe by the clock of the event loop. None while Redis replies."""
         self._probe_task: asyncio.Task[None] | None = None
 
     async def run(self, calls: Sequence[ScriptCall]) -> list[Any]:
-        """The answers to these calls. Away where there are none."""
+        """Return the replies to these calls. Raise RedisUnavailable if Redis does not reply."""
         if self._probe_at is not None:
             self._probe_if_due(self._probe_at)
             raise RedisUnavailable
@@ -45,7 +45,7 @@ class BestEffortRedis:
     def _mark_unavailable(self, error: Exception) -> None:
         if self._probe_at is None:
             log.warning(
-                "budgets and stored texts are each gateway's own: Redis does not answer: %s", error or "nothing"
+                "Redis does not answer: %s. Each gateway uses its own budgets and stored texts.", error or "no answer"
             )
         self._probe_at = asyncio.get_running_loop().time() + self._retry_seconds
 
@@ -54,11 +54,11 @@ class BestEffortRedis:
             self._probe_task = asyncio.create_task(self._probe())
 
     async def _probe(self) -> None:
-        """Whether Redis is back. It ends within the limits of all commands."""
+        """Check whether Redis replies again. The timeout of all commands bounds this check."""
         try:
             await self._commands.run([PROBE_CALL])
         except (RedisError, OSError) as error:
             self._mark_unavailable(error)
         else:
             self._probe_at = None
-            log.info("Redis answers again: budgets and stored texts are those of all gateways")
+            log.info("Redis answers again. All gateways share budgets and stored texts.")

@@ -1,4 +1,4 @@
-"""Events as bytes between processes: `[kind, key, payload]` in JSON."""
+"""Encoding of events for other processes: `[kind, key, payload]` in JSON."""
 
 import logging
 from collections.abc import Mapping
@@ -48,13 +48,13 @@ PAYLOAD_TYPES: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
         "watched-recorded": RuleReadingRecorded,
     }
 )
-"""What travels, by its name on the wire. A name is never given to anything else: gateways of two versions may meet."""
+"""Payload types by their names in encoded events. Never reuse a name: gateways of two versions can run together."""
 
 LOCAL_ONLY_TYPES: frozenset[type[msgspec.Struct]] = frozenset({OneTimeCodeCreated})
-"""What does not leave the process that made it, because it is a secret."""
+"""Payload types that stay in the process that published them, because they hold secrets."""
 
 MAX_LOGGED_KINDS = 100
-"""How many kinds that are not understood are named in the log."""
+"""Maximum number of unknown kinds that a decoder logs."""
 
 _KIND_BY_TYPE = {payload: name for name, payload in PAYLOAD_TYPES.items()}
 _PAYLOAD_DECODERS: Mapping[str, msgspec.json.Decoder[Any]] = {
@@ -65,18 +65,18 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def encode_event(event: Event) -> bytes:
-    """The bytes of an event. KeyError where its payload is of no kind that travels."""
+    """Return the encoded event. Raise KeyError if its payload type is not in `PAYLOAD_TYPES`."""
     return _ENCODER.encode((_KIND_BY_TYPE[type(event.payload)], event.key, event.payload))
 
 
 class EventDecoder:
-    """Reads events; what a newer gateway sent and this one does not understand is named in the log, once a kind."""
+    """Decode events. Log each unknown kind, such as one from a newer gateway, once."""
 
     def __init__(self) -> None:
         self._logged_kinds: set[str] = set()
 
     def decode(self, topic: str, position: str, body: bytes) -> Event | None:
-        """The event of these bytes, or None where they are not understood."""
+        """Return the event, or None if its kind is unknown or its payload invalid."""
         kind = ""
         try:
             kind, key, payload = _ENVELOPE_DECODER.decode(body)
@@ -84,5 +84,5 @@ class EventDecoder:
         except (msgspec.DecodeError, KeyError) as error:
             if kind not in self._logged_kinds and len(self._logged_kinds) < MAX_LOGGED_KINDS:
                 self._logged_kinds.add(kind)
-                log.warning("events of the kind %r are passed over: %s", kind, error or "unknown")
+                log.warning("Ignoring events of kind %r: %s", kind, error or "unknown kind")
             return None

@@ -1,4 +1,4 @@
-"""Publishing to Redis: what is lost while it is away is counted, and told to those who watch once it is back."""
+"""Publishing to Redis. Events lost while Redis is unavailable are counted, and subscribers are notified afterwards."""
 
 import asyncio
 import contextlib
@@ -14,17 +14,18 @@ from wattgate.realtime.bus.redis_client import RedisClient, publish_calls, reset
 log = logging.getLogger(__name__)
 
 PUBLISH_TIMEOUT_SECONDS = 1.0
-"""How long a publish may take, with all its attempts: the operation that caused it waits."""
+"""Maximum time of a publish with all its retries. The operation that caused it waits for it."""
 
 RETRY_BACKOFF = Backoff(min_seconds=0.1, max_seconds=0.2)
 MAX_PENDING_RESETS = 10_000
-"""How many topics with a lost event are remembered one by one; when there are more, every stream begins anew."""
+"""Maximum number of topics with lost events that are recorded one by one. Above it, every stream is reset."""
 
 
 class EventPublisher:
-    """Sends batches within a limit of time. While Redis is known to be away, they are lost at once.
+    """Publish batches of events within a time limit. While Redis is known to be unavailable, drop them immediately.
 
-    A stream in which an event is missing begins anew, so that nobody takes what it holds for complete.
+    When Redis is available again, each stream in which an event is missing is reset. A reset removes all entries, so
+    that no reader takes the stream for complete, and notifies the subscribers of the topic.
     """
 
     def __init__(self, commands: RedisClient, backoff: Backoff) -> None:
@@ -35,26 +36,26 @@ class EventPublisher:
         self._unavailable = False
         self._reset_task: asyncio.Task[None] | None = None
         self.lost_events = 0
-        """How many events were not sent."""
+        """The number of events that were not published."""
 
     async def publish(self, events: Sequence[tuple[str, bytes]]) -> None:
-        """Send events (topic, body)."""
+        """Publish events, given as pairs of topic and body."""
         if self._unavailable:
             return self._record_lost(events)
         try:
             async with asyncio.timeout(PUBLISH_TIMEOUT_SECONDS):
                 await self._publish_with_retries(events)
-        except asyncio.CancelledError:  # nobody knows whether it was sent
+        except asyncio.CancelledError:  # it is unknown whether Redis received the events
             self._record_lost(events)
             raise
         except (RedisError, OSError) as error:  # a TimeoutError is an OSError
             if not self._unavailable:
-                log.warning("Redis takes no events: %s; until it does, live events are lost", error or "no answer")
+                log.warning("Redis accepts no events: %s. Live events are lost until it does.", error or "no answer")
             self._unavailable = True
             self._record_lost(events)
 
     async def close(self) -> None:
-        """Tell what is owed, if Redis takes it now, and end."""
+        """Stop. If streams still need a reset, try once to reset them."""
         if self._reset_task is not None:
             self._reset_task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -64,11 +65,11 @@ class EventPublisher:
                 async with asyncio.timeout(PUBLISH_TIMEOUT_SECONDS):
                     await self._reset_streams()
             except (RedisError, OSError):
-                log.warning("%d live events are lost, and those who watch are not told", self.lost_events)
+                log.warning("%d live events were lost, and subscribers could not be notified", self.lost_events)
 
     @property
     def pending_resets(self) -> int:
-        """How many topics are remembered as missing an event."""
+        """The number of topics that are recorded as missing an event."""
         return len(self._topics_to_reset)
 
     @property
@@ -97,7 +98,7 @@ class EventPublisher:
             self._reset_task = asyncio.create_task(self._retry_resets())
 
     async def _retry_resets(self) -> None:
-        """Tell those who watch that events are missing, as soon as Redis is back."""
+        """Reset the streams with missing events as soon as Redis is available."""
         attempt = 0
         while self._has_pending_resets:
             await asyncio.sleep(self._backoff.delay_seconds(attempt))
@@ -106,18 +107,18 @@ class EventPublisher:
                 attempt = 0
             except (RedisError, OSError):
                 attempt += 1
-        log.info("Redis takes events again; %d were lost so far", self.lost_events)
+        log.info("Redis accepts events again. %d events were lost since the start.", self.lost_events)
 
     async def _reset_streams(self) -> None:
-        """Tell what is owed now. What is lost while Redis is asked is owed anew: it may have come too late for that."""
-        everything, topics = self._reset_all_topics, self._topics_to_reset
+        """Reset the recorded streams. An event that is lost meanwhile is recorded for another reset."""
+        reset_all, topics = self._reset_all_topics, self._topics_to_reset
         self._reset_all_topics, self._topics_to_reset = False, {}
         try:
-            keys = await self._commands.list_stream_keys() if everything else [stream_key(topic) for topic in topics]
+            keys = await self._commands.list_stream_keys() if reset_all else [stream_key(topic) for topic in topics]
             await self._commands.run(reset_calls(keys))
         except BaseException:
             self._reset_all_topics, self._topics_to_reset = (
-                everything or self._reset_all_topics,
+                reset_all or self._reset_all_topics,
                 topics | self._topics_to_reset,
             )
             raise

@@ -1,4 +1,4 @@
-"""The bus of a single process."""
+"""The bus of a single process, without a server."""
 
 import time
 from collections import deque
@@ -18,14 +18,14 @@ from wattgate.realtime.bus import (
 from wattgate.realtime.events import Event
 
 MAX_ENTRIES = 600
-"""How many entries of a topic are kept at most, however fast they come."""
+"""Maximum number of retained entries of a topic."""
 
 MAX_UNWATCHED_TOPICS = 10_000
-"""How many topics that nobody watches any more are kept."""
+"""Maximum number of retained topics that are not open."""
 
 
 class _Stream:
-    """The newest entries of a topic; the first one ever is a marker without an event."""
+    """The newest entries of a topic. A new stream starts with a marker, which has a position but no event."""
 
     def __init__(self, marker: str, now: float) -> None:
         self._entries: deque[tuple[float, str, Event | None]] = deque([(now, marker, None)])
@@ -37,24 +37,24 @@ class _Stream:
     def add(self, event: Event, position: str, now: float) -> None:
         entries = self._entries
         entries.append((now, position, event))
-        # who was up to date with the oldest entry was so until the next one came
+        # the position of the oldest entry was current until the next entry was added, so the age of the next one counts
         while len(entries) > MAX_ENTRIES or (
             len(entries) > MIN_RETAINED_ENTRIES and entries[1][0] < now - MIN_RETAINED_SECONDS
         ):
             entries.popleft()
 
     def events_since(self, position: str) -> list[Event] | None:
-        found: list[Event] = []
-        for _, at, event in reversed(self._entries):
-            if at == position:
-                return found[::-1]
+        newer_events: list[Event] = []
+        for _, entry_position, event in reversed(self._entries):
+            if entry_position == position:
+                return newer_events[::-1]
             if event is not None:
-                found.append(event)
+                newer_events.append(event)
         return None
 
 
 class MemoryBus:
-    """Delivers within this process, at once. Positions are the start of the process (in ms) and a counter."""
+    """Deliver events within this process, synchronously. A position is the start of the process in ms and a counter."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._deliver: DeliverCallback | None = None
@@ -80,10 +80,10 @@ class MemoryBus:
             stream = self._streams.get(event.topic)
             if stream is None:
                 continue
-            placed = replace(event, position=self._next_position())
-            stream.add(placed, str(placed.position), now)
+            published = replace(event, position=self._next_position())
+            stream.add(published, str(published.position), now)
             if self._deliver is not None and event.topic in self._watched:
-                self._deliver(placed)
+                self._deliver(published)
 
     async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
         self._purge_unwatched()
@@ -109,7 +109,7 @@ class MemoryBus:
 
     @property
     def retained_topic_count(self) -> int:
-        """Of how many topics events are kept."""
+        """The number of topics whose events are retained."""
         return len(self._streams)
 
     def _next_position(self) -> str:
@@ -117,10 +117,11 @@ class MemoryBus:
         return f"{self._started_at_ms}-{self._count}"
 
     def _purge_unwatched(self) -> None:
-        """Drop the topics that nobody watches for too long, or one too many."""
-        too_old = self._now() - TOPIC_LEASE_SECONDS
+        """Drop topics that have not been open for longer than the lease, and the oldest ones above the maximum."""
+        expired_before = self._now() - TOPIC_LEASE_SECONDS
         while self._unwatched_since and (
-            len(self._unwatched_since) > MAX_UNWATCHED_TOPICS or next(iter(self._unwatched_since.values())) < too_old
+            len(self._unwatched_since) > MAX_UNWATCHED_TOPICS
+            or next(iter(self._unwatched_since.values())) < expired_before
         ):
             topic = next(iter(self._unwatched_since))
             del self._unwatched_since[topic], self._streams[topic]

@@ -1,4 +1,4 @@
-"""One connection on which Redis sends what is published on channels: a thin reader, far cheaper than a general one."""
+"""The connection for Redis pub/sub: a minimal client, much cheaper for each message than a general one."""
 
 import asyncio
 import ssl
@@ -14,14 +14,14 @@ from wattgate.realtime.server_address import ServerAddress
 CONNECT_TIMEOUT_SECONDS = 2.0
 
 MessageCallback = Callable[[bytes, bytes], None]
-"""Takes a channel and a message on it."""
+"""Receives a channel and a message on it."""
 
 
 class PubSub(asyncio.Protocol):
-    """Subscribes to channels, and hands over what comes on them until the connection is lost.
+    """Subscribe to channels and pass on their messages until the connection is lost.
 
-    A peer that does not answer a PING before the next one is due is gone: silence is noticed within twice `ping_every`
-    seconds.
+    The client sends a PING every `ping_seconds`, and closes the connection if nothing arrives before the next PING. It
+    thus detects a silent peer within twice `ping_seconds`.
     """
 
     def __init__(self, on_message: MessageCallback, ping_seconds: float) -> None:
@@ -34,51 +34,51 @@ class PubSub(asyncio.Protocol):
         self._ping_timer: asyncio.TimerHandle | None = None
         self._awaiting_pong = False
         self.closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Done, with the reason, when the connection is lost."""
+        """Completes with the reason when the connection is lost."""
 
     @classmethod
     async def connect(cls, address: ServerAddress, on_message: MessageCallback, ping_seconds: float) -> Self:
-        """A connection to this address. OSError where there is none."""
+        """Connect to an address. Raise OSError if that fails."""
         async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-            _, made = await asyncio.get_running_loop().create_connection(
+            _, pubsub = await asyncio.get_running_loop().create_connection(
                 lambda: cls(on_message, ping_seconds),
                 address.host,
                 address.port,
                 ssl=ssl.create_default_context() if address.tls else None,
             )
         if address.password is not None:
-            made._send("AUTH", *([address.username] if address.username else []), address.password)
-        return made
+            pubsub._send("AUTH", *([address.username] if address.username else []), address.password)
+        return pubsub
 
     @property
     def is_alive(self) -> bool:
         return not self.closed.done()
 
     async def subscribe(self, channels: Iterable[str]) -> None:
-        """Return once Redis sends what comes on these channels. ConnectionError where the connection is lost."""
-        wanted = list(channels)
-        new = [channel for channel in wanted if channel not in self._subscribed]
+        """Return when Redis has acknowledged all these channels. Raise ConnectionError if the connection is lost."""
+        requested = list(channels)
+        new = [channel for channel in requested if channel not in self._subscribed]
         for start in range(0, len(new), BATCH_SIZE):
-            some = new[start : start + BATCH_SIZE]
-            for channel in some:
+            batch = new[start : start + BATCH_SIZE]
+            for channel in batch:
                 self._subscribed[channel] = acknowledged = asyncio.get_running_loop().create_future()
                 self._pending_acknowledgements.append(acknowledged)
-            self._send("SUBSCRIBE", *some)
-        for acknowledged in [self._subscribed[channel] for channel in wanted]:
+            self._send("SUBSCRIBE", *batch)
+        for acknowledged in [self._subscribed[channel] for channel in requested]:
             if not acknowledged.done():
-                either: tuple[asyncio.Future[Any], ...] = (acknowledged, self.closed)
-                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                outcomes: tuple[asyncio.Future[Any], ...] = (acknowledged, self.closed)
+                await asyncio.wait(outcomes, return_when=asyncio.FIRST_COMPLETED)
         if not self.is_alive:
             raise ConnectionError(self.closed.result())
 
     def unsubscribe(self, channels: Iterable[str]) -> None:
-        """Let Redis send no more of these channels; messages under way may still come."""
+        """Unsubscribe from these channels. Messages that Redis has already sent may still arrive."""
         known = [channel for channel in channels if self._subscribed.pop(channel, None) is not None]
         for start in range(0, len(known), BATCH_SIZE):
             self._send("UNSUBSCRIBE", *known[start : start + BATCH_SIZE])
 
     def abort(self, reason: str = "closed") -> None:
-        """End the connection, without waiting for what is under way."""
+        """Close the connection immediately. Unsent commands are lost."""
         if self._ping_timer is not None:
             self._ping_timer.cancel()
         if self.is_alive:
@@ -87,7 +87,7 @@ class PubSub(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # that of another loop may be of no such class
+        self._transport = cast(asyncio.Transport, transport)  # that of another event loop may not be an instance
         self._ping_timer = asyncio.get_running_loop().call_later(self._ping_seconds, self._ping)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -110,7 +110,7 @@ class PubSub(asyncio.Protocol):
         match reply:
             case [b"message", channel, message]:
                 self._on_message(channel, message)
-            case [b"subscribe", *_]:  # acknowledgements come in the order of the commands
+            case [b"subscribe", *_]:  # Redis acknowledges channels in the order of the commands
                 acknowledged = self._pending_acknowledgements.popleft()
                 if not acknowledged.done():
                     acknowledged.set_result(None)
@@ -119,7 +119,7 @@ class PubSub(asyncio.Protocol):
 
     def _ping(self) -> None:
         if self._awaiting_pong:
-            return self.abort("it does not answer")
+            return self.abort("Redis does not answer")
         self._awaiting_pong = True
         self._send("PING")
         self._ping_timer = asyncio.get_running_loop().call_later(self._ping_seconds, self._ping)
@@ -127,4 +127,4 @@ class PubSub(asyncio.Protocol):
 
     def _send(self, *command: str | bytes) -> None:
         if self.is_alive and self._transport is not None:
-            self._transport.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub names one element
+            self._transport.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub declares one element

@@ -1,4 +1,41 @@
-"""The bus of several processes: events go through Redis, and what a lost connection has missed is read again."""
+"""The bus of several processes: events travel through Redis streams and channels.
+
+Each topic is a Redis stream and a pub/sub channel of the same name. A publish appends the event to the stream and sends
+it on the channel, in one script. The channel delivers events quickly, but Redis forgets a message that no connection
+receives. The stream retains the newest entries, so that a process can read the events that it has missed. The id that
+Redis assigns to an entry is the position of the event.
+
+The bus keeps these guarantees for each topic that a process has open:
+
+1. A process delivers events in the order of the stream, and each at most once.
+2. It delivers every event after the position that `open_topics` returned, or calls the resync callback with False. This
+   call means: events are missing, and the topic continues after the given position.
+3. `read_since` returns all events after a position, or None. A position is trusted only while its entry exists.
+
+Opening a topic first subscribes to the channel and then creates or reads the stream. Messages between the two steps may
+have an id up to the returned position; `_WatchedTopic.known_until` filters them.
+
+When the connection is lost, each topic collects new messages in `pending` (`_on_disconnected`). After reconnecting, the
+bus subscribes again, reads each stream from the last delivered position, and delivers these entries and then the
+pending messages (`_resync`). `known_until` removes messages that occur in both.
+
+A stream can have gaps in four cases. Each leads to the resync callback or to None:
+
+- A publisher could not reach Redis. Its `EventPublisher` resets the stream later. A reset deletes all entries and adds
+  a marker, which is an entry without an event. It publishes the marker on the channel, so that open topics learn of the
+  gap.
+- The stream has expired, or its oldest entries were trimmed. The entry of the position no longer exists.
+- Redis has restarted with an old state, or a replica has replaced it. The run id changes, and positions from before the
+  first sight of the new run are not trusted (`RedisClient.lossless_since`). If the stream ends before the last
+  delivered position, it is reset, because an old position could otherwise seem current (`_restart_positions`).
+- More messages arrive during a resync than `MAX_PENDING_ENTRIES`.
+
+A lease limits the life of a stream: Redis deletes it when no process has renewed it for `TOPIC_LEASE_SECONDS`.
+
+See `redis_client.py` for the scripts, `event_publisher.py` for publishing, `pubsub.py` for the connection that receives
+messages, and docs/explanation/decisions/0012-resume-with-positions.md for the reasons. tests/realtime/test_bus.py runs
+the same tests on this bus and the memory bus; tests/realtime/test_redis_bus_faults.py covers the faults.
+"""
 
 import asyncio
 import logging
@@ -33,28 +70,29 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 OPEN_TIMEOUT_SECONDS = 5.0
-"""How long a subscription may wait for Redis before it is told that live events are away."""
+"""Maximum wait of a subscription for Redis. Then it fails with Unavailable."""
 
 RESYNC_TIMEOUT_SECONDS = 30.0
-"""How long reading all topics again may take after a new connection."""
+"""Maximum time to connect, subscribe and read all topics again."""
 
 PING_SECONDS = 5.0
 RENEW_SECONDS = TOPIC_LEASE_SECONDS / 3
 MAX_PENDING_ENTRIES = 1_000
-"""How many events of a topic wait while it is read again. With so many, some are taken for lost."""
+"""Maximum pending messages of a topic during a resync. When it is reached, messages may have been dropped."""
 
 LAG_SAMPLE_INTERVAL = 16
-"""Of one in so many messages the way is timed, by the clocks of Redis and of this machine."""
+"""The lag is measured for one in this many messages, from the clock of Redis to the clock of this machine."""
 
 RETRY_BACKOFF = Backoff(min_seconds=0.1, max_seconds=0.5)
-"""Short, because what is lost is told only then; a process makes two connections for all its clients."""
+"""Short, because subscribers learn of lost events only after it. A process opens two connections for all clients."""
 
 
 class _WatchedTopic:
-    """A watched topic.
+    """An open topic.
 
-    `last` is the newest position that was handed on, or from which it is watched. What is not newer than `floor` is
-    already known. `held` are the messages that wait while the topic is read again.
+    `last_position` is the position of the last delivered entry, or the one that `open_topics` returned. It is None
+    until then. Messages up to `known_until` are duplicates; it is None when no duplicate can arrive. `pending` collects
+    messages during an interruption; it is None while messages are delivered directly.
     """
 
     __slots__ = ("key", "known_until", "last_position", "name", "pending")
@@ -68,7 +106,7 @@ class _WatchedTopic:
 
 
 class RedisBus:
-    """Carries events through Redis 6.2 or later."""
+    """Carry events through Redis 6.2 or later. The module docstring explains the algorithm."""
 
     def __init__(
         self, address: ServerAddress, *, ping_seconds: float = PING_SECONDS, backoff: Backoff = RETRY_BACKOFF
@@ -77,7 +115,7 @@ class RedisBus:
         self._ping_seconds = ping_seconds
         self._backoff = backoff
         self.client = RedisClient(address)
-        """What else the gateways keep together goes on these connections."""
+        """The connection pool for commands. Other shared state of the gateways uses it too."""
         self._publisher = EventPublisher(self.client, backoff)
         self._decoder = EventDecoder()
         self._deliver: DeliverCallback = _discard
@@ -104,18 +142,18 @@ class RedisBus:
 
     @property
     def lost_events(self) -> int:
-        """How many events were not published because Redis was away."""
+        """The number of events that were not published because Redis was unavailable."""
         return self._publisher.lost_events
 
     async def publish(self, events: Sequence[Event]) -> None:
-        travelling = []
+        encoded_events = []
         for event in events:
             if type(event.payload) in LOCAL_ONLY_TYPES:
                 self._deliver(event)
             else:
-                travelling.append((event.topic, encode_event(event)))
-        if travelling:
-            await self._publisher.publish(travelling)
+                encoded_events.append((event.topic, encode_event(event)))
+        if encoded_events:
+            await self._publisher.publish(encoded_events)
 
     async def open_topics(self, topics: Sequence[str]) -> dict[str, str]:
         self._start_tasks()
@@ -130,10 +168,15 @@ class RedisBus:
             self._pubsub.unsubscribe(keys)
 
     async def read_since(self, topic_positions: Sequence[tuple[str, str]]) -> list[list[Event] | None]:
-        good = {one for one in topic_positions if is_position(one[1])}
-        asked = [(stream_key(topic), position) for topic, position in good]
-        found = dict(zip(good, await self._retry_until_timeout(lambda: self._read_since(asked)), strict=True))
-        return [self._decode_entries(one[0], found.get(one)) for one in topic_positions]
+        valid = {(topic, position) for topic, position in topic_positions if is_position(position)}
+        stream_positions = [(stream_key(topic), position) for topic, position in valid]
+        entries_by_position = dict(
+            zip(valid, await self._retry_until_timeout(lambda: self._read_since(stream_positions)), strict=True)
+        )
+        return [
+            self._decode_entries(topic, entries_by_position.get((topic, position)))
+            for topic, position in topic_positions
+        ]
 
     async def check(self) -> None:
         try:
@@ -141,10 +184,13 @@ class RedisBus:
         except (RedisError, OSError) as error:
             raise Unavailable(f"Redis at {self._address} does not answer: {error}", retry_after=1) from error
         if version < MIN_REDIS_VERSION:
-            raise Unavailable(f"Redis at {self._address} is older than {'.'.join(map(str, MIN_REDIS_VERSION))}")
+            raise Unavailable(
+                f"Redis at {self._address} has version {'.'.join(map(str, version))}. "
+                f"Install {'.'.join(map(str, MIN_REDIS_VERSION))} or later."
+            )
 
     async def _subscribe_and_open(self, watched: Sequence[_WatchedTopic]) -> dict[str, str]:
-        """Subscribe, then make the streams. ConnectionError where what comes in between could be missed."""
+        """Subscribe, then create the streams. Raise ConnectionError if messages in between may be lost."""
         await self._connected.wait()
         pubsub = self._pubsub
         if pubsub is None:
@@ -159,28 +205,30 @@ class RedisBus:
         return {topic.name: position for topic, position in zip(watched, positions, strict=True)}
 
     async def _read_since(self, stream_positions: Sequence[tuple[str, str]]) -> list[list[StreamEntry] | None]:
-        """What follows each position of a stream. None also where Redis may have lost what followed it."""
-        answers = [answer for some in _in_batches(stream_positions) for answer in await self.client.read_since(some)]
-        since = (
-            await self.client.lossless_since() if stream_positions else 0
-        )  # asked last: the answers are of no later run
+        """Return the entries after each position, or None where entries may be missing."""
+        results = [
+            entries for batch in _in_batches(stream_positions) for entries in await self.client.read_since(batch)
+        ]
+        # queried last, so that no entries are from a later run
+        lossless_since = await self.client.lossless_since() if stream_positions else 0
         positions = (position for _, position in stream_positions)
         return [
-            answer if parse_position(one)[0] >= since else None for answer, one in zip(answers, positions, strict=True)
+            entries if parse_position(position)[0] >= lossless_since else None
+            for entries, position in zip(results, positions, strict=True)
         ]
 
     def _decode_entries(self, topic: str, entries: Iterable[StreamEntry] | None) -> list[Event] | None:
         if entries is None:
             return None
-        found = (self._decoder.decode(topic, at, body) for at, body in entries if body)
-        return [event for event in found if event is not None]
+        events = (self._decoder.decode(topic, position, body) for position, body in entries if body)
+        return [event for event in events if event is not None]
 
     async def _open_streams(self, topics: Sequence[_WatchedTopic]) -> list[str]:
-        """The newest position of each topic, whose lease begins anew."""
-        return [told.decode() for told in await self.client.run(open_calls(topic.key for topic in topics))]
+        """Create missing streams and renew the leases. Return the newest position of each topic."""
+        return [position.decode() for position in await self.client.run(open_calls(topic.key for topic in topics))]
 
     async def _retry_until_timeout(self, work: Callable[[], Awaitable[T]]) -> T:
-        """What the work answers, which is tried again for a while. Unavailable where that does not help."""
+        """Run `work` and return its result. Retry it on errors; raise Unavailable after `OPEN_TIMEOUT_SECONDS`."""
         attempt = 0
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_SECONDS):
@@ -188,41 +236,42 @@ class RedisBus:
                     try:
                         return await work()
                     except (RedisError, ConnectionError) as error:
-                        log.info("Redis did not answer: %s", error)
+                        log.info("Redis does not answer: %s; retrying", error)
                         await asyncio.sleep(self._backoff.delay_seconds(attempt))
                         attempt += 1
         except TimeoutError as error:
-            raise Unavailable("live events are away for the moment", retry_after=1) from error
+            raise Unavailable("Live events are unavailable at the moment. Try again.", retry_after=1) from error
 
-    # the connection on which events come
+    # the pub/sub connection
 
     def _start_tasks(self) -> None:
-        """Connect, the first time that somebody watches anything."""
+        """Start the background tasks when the first topic is opened."""
         if not self._tasks:
             self._tasks = [asyncio.create_task(self._run_connection_loop()), asyncio.create_task(self._renew_leases())]
 
     async def _run_connection_loop(self) -> None:
-        """Connect again whenever the connection is lost."""
+        """Connect, resync and wait for the end of the connection, in a loop."""
         attempt = 0
         while True:
             try:
                 async with asyncio.timeout(RESYNC_TIMEOUT_SECONDS):
                     pubsub = await PubSub.connect(self._address, self._on_message, self._ping_seconds)
-                    await self.client.lossless_since()  # before anybody is given a position in this run of Redis
+                    # record a new run of Redis before `open_topics` returns any position of it
+                    await self.client.lossless_since()
                     await self._resync(pubsub)
                 attempt = 0
-                log.warning("the connection to Redis was lost: %s", await pubsub.closed)
+                log.warning("Lost the connection to Redis: %s", await pubsub.closed)
             except (RedisError, OSError) as error:
-                log.warning("Redis at %s is away: %s", self._address, error or "no answer")
-            except Exception:  # the supervisor: one fault must not end live events for good
-                log.exception("the connection to Redis ended by a fault")
+                log.warning("Cannot connect to Redis at %s: %s", self._address, error or "no answer")
+            except Exception:  # supervisor: an error must not end live events until a restart
+                log.exception("The connection to Redis failed with an unexpected error")
             finally:
                 self._on_disconnected()
             await asyncio.sleep(self._backoff.delay_seconds(attempt))
             attempt += 1
 
     def _on_disconnected(self) -> None:
-        """Let every topic be read again once there is a connection."""
+        """Let each topic collect messages until the next resync."""
         if self._pubsub is not None:
             self._pubsub.abort()
         self._pubsub = None
@@ -232,45 +281,45 @@ class RedisBus:
                 topic.pending = deque(maxlen=MAX_PENDING_ENTRIES)
 
     async def _resync(self, pubsub: PubSub) -> None:
-        """Bring every topic to where it would be if the connection had held."""
+        """Subscribe to all topics, and deliver the events that were missed during the interruption."""
         self._pubsub = pubsub
         self._connected.set()
         await pubsub.subscribe(topic.key for topic in self._topics.values())
-        behind = [topic for topic in self._topics.values() if topic.pending is not None]
-        for some in _in_batches(behind):
-            found = await self.client.read_since([(topic.key, str(topic.last_position)) for topic in some])
-            gone = [topic for topic, missed in zip(some, found, strict=True) if missed is None]
-            anew = await self._restart_positions(gone)
-            for topic, missed in zip(some, found, strict=True):
-                self._replay(topic, missed or (), anew.get(topic))
+        outdated = [topic for topic in self._topics.values() if topic.pending is not None]
+        for batch in _in_batches(outdated):
+            results = await self.client.read_since([(topic.key, str(topic.last_position)) for topic in batch])
+            expired = [topic for topic, entries in zip(batch, results, strict=True) if entries is None]
+            restart_positions = await self._restart_positions(expired)
+            for topic, entries in zip(batch, results, strict=True):
+                self._replay(topic, entries or (), restart_positions.get(topic))
 
     async def _restart_positions(self, topics: Sequence[_WatchedTopic]) -> dict[_WatchedTopic, str]:
-        """Where to go on with topics whose last entries are gone.
+        """Return the positions at which topics continue whose last delivered entry no longer exists.
 
-        A stream that ends before what was handed on is from an old state of Redis. It begins anew, because whoever
-        names one of its entries would be told that nothing has come since.
+        A stream that ends before that entry is from an old state of Redis. Reset it: a client that resumes from one of
+        its entries would otherwise learn of no gap.
         """
         newest = dict(zip(topics, await self._open_streams(topics), strict=True))
-        old = [
+        rolled_back = [
             topic
             for topic, position in newest.items()
             if parse_position(position) < parse_position(str(topic.last_position))
         ]
-        await self.client.run(reset_calls(topic.key for topic in old))
-        return newest | dict(zip(old, await self._open_streams(old), strict=True))
+        await self.client.run(reset_calls(topic.key for topic in rolled_back))
+        return newest | dict(zip(rolled_back, await self._open_streams(rolled_back), strict=True))
 
     def _replay(self, topic: _WatchedTopic, missed: Iterable[StreamEntry], restart_position: str | None) -> None:
-        """Hand on what was missed and then held; or go on at the position `anew`, because some is lost."""
-        held, topic.pending = topic.pending or (), None
+        """Deliver missed entries, then pending messages. If `restart_position` is set, events are lost: start there."""
+        pending, topic.pending = topic.pending or (), None
         if self._topics.get(topic.key.encode()) is not topic:
             return
         if restart_position is not None:
             topic.last_position = restart_position
-        recovered = restart_position is None and len(held) < MAX_PENDING_ENTRIES
+        recovered = restart_position is None and len(pending) < MAX_PENDING_ENTRIES
         if not recovered:
             self._on_resync(topic.name, False, str(topic.last_position))
-        for position, body in (*missed, *held):
-            topic.known_until = topic.last_position  # what was held may have been among the missed
+        for position, body in (*missed, *pending):
+            topic.known_until = topic.last_position  # a pending message may also be among the missed entries
             self._dispatch(topic, position, body)
         topic.known_until = topic.last_position
         if recovered:
@@ -294,28 +343,28 @@ class RedisBus:
             if parse_position(position) <= parse_position(topic.known_until):
                 return
             topic.known_until = None
-        before, topic.last_position = topic.last_position, position
+        previous_position, topic.last_position = topic.last_position, position
         if body:
             event = self._decoder.decode(topic.name, position, body)
             if event is not None:
                 self._deliver(event)
-        elif before is not None:  # the stream began anew
+        elif previous_position is not None:  # a marker: the stream was created or reset
             self._on_resync(topic.name, False, position)
 
     async def _renew_leases(self) -> None:
-        """Renew the leases of what is watched. A stream that is gone is made anew, which its channel tells."""
+        """Renew the leases of open topics. A stream that is gone is created again, and its marker reports the gap."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
-            for some in _in_batches(list(self._topics.values())):
+            for batch in _in_batches(list(self._topics.values())):
                 try:
-                    await self._open_streams(some)
+                    await self._open_streams(batch)
                 except (RedisError, OSError) as error:
-                    log.warning("leases could not be renewed: %s", error)
+                    log.warning("Could not renew the leases of topics: %s", error)
 
 
 def _in_batches(items: Sequence[T]) -> Iterable[Sequence[T]]:
     return (items[start : start + BATCH_SIZE] for start in range(0, len(items), BATCH_SIZE))
 
 
-def _discard(*told: Any) -> None:
-    """Where events go before anybody listens."""
+def _discard(*arguments: Any) -> None:
+    """Ignore events until `set_callbacks` is called."""

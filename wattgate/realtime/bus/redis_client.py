@@ -1,7 +1,8 @@
-"""What is asked of Redis: scripts as values, and the client that runs them within a limit of time.
+"""Redis commands of the bus: Lua scripts as values, and the client that runs them within a time limit.
 
-A watched topic is a stream; the channel of its events has the stream's name. Redis makes the ids of entries, and they
-are the positions. Streams are made by those who watch, so that what nobody watches costs no memory.
+An open topic is a Redis stream and a pub/sub channel of the same name. Redis assigns the ids of entries, and these are
+the positions. Only subscribers create streams, so that topics without subscribers need no memory. `bus/redis.py`
+explains how the bus uses the scripts.
 """
 
 import asyncio
@@ -23,24 +24,25 @@ from wattgate.realtime.server_address import ServerAddress
 T = TypeVar("T")
 
 RESPONSE_TIMEOUT_SECONDS = 1.0
-"""How long an answer of Redis, or a free connection to it, is waited for."""
+"""Maximum wait for a reply of Redis, and for a free connection in the pool."""
 
 DEDUPLICATION_SECONDS = 60
-"""For how long a call is known, so that it adds nothing when it comes again."""
+"""How long Redis remembers a publish call, so that a retry of the call adds no events twice."""
 
 MAX_CONNECTIONS = 16
 BATCH_SIZE = 500
-"""At most so many events a call has, calls go together, channels a command names: Redis serves nobody meanwhile."""
+"""Maximum events in a call, calls in a pipeline and channels in a command. Redis serves no other client meanwhile."""
 
 MAX_READ_ENTRIES = 1_000
-"""How many entries of a stream are read at once; a stream is far shorter."""
+"""Maximum entries that are read from a stream at once. Streams are much shorter."""
 
 SHARDS = 64
-"""Topics are spread over so many hash tags: a call stays within one, which a cluster asks for."""
+"""Number of hash tags over which topics are spread. A cluster requires all keys of a call to share a hash slot."""
 
 MIN_REDIS_VERSION = (6, 2)
 
-# In each: KEYS are streams, and the field `e` of an entry is the event; a marker, with which a stream begins, has none.
+# KEYS are streams. The field `e` of an entry holds the encoded event. It is empty in a marker, the first entry of each
+# new stream. A channel message is the id of the entry, a space, and the encoded event.
 PUBLISH_SCRIPT = """
 if not redis.call('SET', KEYS[1], '', 'NX', 'EX', ARGV[1]) then return 0 end
 for n = 2, #KEYS do
@@ -74,12 +76,12 @@ return redis.call('HGET', KEYS[1], 'since')
 """
 
 RUN_KEY = "wattgate:run"
-"""Where Redis keeps which of its runs this is, and since when it is known."""
+"""Key of the run id of Redis, and of the time at which a gateway first saw that run."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptCall:
-    """A script with its keys and arguments. Each may be run again without harm."""
+    """A Lua script with its keys and arguments. Each call is safe to repeat."""
 
     script: str
     keys: tuple[str, ...]
@@ -91,46 +93,46 @@ class ScriptCall:
 
 
 def shard_prefix(topic: str) -> str:
-    """The beginning of the keys that share a slot with the topic's stream."""
+    """Return the prefix of all keys in the hash slot of the topic's stream."""
     return f"wattgate:{{{crc32(topic.encode()) % SHARDS}}}"
 
 
 def stream_key(topic: str) -> str:
-    """The name of the topic's stream and channel."""
+    """Return the name of the topic's stream and channel."""
     return f"{shard_prefix(topic)}:{topic}"
 
 
 def publish_calls(events: Iterable[tuple[str, bytes]]) -> list[ScriptCall]:
-    """Adds events (topic, body) to the streams that there are, in order per topic, and tells the channels."""
+    """Build calls that add events (topic, body) to existing streams, in order, and publish them on the channels."""
     shards: dict[str, list[tuple[str, bytes]]] = {}
     for topic, body in events:
         shards.setdefault(shard_prefix(topic), []).append((stream_key(topic), body))
     calls = []
     for shard, entries in shards.items():
         for start in range(0, len(entries), BATCH_SIZE):
-            some = entries[start : start + BATCH_SIZE]
-            once = f"{shard}:once:{uuid4().hex}"
-            keys, bodies = (once, *(key for key, _ in some)), (body for _, body in some)
+            batch = entries[start : start + BATCH_SIZE]
+            once_key = f"{shard}:once:{uuid4().hex}"
+            keys, bodies = (once_key, *(key for key, _ in batch)), (body for _, body in batch)
             calls.append(ScriptCall(PUBLISH_SCRIPT, keys, (DEDUPLICATION_SECONDS, MIN_RETAINED_ENTRIES, *bodies)))
     return calls
 
 
 def open_calls(keys: Iterable[str]) -> list[ScriptCall]:
-    """Makes each stream where there is none, and keeps it for the time of a lease; answers its newest id."""
+    """Build calls that create each missing stream, renew its lease, and return its newest id."""
     return [ScriptCall(OPEN_STREAM_SCRIPT, (key,), (TOPIC_LEASE_SECONDS,)) for key in keys]
 
 
 def reset_calls(keys: Iterable[str]) -> list[ScriptCall]:
-    """Begins each stream anew that there is, because an event is missing in it: no earlier position is good."""
+    """Build calls that replace all entries of each existing stream by a marker. Earlier positions become invalid."""
     return [ScriptCall(RESET_STREAM_SCRIPT, (key,), (TOPIC_LEASE_SECONDS,)) for key in keys]
 
 
 StreamEntry = tuple[str, bytes]
-"""A position, and the body of its event, which is empty for a marker."""
+"""A position and the encoded event. The event of a marker is empty."""
 
 
 class RedisClient:
-    """The connections to Redis on which commands go. Every wait has a limit; nothing is tried again by itself."""
+    """Connection pool for commands. Each wait has a timeout, and the client retries nothing itself."""
 
     def __init__(self, address: ServerAddress) -> None:
         pool = BlockingConnectionPool(
@@ -151,29 +153,28 @@ class RedisClient:
         self._in_flight: set[asyncio.Task[Any]] = set()
 
     async def run(self, calls: Sequence[ScriptCall]) -> list[Any]:
-        """The answers to these calls. RedisError where one fails; those before it have been done."""
+        """Return the replies to these calls. Raise RedisError if one fails; the other calls may have run."""
         return await self._run_shielded(self._run_calls(calls))
 
     async def read_since(self, stream_positions: Sequence[tuple[str, str]]) -> list[list[StreamEntry] | None]:
-        """What follows in each stream (key, position); None where the entry of that position is gone."""
+        """Return the entries after each position (key, id) of a stream, or None where it no longer has that entry."""
         return await self._run_shielded(self._read_streams(stream_positions))
 
     async def lossless_since(self) -> int:
-        """Since when (ms of its clock) Redis has lost nothing.
+        """Return the time (ms of the clock of Redis) since which Redis has lost no data.
 
-        It may have been started again with an old state, or another one may have taken its place: then it is a new
-        run, of which nobody knows what is missing in it from before the instant at which it was first seen.
+        A restart may load an old state, and a failover may lose the last writes. Both change the run id of the server.
+        It is unknown which entries a new run has lost from before the time at which a gateway first saw it.
         """
         return await self._run_shielded(self._load_lossless_since())
 
     async def list_stream_keys(self) -> list[str]:
-        """The keys of all streams that there are."""
+        """Return the keys of all existing streams."""
         return await self._run_shielded(self._scan_stream_keys())
 
     async def server_version(self) -> tuple[int, ...]:
-        """The version of the server."""
-        told = await self._run_shielded(self._redis.info("server"))
-        return tuple(int(part) for part in str(told["redis_version"]).split("."))
+        info = await self._run_shielded(self._redis.info("server"))
+        return tuple(int(part) for part in str(info["redis_version"]).split("."))
 
     async def close(self) -> None:
         if self._in_flight:
@@ -181,9 +182,9 @@ class RedisClient:
         await self._redis.aclose()
 
     async def _run_shielded(self, work: Awaitable[T]) -> T:
-        """What the work answers. Whoever is cancelled leaves at once, and the work ends within its own limits.
+        """Return the result of `work`. A cancelled caller returns immediately; `work` continues to its own timeout.
 
-        It is not cancelled itself, because the client may take that for an error of the connection and hide it.
+        `work` itself is never cancelled: redis-py can take a cancellation for a connection error and swallow it.
         """
         task = asyncio.ensure_future(work)
         self._in_flight.add(task)
@@ -193,37 +194,37 @@ class RedisClient:
     def _on_task_done(self, task: asyncio.Task[Any]) -> None:
         self._in_flight.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever asked has it, or has left
+            task.exception()  # mark it as retrieved: the caller has received it or was cancelled
 
     async def _run_calls(self, calls: Sequence[ScriptCall]) -> list[Any]:
-        answers: list[Any] = []
+        replies: list[Any] = []
         for start in range(0, len(calls), BATCH_SIZE):
-            some = calls[start : start + BATCH_SIZE]
-            got = await self._evaluate(some)
-            if any(isinstance(one, NoScriptError) for one in got):
-                for script in {one.script for one in some}:
+            batch = calls[start : start + BATCH_SIZE]
+            batch_replies = await self._evaluate(batch)
+            if any(isinstance(reply, NoScriptError) for reply in batch_replies):
+                for script in {call.script for call in batch}:
                     await self._redis.script_load(script)
-                got = await self._evaluate(some)
-            answers += got
-        return _raise_on_error(answers)
+                batch_replies = await self._evaluate(batch)
+            replies += batch_replies
+        return _raise_on_error(replies)
 
     async def _read_streams(self, stream_positions: Sequence[tuple[str, str]]) -> list[list[StreamEntry] | None]:
         pipeline = self._redis.pipeline(transaction=False)
         for key, position in stream_positions:
             pipeline.xrange(key, min=position, count=MAX_READ_ENTRIES)
-        found = _raise_on_error(await pipeline.execute(raise_on_error=False))
-        return [_entries_after(rows, position) for rows, (_, position) in zip(found, stream_positions, strict=True)]
+        replies = _raise_on_error(await pipeline.execute(raise_on_error=False))
+        return [_entries_after(rows, position) for rows, (_, position) in zip(replies, stream_positions, strict=True)]
 
     async def _load_lossless_since(self) -> int:
-        run = (await self._redis.info("server")).get("run_id", "")
+        run_id = (await self._redis.info("server")).get("run_id", "")
         seconds, microseconds = await self._redis.time()
         now = seconds * 1000 + microseconds // 1000
-        (since,) = await self._run_calls([ScriptCall(RUN_SINCE_SCRIPT, (RUN_KEY,), (run.encode(), now))])
+        (since,) = await self._run_calls([ScriptCall(RUN_SINCE_SCRIPT, (RUN_KEY,), (run_id.encode(), now))])
         return int(since)
 
     async def _scan_stream_keys(self) -> list[str]:
-        found = self._redis.scan_iter(match="wattgate:{*}:*", count=BATCH_SIZE, _type="stream")
-        return [key.decode() async for key in found]
+        keys = self._redis.scan_iter(match="wattgate:{*}:*", count=BATCH_SIZE, _type="stream")
+        return [key.decode() async for key in keys]
 
     async def _evaluate(self, calls: Sequence[ScriptCall]) -> list[Any]:
         pipeline = self._redis.pipeline(transaction=False)
@@ -238,9 +239,9 @@ def _entries_after(rows: Sequence[tuple[bytes, dict[bytes, bytes]]], position: s
     return [(entry.decode(), fields[b"e"]) for entry, fields in rows[1:]]
 
 
-def _raise_on_error(answers: list[Any]) -> list[Any]:
-    """The answers, if none of them is an error."""
-    for answer in answers:
-        if isinstance(answer, RedisError):
-            raise answer
-    return answers
+def _raise_on_error(replies: list[Any]) -> list[Any]:
+    """Return the replies. Raise the first one that is an error."""
+    for reply in replies:
+        if isinstance(reply, RedisError):
+            raise reply
+    return replies

@@ -1,4 +1,4 @@
-"""Connections that the gateway ends are counted and logged."""
+"""Metric and log record of each connection that the gateway closes."""
 
 import logging
 
@@ -10,8 +10,14 @@ log = logging.getLogger(__name__)
 
 
 def log_close(code: CloseCode, reason: str, caller: Principal, trace_id: str) -> None:
-    """Take note that a connection is ended; that the gateway itself goes away is no news of any of them."""
+    """Count and log the closing of a connection. A shutdown of the gateway closes all of them, so log it at DEBUG."""
     SERVER_DISCONNECTS.labels(str(int(code))).inc()
     level = logging.DEBUG if code is CloseCode.GOING_AWAY else logging.INFO
-    whose = None if caller.role is Role.ANONYMOUS else caller
-    log.log(level, "a connection is ended with %d: %s", code, reason, extra={"caller": whose, "trace_id": trace_id})
+    logged_caller = None if caller.role is Role.ANONYMOUS else caller
+    log.log(
+        level,
+        "Closing a connection with code %d: %s",
+        code,
+        reason,
+        extra={"caller": logged_caller, "trace_id": trace_id},
+    )

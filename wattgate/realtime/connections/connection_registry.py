@@ -1,4 +1,4 @@
-"""All connections of a process: who may stay, who has to go, and the end of all."""
+"""All connections of a process: their slots, revoked credentials, and the drain at shutdown."""
 
 import asyncio
 import contextlib
@@ -30,24 +30,21 @@ log = logging.getLogger(__name__)
 CONTROL_TOPICS = (topics.revocations(), topics.displacements())
 RETRY_BACKOFF = Backoff(min_seconds=0.5, max_seconds=30.0)
 DRAIN_BATCHES_PER_SECOND = 10
-"""In so many batches a second connections are closed when the gateway goes away."""
-
-
-_MISSING = object()
+"""A drain closes this many batches of connections a second."""
 
 
 class ClientConnection(Protocol):
-    """A socket or a stream of one caller."""
+    """A WebSocket or an event stream of one caller."""
 
     principal: Principal
     slots: tuple[ConnectionSlot, ...]
 
     def close(self, code: CloseCode, reason: str) -> None:
-        """End it, and say why."""
+        """Close the connection with a code and a reason."""
 
 
 class ConnectionRegistry:
-    """Knows every connection of the process, and ends those that may not go on."""
+    """Register all connections of the process, and close those that must not continue."""
 
     def __init__(
         self, hub: Hub, bus: Bus, slots: ConnectionSlots, service: OperationService, limits: ConnectionLimits
@@ -57,7 +54,7 @@ class ConnectionRegistry:
         self._slots = slots
         self._service = service
         self._limits = limits
-        self._connections: dict[ClientConnection, object] = {}
+        self._connections: dict[ClientConnection, None] = {}
         self._connections_by_slot: dict[str, ClientConnection] = {}
         self._slot_counter = itertools.count()
         self._process_id = uuid4().hex[:12]
@@ -66,7 +63,7 @@ class ConnectionRegistry:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Begin to listen to what ends connections, and to look after those that there are."""
+        """Listen to revocations and displacements, and start the periodic tasks."""
         self._hub.add_listener(self, CONTROL_TOPICS)
         self._start_task(self._open_control_topics())
         self._start_task(self._run_periodically(self._limits.credential_recheck_seconds, self.recheck_credentials))
@@ -78,11 +75,11 @@ class ConnectionRegistry:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    # who is here
+    # registration
 
     @property
     def count(self) -> int:
-        """How many connections there are."""
+        """The number of open connections."""
         return len(self._connections)
 
     def add(self, connection: ClientConnection) -> None:
@@ -91,75 +88,78 @@ class ConnectionRegistry:
         OPEN_CONNECTIONS.inc()
 
     def remove(self, connection: ClientConnection) -> None:
-        """Take note that a connection is gone."""
-        if self._connections.pop(connection, _MISSING) is _MISSING:
+        """Remove a connection and free its slots. Do nothing if it was removed before."""
+        if connection not in self._connections:
             return
+        del self._connections[connection]
         OPEN_CONNECTIONS.dec()
         if connection.slots:
-            for seat in connection.slots:
-                self._connections_by_slot.pop(seat.slot_id, None)
+            for slot in connection.slots:
+                self._connections_by_slot.pop(slot.slot_id, None)
             self._start_task(self._slots.release(connection.slots))
         if not self._connections:
             self._empty.set()
 
     async def acquire_slots(self, connection: ClientConnection) -> None:
-        """Count a connection for its account and its application; the oldest ones give way to it."""
-        caller, since = connection.principal, to_ms(self._service.now())
-        log.debug("a connection is open", extra={"caller": caller})
-        benches = (
+        """Take the slots of an authenticated connection, and close the connections that it displaces."""
+        caller, opened_at_ms = connection.principal, to_ms(self._service.now())
+        log.debug("A connection is authenticated", extra={"caller": caller})
+        scopes = (
             ("account", caller.account_id, self._limits.max_account_connections),
             ("application", caller.application_id, self._limits.max_application_connections),
         )
         connection.slots = tuple(
-            ConnectionSlot(f"{kind}:{name}", limit, f"{self._process_id}:{next(self._slot_counter)}", since)
-            for kind, name, limit in benches
+            ConnectionSlot(f"{kind}:{name}", limit, f"{self._process_id}:{next(self._slot_counter)}", opened_at_ms)
+            for kind, name, limit in scopes
             if name is not None
         )
-        for seat in connection.slots:
-            self._connections_by_slot[seat.slot_id] = connection
+        for slot in connection.slots:
+            self._connections_by_slot[slot.slot_id] = connection
         displaced = []
-        for seat, numbers in zip(connection.slots, await self._slots.acquire(connection.slots), strict=False):
-            displaced += numbers
-            CONNECTION_LIMIT_REACHED.labels(seat.scope.partition(":")[0]).inc(len(numbers))
+        for slot, slot_ids in zip(connection.slots, await self._slots.acquire(connection.slots), strict=False):
+            displaced += slot_ids
+            CONNECTION_LIMIT_REACHED.labels(slot.scope.partition(":")[0]).inc(len(slot_ids))
         if displaced:
             event = Event(topics.displacements(), displaced[0], ConnectionsDisplaced(tuple(displaced)))
             self.on_event(event)
             await self._bus.publish([event])
 
-    # who has to go
+    # closing
 
     def on_event(self, event: Event) -> None:
-        """End the connections that an event on a topic of CONTROL is about."""
+        """Close the connections that an event on one of `CONTROL_TOPICS` concerns."""
         match event.payload:
             case CredentialsRevoked() as revoked:
                 self._close_revoked(partial(_is_revoked, revoked))
-            case ConnectionsDisplaced(slot_ids=numbers):
-                for number in numbers:
-                    if number in self._connections_by_slot:
-                        self._connections_by_slot[number].close(CloseCode.DISPLACED, "newer connections took its place")
+            case ConnectionsDisplaced(slot_ids=slot_ids):
+                for slot_id in slot_ids:
+                    if slot_id in self._connections_by_slot:
+                        self._connections_by_slot[slot_id].close(CloseCode.DISPLACED, "newer connections replaced it")
 
     def on_events_lost(self, topic: str, position: str) -> None:
-        """Look for what nobody has told."""
+        """Check all credentials, because a revocation may be among the lost events."""
         self._start_task(self.recheck_credentials())
 
     async def recheck_credentials(self) -> None:
-        """End the connections whose token or account is good no longer, as the database says."""
-        callers = {one.principal for one in self._connections if one.principal.account_id is not None}
-        if callers:
-            ended = await self._service.find_revoked(callers)
-            self._close_revoked(ended.__contains__)
+        """Close the connections whose token or account is no longer valid in the database."""
+        principals = {
+            connection.principal for connection in self._connections if connection.principal.account_id is not None
+        }
+        if principals:
+            revoked = await self._service.find_revoked(principals)
+            self._close_revoked(revoked.__contains__)
 
     async def drain(self, seconds: float) -> None:
-        """End all connections, evenly over so many seconds, because the process goes away. Return when all are gone.
+        """Close all connections before a shutdown, evenly over `seconds`. Return when all are closed.
 
-        Those that come meanwhile are ended as well.
+        Connections that open meanwhile are closed as well.
         """
         batches = max(1, round(seconds * DRAIN_BATCHES_PER_SECOND))
-        waiting = list(self._connections)
-        random.shuffle(waiting)
-        size = max(1, math.ceil(len(waiting) / batches))
-        for start in range(0, len(waiting), size):
-            self._close_going_away(waiting[start : start + size])
+        connections = list(self._connections)
+        random.shuffle(connections)
+        size = max(1, math.ceil(len(connections) / batches))
+        for start in range(0, len(connections), size):
+            self._close_going_away(connections[start : start + size])
             await asyncio.sleep(1 / DRAIN_BATCHES_PER_SECOND)
         while self._connections:
             self._close_going_away(tuple(self._connections))
@@ -168,16 +168,16 @@ class ConnectionRegistry:
 
     def _close_going_away(self, connections: Iterable[ClientConnection]) -> None:
         for connection in connections:
-            connection.close(CloseCode.GOING_AWAY, "the gateway goes away")
+            connection.close(CloseCode.GOING_AWAY, "the gateway is shutting down")
 
-    def _close_revoked(self, is_ended: Callable[[Principal], bool]) -> None:
-        for connection in [one for one in self._connections if is_ended(one.principal)]:
+    def _close_revoked(self, is_revoked: Callable[[Principal], bool]) -> None:
+        for connection in [connection for connection in self._connections if is_revoked(connection.principal)]:
             connection.close(CloseCode.FORBIDDEN, "the credentials were revoked")
 
-    # what goes on beside
+    # background tasks
 
     async def _open_control_topics(self) -> None:
-        """Listen, as soon as the bus is there."""
+        """Open the control topics. Retry until the bus is available."""
         attempt = 0
         while True:
             try:
@@ -188,7 +188,7 @@ class ConnectionRegistry:
                 attempt += 1
 
     async def _renew_slots(self) -> None:
-        await self._slots.renew([seat for one in self._connections for seat in one.slots])
+        await self._slots.renew([slot for connection in self._connections for slot in connection.slots])
 
     async def _run_periodically(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -196,7 +196,7 @@ class ConnectionRegistry:
             try:
                 await work()
             except GatewayError as error:
-                log.warning("connections could not be looked after: %s", error.message)
+                log.warning("A periodic check of connections failed: %s", error.message)
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -206,11 +206,11 @@ class ConnectionRegistry:
     def _on_task_done(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("what looks after connections ended by a fault", exc_info=error)
+            log.error("A task of the connection registry failed with an unexpected error", exc_info=error)
 
 
 def _is_revoked(revoked: CredentialsRevoked, caller: Principal) -> bool:
-    """Whether a caller's credentials are among those that were revoked."""
+    """Return whether a revocation applies to the credentials of a caller."""
     named = revoked.token_ids is None or caller.token_id in revoked.token_ids
     spared = revoked.except_token_id is not None and caller.token_id == revoked.except_token_id
     return caller.account_id == revoked.account_id and named and not spared

@@ -1,4 +1,9 @@
-"""How many connections an account and an application may have at once, over all gateways: the oldest gives way."""
+"""Connection slots: the maximum number of concurrent connections for each account and application, over all gateways.
+
+A connection takes a slot in the scope of its account and in that of its application. If a scope then has more slots
+than its limit, the oldest slots are displaced, and their gateways close those connections. The maxima come from
+`limits`, which also has the limits of a single connection. Those need no slots.
+"""
 
 import logging
 from collections import OrderedDict
@@ -9,12 +14,12 @@ from typing import Protocol
 log = logging.getLogger(__name__)
 
 SLOT_LEASE_SECONDS = 180.0
-"""After so long without a renewal a seat is free: its gateway is gone."""
+"""A slot that was not renewed for this long is free, because its gateway has stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSlot:
-    """A place among `limit` of the same `bench`; `number` is unique, and `since` (ms) is its age."""
+    """One of at most `limit` slots of a scope, such as `account:ID`. `slot_id` is unique over all gateways."""
 
     scope: str
     limit: int
@@ -23,39 +28,39 @@ class ConnectionSlot:
 
 
 class ConnectionSlots(Protocol):
-    """Knows who sits where. What is displaced is named by its number, wherever its gateway is."""
+    """A store of slots. A displaced slot may belong to another gateway."""
 
     async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
-        """Take these seats; for each the numbers of those that had to give way."""
+        """Take these slots. Return for each the ids of the slots that it displaces."""
 
     async def renew(self, slots: Sequence[ConnectionSlot]) -> None:
-        """Renew the leases of these seats."""
+        """Renew the leases of these slots."""
 
     async def release(self, slots: Sequence[ConnectionSlot]) -> None:
-        """Leave these seats."""
+        """Free these slots."""
 
 
 class LocalConnectionSlots:
-    """The seats of a single process, which need no lease."""
+    """A store in the memory of one process, without leases."""
 
     def __init__(self) -> None:
         self._scopes: dict[str, OrderedDict[str, None]] = {}
 
     async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
-        return [self._acquire(seat) for seat in slots]
+        return [self._acquire(slot) for slot in slots]
 
     def _acquire(self, slot: ConnectionSlot) -> list[str]:
-        bench = self._scopes.setdefault(slot.scope, OrderedDict())
-        bench[slot.slot_id] = None
-        return [bench.popitem(last=False)[0] for _ in range(len(bench) - slot.limit)]
+        slot_ids = self._scopes.setdefault(slot.scope, OrderedDict())
+        slot_ids[slot.slot_id] = None
+        return [slot_ids.popitem(last=False)[0] for _ in range(len(slot_ids) - slot.limit)]
 
     async def renew(self, slots: Sequence[ConnectionSlot]) -> None:
         return
 
     async def release(self, slots: Sequence[ConnectionSlot]) -> None:
-        for seat in slots:
-            bench = self._scopes.get(seat.scope)
-            if bench is not None:
-                bench.pop(seat.slot_id, None)
-                if not bench:
-                    del self._scopes[seat.scope]
+        for slot in slots:
+            slot_ids = self._scopes.get(slot.scope)
+            if slot_ids is not None:
+                slot_ids.pop(slot.slot_id, None)
+                if not slot_ids:
+                    del self._scopes[slot.scope]

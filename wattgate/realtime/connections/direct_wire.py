@@ -1,7 +1,7 @@
-"""Sockets whose frames are written straight to the transport, which is far cheaper than sending through ASGI.
+"""The wire of a WebSocket that writes frames directly to the transport. It is much cheaper than sending through ASGI.
 
-The application accepts a socket and hands it over by `attach`; from then on no task is left for it. This builds on the
-inside of one release of uvicorn, which is pinned.
+The application accepts the socket and passes it to a session by `attach`. After that, the socket needs no task. The
+class depends on internals of uvicorn, whose version is therefore pinned.
 """
 
 import socket
@@ -16,22 +16,22 @@ from wattgate.realtime.connections import frames
 from wattgate.realtime.connections.session import Session
 
 ASGI_EXTENSION = "wattgate.wire"
-"""The member of an ASGI scope's extensions by which a socket can be handed over."""
+"""The key in the extensions of an ASGI scope that holds the `DirectWire` of a socket."""
 
 HIGH_WATER_BYTES = 32 * 1024
 LOW_WATER_BYTES = 8 * 1024
-"""Bytes that wait for the peer before it counts as slow, and until it reads again."""
+"""Unsent bytes above which the client counts as slow, and below which it counts as reading again."""
 
 KERNEL_BUFFER_BYTES = 32 * 1024
-"""Bytes that the kernel keeps besides. Its default of megabytes would hide thousands of old readings."""
+"""Send buffer of the kernel. Its default of megabytes could hold thousands of outdated readings."""
 
 
 class DirectWire(WebSocketsSansIOProtocol):
-    """uvicorn's connection until a session is attached, and the session's wire after that."""
+    """A connection of uvicorn until a session is attached, and the wire of the session after that."""
 
     session: Session | None = None
 
-    # handing over
+    # handover from uvicorn
 
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
@@ -40,19 +40,19 @@ class DirectWire(WebSocketsSansIOProtocol):
             extensions[ASGI_EXTENSION] = self
 
     def attach(self, session: Session) -> None:
-        """Give the connection to a session. The application returns in the same turn of the loop."""
+        """Pass the connection to a session. The application must return in the same iteration of the event loop."""
         self.session = session
         self.transport.set_write_buffer_limits(HIGH_WATER_BYTES, LOW_WATER_BYTES)
-        connected = self.transport.get_extra_info("socket")
-        if connected is not None:
-            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BUFFER_BYTES)
+        tcp_socket = self.transport.get_extra_info("socket")
+        if tcp_socket is not None:
+            tcp_socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL_BUFFER_BYTES)
         self.stop_keepalive()
         # uvicorn closes the transport when the application returns, but not while this timer is set
         self.close_timer = self.loop.call_later(0, _noop)
-        self.request.headers.clear()  # the parser keeps the request for as long as the connection lasts
+        self.request.headers.clear()  # frees memory: the parser keeps the request until the connection ends
         del self.scope, self.request, self.response, self.queue, self.writable
 
-    # from the peer
+    # from the client
 
     def send_receive_event_to_app(self) -> None:
         if self.session is None:
@@ -99,7 +99,7 @@ class DirectWire(WebSocketsSansIOProtocol):
         self.close_sent = True
         self.session.on_disconnected()
 
-    # to the peer
+    # to the client
 
     def write(self, message: bytes) -> None:
         if not (self.close_sent or self.transport.is_closing()):
@@ -111,7 +111,7 @@ class DirectWire(WebSocketsSansIOProtocol):
         self.close_sent = True
         try:
             self.conn.send_close(code, reason)
-        except InvalidState:  # the peer was first
+        except InvalidState:  # the client has closed first
             return
         self._write()
 
@@ -126,7 +126,7 @@ class DirectWire(WebSocketsSansIOProtocol):
             self._end()
 
     def _end(self) -> None:
-        """Answer that the connection is closed, and wait no longer than the session does for what is unsent."""
+        """Reply to the close. The session limits the wait for unsent bytes."""
         self.close_sent = True
         self._write()
         self.transport.close()
@@ -140,4 +140,4 @@ class DirectWire(WebSocketsSansIOProtocol):
 
 
 def _noop() -> None:
-    """What is left to do when the application has returned."""
+    """Do nothing. It is the callback of the close timer of uvicorn."""

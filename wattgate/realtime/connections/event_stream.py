@@ -1,4 +1,4 @@
-"""Operations told as server-sent events, as the npm package graphql-sse understands them (its PROTOCOL.md)."""
+"""Operations over server-sent events, in the protocol of the npm package graphql-sse (its PROTOCOL.md)."""
 
 import asyncio
 from collections import deque
@@ -22,17 +22,17 @@ from wattgate.realtime.subscriptions.subscription import Message, encode_errors
 
 HEARTBEAT = b":\n\n"
 HEARTBEAT_SECONDS = 15.0
-"""A comment goes out so often: proxies and clients take silence for the end."""
+"""Interval of comments. Proxies and clients take a silent connection for a dead one."""
 
 HIGH_WATER_BYTES = 32 * 1024
-"""Bytes that wait for the client before it counts as slow."""
+"""Unsent bytes above which the client counts as slow."""
 
 SINGLE_OPERATION_ID = "only"
-"""The id of the one operation of a stream that has no others."""
+"""The internal id of the operation of a stream in the distinct mode."""
 
 
 class StreamSubscriber:
-    """An operation of a stream that is told payloads."""
+    """A subscription of an event stream."""
 
     __slots__ = ("buffer", "ended", "group", "id", "resumes", "stream")
 
@@ -58,19 +58,19 @@ class StreamSubscriber:
 
 
 class EventStream:
-    """The stream of one response.
+    """The events of one HTTP response.
 
-    In the distinct mode it tells one operation and ends with it; in the single-connection mode it tells any number,
-    each event with the operation's id, and ends when either side leaves.
+    In the distinct mode, the stream carries one operation and ends with it. In the single-connection mode, it carries
+    any number of operations, each event has the id of its operation, and the stream ends when either side closes it.
     """
 
-    def __init__(self, live: RealtimeRuntime, principal: Principal, *, single_connection: bool) -> None:
+    def __init__(self, runtime: RealtimeRuntime, principal: Principal, *, single_connection: bool) -> None:
         self.principal = principal
         self.slots: tuple[ConnectionSlot, ...] = ()
         self.timer_slot: int | None = None
         self.trace_id = TRACE_ID.get()
-        self.operations = Operations(live, self)
-        self._live = live
+        self.operations = Operations(runtime, self)
+        self._runtime = runtime
         self._single_connection = single_connection
         self._pending: deque[bytes] = deque()
         self._unsent_bytes = 0
@@ -82,26 +82,28 @@ class EventStream:
         self._ended = False
 
     async def open(self) -> None:
-        """Take the stream's place among the connections of its caller."""
-        live, until = self._live, self.principal.expires_at
-        live.connections.add(self)
-        now = live.timer_wheel.now()
-        if until is not None:
-            self._token_deadline = now + (until - live.service.now()).total_seconds()
+        """Register the stream, schedule its deadlines, and take its connection slots."""
+        runtime, expires_at = self._runtime, self.principal.expires_at
+        runtime.connections.add(self)
+        now = runtime.timer_wheel.now()
+        if expires_at is not None:
+            self._token_deadline = now + (expires_at - runtime.service.now()).total_seconds()
         self._heartbeat_deadline = now + HEARTBEAT_SECONDS
-        live.timer_wheel.schedule(self, min(self._heartbeat_deadline, self._token_deadline or self._heartbeat_deadline))
-        await live.connections.acquire_slots(self)
+        runtime.timer_wheel.schedule(
+            self, min(self._heartbeat_deadline, self._token_deadline or self._heartbeat_deadline)
+        )
+        await runtime.connections.acquire_slots(self)
 
     def start_operation(
         self, request: OperationRequest, since: str | None, prepared: PreparedOperation | None = None
     ) -> None:
-        """Begin the one operation of the distinct mode. `since` is the value of Last-Event-ID."""
+        """Start the operation of the distinct mode. `since` is the value of Last-Event-ID."""
         self.operations.start(SINGLE_OPERATION_ID, request, prepared=prepared, since=since, trace_id=self.trace_id)
 
     async def events(self) -> AsyncIterator[bytes]:
-        """The stream, until it ends or nobody takes it any more."""
+        """Yield the chunks of the response until the stream ends or the client disconnects."""
         try:
-            yield HEARTBEAT  # so that the client sees at once that it stands
+            yield HEARTBEAT  # shows the client immediately that the stream is open
             while True:
                 while self._pending:
                     chunk = self._pending.popleft()
@@ -117,7 +119,7 @@ class EventStream:
         finally:
             self.release()
 
-    # what is told
+    # sending
 
     def create_subscriber(self, operation_id: str, resumes: bool) -> StreamSubscriber:
         return StreamSubscriber(self, operation_id, resumes)
@@ -131,14 +133,14 @@ class EventStream:
         self._send_complete(operation_id)
 
     def encode_next(self, operation_id: str, payload: bytes, position: str = "") -> bytes:
-        """The event that tells a payload. Its id is a position, which clients send back as Last-Event-ID."""
+        """Return the event of a payload. Its id is the position, which clients send back as Last-Event-ID."""
         if self._single_connection:
             payload = b'{"id":' + msgspec.json.encode(operation_id) + b',"payload":' + payload + b"}"
-        place = b"id: " + position.encode() + b"\n" if position else b""
-        return b"event: next\n" + place + b"data: " + payload + b"\n\n"
+        id_line = b"id: " + position.encode() + b"\n" if position else b""
+        return b"event: next\n" + id_line + b"data: " + payload + b"\n\n"
 
     def send_event(self, event: bytes, key: object) -> None:
-        """Send an event; the client gets it when it can, or a later one of the same key instead."""
+        """Queue an event. For a slow client, a later event with the same key replaces it."""
         if self._ended:
             return
         if self._backlog is not None:
@@ -149,12 +151,12 @@ class EventStream:
         self._unsent_bytes += len(event)
         self._wakeup.set()
         if self._unsent_bytes > HIGH_WATER_BYTES:
-            self._backlog = ConflatingBuffer(self._live.limits)
-            self._slow_deadline = self._live.timer_wheel.now() + self._live.limits.slow_reader_seconds
-            self._live.timer_wheel.schedule(self, self._slow_deadline)
+            self._backlog = ConflatingBuffer(self._runtime.limits)
+            self._slow_deadline = self._runtime.timer_wheel.now() + self._runtime.limits.slow_reader_seconds
+            self._runtime.timer_wheel.schedule(self, self._slow_deadline)
 
     async def wait_until_writable(self) -> None:
-        """Wait until the client takes what was pushed, or is gone."""
+        """Wait until the client has read the queued events or is gone."""
         while self._backlog is not None:
             await self._backlog.released.wait()
 
@@ -167,22 +169,22 @@ class EventStream:
             self._end()
 
     def _flush_backlog(self) -> None:
-        """All that waited has been taken: now comes what was held."""
-        held, self._slow_deadline = self._release_backlog(), None
-        for event in held or ():
+        """Send the events of the backlog. The client has read all earlier events."""
+        backlog, self._slow_deadline = self._release_backlog(), None
+        for event in backlog or ():
             self.send_event(event, object())
 
     def _release_backlog(self) -> ConflatingBuffer | None:
-        """What was held, which waits no longer."""
-        held, self._backlog = self._backlog, None
-        if held is not None:
-            held.released.set()
-        return held
+        """Remove the backlog, if there is one, and wake the tasks that wait for its end."""
+        backlog, self._backlog = self._backlog, None
+        if backlog is not None:
+            backlog.released.set()
+        return backlog
 
-    # how it ends
+    # deadlines and closing
 
     def on_timer(self, now: float) -> float | None:
-        """Do what is due."""
+        """Handle the deadlines that have passed, and return the next one."""
         if self._ended:
             return None
         if self._token_deadline is not None and now >= self._token_deadline:
@@ -196,16 +198,18 @@ class EventStream:
             if self._backlog is None:
                 self.send_event(HEARTBEAT, HEARTBEAT)
         return min(
-            due for due in (self._heartbeat_deadline, self._token_deadline, self._slow_deadline) if due is not None
+            deadline
+            for deadline in (self._heartbeat_deadline, self._token_deadline, self._slow_deadline)
+            if deadline is not None
         )
 
     def close(self, code: CloseCode, reason: str) -> None:
-        """End the stream. Whoever has to bring new credentials is told so; others just come back."""
+        """End the stream. On FORBIDDEN, first end its operations with an error, so that the client gets a new token."""
         log_close(code, reason, self.principal, self.trace_id)
         if code is CloseCode.FORBIDDEN:
             for operation_id in tuple(self.operations):
                 self.operations.end_with_errors(operation_id, encode_errors(Unauthenticated(reason)))
-        if code is CloseCode.TOO_SLOW:  # who takes nothing may never do so again, and holds nothing any more
+        if code is CloseCode.TOO_SLOW:  # it may never read again, so drop the queued events
             self._pending.clear()
             self.release()
         self._end()
@@ -215,9 +219,9 @@ class EventStream:
         self._wakeup.set()
 
     def release(self) -> None:
-        """Nobody takes the stream any more."""
+        """Free everything that the stream uses. The response has ended."""
         self._ended = True
         self._release_backlog()
         self.operations.stop_all()
-        self._live.timer_wheel.cancel(self)
-        self._live.connections.remove(self)
+        self._runtime.timer_wheel.cancel(self)
+        self._runtime.connections.remove(self)

@@ -1,7 +1,8 @@
-"""Event streams in the single-connection mode: reserved by one request, told on another, steered by others yet.
+"""Event streams in the single-connection mode of graphql-sse.
 
-The requests of one client may come to different gateways. Each finds the stream by the digest of its token: the
-gateway that holds it listens to a topic of that name.
+A client reserves a stream by one request, opens it by a second one, and starts and stops operations by further ones.
+These requests may reach different gateways. The gateway that serves the stream listens to a topic that is named after
+the digest of the token, and other gateways publish the operations on it.
 """
 
 import hashlib
@@ -22,23 +23,23 @@ from wattgate.realtime.hub import Hub
 from wattgate.realtime.operation_request import OperationRequest
 
 MAX_RESERVATIONS = 10_000
-"""How many reservations wait for their streams; the oldest gives way."""
+"""Maximum number of reservations without a stream. Above it, the oldest one is dropped."""
 
 TOKEN_BYTES = 32
 
 
 class EventStreamRegistry:
-    """The streams of a process that tell many operations, by the digest of their tokens."""
+    """The streams and reservations of a process, by the digests of their tokens."""
 
-    def __init__(self, live: RealtimeRuntime, hub: Hub, bus: Bus) -> None:
-        self._live = live
+    def __init__(self, runtime: RealtimeRuntime, hub: Hub, bus: Bus) -> None:
+        self._runtime = runtime
         self._hub = hub
         self._bus = bus
         self._reservations: dict[str, Principal] = {}
         self._streams: dict[str, EventStream] = {}
 
     def reserve(self, principal: Principal) -> str:
-        """The token of a stream that the caller may open. Unauthenticated where nobody calls."""
+        """Return the token of a stream that the caller may open. Raise Unauthenticated for an anonymous caller."""
         if principal.role is Role.ANONYMOUS:
             raise Unauthenticated("Access denied")
         token = secrets.token_urlsafe(TOKEN_BYTES)
@@ -49,49 +50,51 @@ class EventStreamRegistry:
 
     @asynccontextmanager
     async def open_stream(self, token: str, principal: Principal) -> AsyncIterator[EventStream]:
-        """The stream of a token, for as long as its response lasts.
+        """Provide the stream of a token until its response ends.
 
-        One that was reserved at another gateway belongs to whoever calls. NotFound where nobody does, Conflict where
-        the stream is open.
+        The stream belongs to the caller that reserved it. If another gateway has the reservation, it belongs to
+        `principal`. Raise NotFound if that one is anonymous, and Conflict if the stream is already open.
         """
-        name = _token_digest(token)
-        if name in self._streams:
-            raise Conflict("the stream is open already")
-        caller = self._reservations.pop(name, principal)
+        digest = _token_digest(token)
+        if digest in self._streams:
+            raise Conflict("The stream is already open. Use its token on one connection only.")
+        caller = self._reservations.pop(digest, principal)
         if caller.role is Role.ANONYMOUS:
-            raise NotFound("there is no such stream")
-        stream = self._streams[name] = EventStream(self._live, caller, single_connection=True)
-        steering, topic = _RemoteOperationListener(stream), [topics.event_stream(name)]
-        self._hub.add_listener(steering, topic)
+            raise NotFound("The stream does not exist. Reserve one by a PUT request, or send credentials.")
+        stream = self._streams[digest] = EventStream(self._runtime, caller, single_connection=True)
+        remote_listener, topic = _RemoteOperationListener(stream), [topics.event_stream(digest)]
+        self._hub.add_listener(remote_listener, topic)
         try:
             await self._hub.open_topics(topic)
             await stream.open()
             yield stream
         finally:
-            self._hub.remove_listener(steering, topic)
-            del self._streams[name]
+            self._hub.remove_listener(remote_listener, topic)
+            del self._streams[digest]
             stream.release()
 
     async def start_operation(
         self, token: str, operation_id: str, request: OperationRequest, prepared: PreparedOperation
     ) -> None:
-        """Begin an operation on a stream. Conflict where its id is in use.
+        """Start an operation on a stream. Raise Conflict if its id is in use.
 
-        At another gateway than that of the stream only subscriptions can begin: what others carry, such as a password,
-        is not for the bus.
+        If another gateway serves the stream, only subscriptions can start: the bus must not carry the variables of
+        mutations, such as a password. Raise NotFound for other operations.
         """
         stream = self._streams.get(_token_digest(token))
         if stream is not None:
             if operation_id in stream.operations:
-                raise Conflict("an operation of this id is running")
+                raise Conflict(f"The operation id {operation_id!r} is in use. Choose another one.")
             stream.operations.start(operation_id, request, prepared=prepared, trace_id=TRACE_ID.get())
         elif not prepared.is_subscription:
-            raise NotFound("the stream is not here; queries and mutations go by a plain POST")
+            raise NotFound(
+                "Another gateway serves this stream. Send queries and mutations by POST without a stream token."
+            )
         else:
             await self._publish_operation(token, StreamOperation(operation_id, request))
 
     async def stop_operation(self, token: str, operation_id: str) -> None:
-        """Stop an operation on a stream, wherever that is."""
+        """Stop an operation on a stream of any gateway. Raise BadInput without an operation id."""
         if not operation_id:
             raise BadInput("operationId is missing")
         stream = self._streams.get(_token_digest(token))
@@ -105,21 +108,21 @@ class EventStreamRegistry:
 
 
 class _RemoteOperationListener:
-    """Does on a stream what other gateways were asked for."""
+    """Start and stop the operations of a stream that other gateways received."""
 
     def __init__(self, stream: EventStream) -> None:
         self._stream = stream
 
     def on_event(self, event: Event) -> None:
         operation: StreamOperation = event.payload
-        running = self._stream.operations
+        operations = self._stream.operations
         if operation.request is None:
-            running.stop(operation.operation_id)
-        elif operation.operation_id not in running:
-            running.start(operation.operation_id, operation.request)
+            operations.stop(operation.operation_id)
+        elif operation.operation_id not in operations:
+            operations.start(operation.operation_id, operation.request)
 
     def on_events_lost(self, topic: str, position: str) -> None:
-        """Nothing can be said of operations that were never known; clients ask again after a while."""
+        """Do nothing: the lost operations are unknown. Clients retry operations without a reply."""
 
 
 def _token_digest(token: str) -> str:

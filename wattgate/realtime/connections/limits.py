@@ -1,11 +1,15 @@
-"""What one connection may cost, and how long it may take. Seconds, unless a name says otherwise."""
+"""Limits of connections: timeouts, rates, queues and counts. Times are in seconds.
+
+This module only defines the values. `Session` and `EventStream` enforce those of one connection. `connection_slots`
+enforces the two maxima of connections for each account and application, over all gateways.
+"""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """The bounds of connections. Each has a test."""
+    """The limits of connections. Each has a test."""
 
     init_timeout_seconds: float = 10.0
     """Time for the client to authenticate: from the handshake to the acknowledgement."""

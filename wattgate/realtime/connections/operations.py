@@ -1,4 +1,4 @@
-"""What one connection has asked for and is still being told."""
+"""The running operations of one connection."""
 
 import asyncio
 import logging
@@ -20,36 +20,36 @@ log = logging.getLogger(__name__)
 
 
 class OperationSubscriber(Subscriber, Protocol):
-    """A subscriber that knows its place, so that it can be taken from there."""
+    """A subscriber that knows its group, so that it can leave it. `ended` is true after an error has ended it."""
 
     group: Group | None
     ended: bool
 
 
 class OperationClient(Protocol):
-    """The connection whose operations these are."""
+    """The connection that runs operations and sends their results."""
 
     @property
     def principal(self) -> Principal:
-        """Who asks."""
+        """The caller."""
 
     def create_subscriber(self, operation_id: str, resumes: bool) -> OperationSubscriber:
-        """Who is told what a subscription brings."""
+        """Return a subscriber that sends payloads with this operation id."""
 
     def send_result(self, operation_id: str, payload: bytes) -> None:
-        """Tell the one result of an operation."""
+        """Send the result of a query or mutation, and its completion."""
 
     def send_errors(self, operation_id: str, errors: bytes) -> None:
-        """Tell that an operation has ended by errors."""
+        """Send the errors of an operation, which end it."""
 
 
 class Operations:
-    """The operations of a connection by their ids. One that has been begun and only waits for events has no task."""
+    """The operations of a connection by their ids. A started subscription that waits for events needs no task."""
 
-    __slots__ = ("_client", "_live", "_running")
+    __slots__ = ("_client", "_running", "_runtime")
 
-    def __init__(self, live: RealtimeRuntime, client: OperationClient) -> None:
-        self._live = live
+    def __init__(self, runtime: RealtimeRuntime, client: OperationClient) -> None:
+        self._runtime = runtime
         self._client = client
         self._running: dict[str, asyncio.Task[None] | OperationSubscriber] = {}
 
@@ -71,35 +71,37 @@ class Operations:
         since: str | None = None,
         trace_id: str = "",
     ) -> None:
-        """Begin an operation. Its id is not in use.
+        """Start an operation. Its id must not be in use.
 
         `prepared` is the operation if its document is resolved already. `since` is the position that the client sends
         outside the request. `trace_id` is that of the HTTP request that begins the operation, if there is one.
         """
-        most = self._live.limits.max_operations
-        if len(self._running) >= most:
-            refused = RateLimited(f"a connection has at most {most} operations at once", retry_after=1)
-            self._client.send_errors(operation_id, encode_errors(refused))
+        max_operations = self._runtime.limits.max_operations
+        if len(self._running) >= max_operations:
+            error = RateLimited(
+                f"A connection can run at most {max_operations} operations at once. Stop some first.", retry_after=1
+            )
+            self._client.send_errors(operation_id, encode_errors(error))
         else:
-            work = self._supervise(operation_id, request, prepared, since, trace_id or _trace_id_of(request))
-            self._running[operation_id] = asyncio.create_task(work)
+            coroutine = self._supervise(operation_id, request, prepared, since, trace_id or _trace_id_of(request))
+            self._running[operation_id] = asyncio.create_task(coroutine)
 
     def end_with_errors(self, operation_id: str, errors: bytes) -> None:
-        """Tell that an operation has ended by errors."""
+        """Stop an operation, and send its errors."""
         self._client.send_errors(operation_id, errors)
         self.stop(operation_id)
 
     def stop(self, operation_id: str) -> None:
-        """End an operation without a word; one that is not there may have ended just now."""
+        """Stop an operation without a message. Do nothing if the id is unknown: it may have ended just now."""
         operation = self._running.pop(operation_id, None)
         if isinstance(operation, asyncio.Task):
             operation.cancel()
         elif operation is not None and operation.group is not None:
             OPEN_SUBSCRIPTIONS.dec()
-            self._live.groups.leave(operation.group, operation)
+            self._runtime.groups.leave(operation.group, operation)
 
     def stop_all(self) -> None:
-        """End all of them without a word."""
+        """Stop all operations without a message."""
         for operation_id in tuple(self._running):
             self.stop(operation_id)
 
@@ -111,35 +113,35 @@ class Operations:
         since: str | None,
         trace_id: str,
     ) -> None:
-        """Execute an operation. What goes wrong ends it."""
+        """Execute an operation. An error ends the operation and is sent to the client."""
         TRACE_ID.set(trace_id)
         try:
             with COMMAND_SECONDS.labels("subscribe").time():
                 await self._execute(operation_id, request, prepared, since)
-        except OperationRejected as refused:
-            self.end_with_errors(operation_id, refused.errors)
+        except OperationRejected as rejected:
+            self.end_with_errors(operation_id, rejected.errors)
         except GatewayError as error:
             self.end_with_errors(operation_id, encode_errors(error))
-        except Exception:  # the supervisor of an operation: the client must hear of it
-            log.exception("an operation ended by a fault")
+        except Exception:  # supervisor: the client must receive an error
+            log.exception("An operation failed with an unexpected error")
             self.end_with_errors(operation_id, encode_errors(Internal("an unexpected error has occurred")))
 
     async def _execute(
         self, operation_id: str, request: OperationRequest, prepared: PreparedOperation | None, since: str | None
     ) -> None:
-        """Answer a query or mutation, or let a subscription begin, which needs no task from then on."""
-        begun = await self._live.service.start_operation(self._client.principal, request, prepared)
-        if isinstance(begun, OperationResult):
-            self._client.send_result(operation_id, begun.payload)
+        """Send the result of a query or mutation, or start a subscription. The task then ends."""
+        started = await self._runtime.service.start_operation(self._client.principal, request, prepared)
+        if isinstance(started, OperationResult):
+            self._client.send_result(operation_id, started.payload)
             self._running.pop(operation_id, None)
         else:
-            await self._start_subscription(operation_id, begun if since is None else begun.with_since(since))
+            await self._start_subscription(operation_id, started if since is None else started.with_since(since))
 
     async def _start_subscription(self, operation_id: str, subscription: Subscription) -> None:
         subscriber = self._client.create_subscriber(operation_id, subscription.resumes)
-        group = await self._live.groups.join(subscription, subscriber)
+        group = await self._runtime.groups.join(subscription, subscriber)
         if subscriber.ended:
-            self._live.groups.leave(group, subscriber)
+            self._runtime.groups.leave(group, subscriber)
         else:
             OPEN_SUBSCRIPTIONS.inc()
             subscriber.group = group
@@ -147,6 +149,6 @@ class Operations:
 
 
 def _trace_id_of(request: OperationRequest) -> str:
-    """The trace id of an operation: that which the caller brings as `extensions.traceparent`, or else a new one."""
-    given = (request.extensions or {}).get("traceparent")
-    return (parse_traceparent(given) if isinstance(given, str) else None) or new_trace_id()
+    """Return the trace id in `extensions.traceparent` of a request, or a new one."""
+    traceparent = (request.extensions or {}).get("traceparent")
+    return (parse_traceparent(traceparent) if isinstance(traceparent, str) else None) or new_trace_id()

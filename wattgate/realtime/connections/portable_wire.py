@@ -1,4 +1,4 @@
-"""Sockets served by plain ASGI, on whatever server: one task writes, and what waits for it is bounded."""
+"""The wire of a WebSocket over plain ASGI, for any server. One task writes the messages of a bounded queue."""
 
 import asyncio
 from collections import deque
@@ -13,12 +13,14 @@ AsgiSend = Callable[[AsgiEvent], Awaitable[None]]
 
 HIGH_WATER_BYTES = 128 * 1024
 LOW_WATER_BYTES = 32 * 1024
-"""Bytes that wait for the peer before it counts as slow, and until it reads again: more than a batch of readings has,
-because all of it waits here until the task that writes has its turn."""
+"""Unsent bytes above which the client counts as slow, and below which it counts as reading again.
+
+They are more than a batch of readings needs, because the whole batch is queued until the writing task runs.
+"""
 
 
 class PortableWire:
-    """The wire of one session, which is over when `run` returns."""
+    """The wire of one session. The connection has ended when `run` returns."""
 
     def __init__(self, receive: AsgiReceive, send: AsgiSend) -> None:
         self._receive = receive
@@ -32,10 +34,10 @@ class PortableWire:
         self._aborted = False
 
     async def run(self, session: Session) -> None:
-        """Carry the messages of a session, until either side ends it."""
+        """Pass messages between the client and the session until either side closes the connection."""
         self._session = session
         self._task = asyncio.current_task()
-        writing = asyncio.create_task(self._write_loop())
+        write_task = asyncio.create_task(self._write_loop())
         try:
             while (event := await self._receive())["type"] == "websocket.receive":
                 text = event.get("text")
@@ -44,10 +46,10 @@ class PortableWire:
             if not self._aborted:
                 raise
         finally:
-            self._task = None  # from here on there is nothing to cut
+            self._task = None  # `abort` has nothing to cancel any more
             session.on_disconnected()
-            writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)
+            write_task.cancel()
+            await asyncio.gather(write_task, return_exceptions=True)
 
     def write(self, message: bytes) -> None:
         if self._close_reason is not None:
@@ -75,8 +77,8 @@ class PortableWire:
                 continue
             message = self._pending.popleft()
             await self._send({"type": "websocket.send", "text": message.decode()})
-            before, self._unsent_bytes = self._unsent_bytes, self._unsent_bytes - len(message)
-            if self._unsent_bytes <= LOW_WATER_BYTES < before and self._session is not None:
+            unsent_before, self._unsent_bytes = self._unsent_bytes, self._unsent_bytes - len(message)
+            if self._unsent_bytes <= LOW_WATER_BYTES < unsent_before and self._session is not None:
                 self._session.on_writing_resumed()
         code, reason = self._close_reason
         await self._send({"type": "websocket.close", "code": code, "reason": reason})

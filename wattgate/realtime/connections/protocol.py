@@ -1,6 +1,7 @@
-"""The graphql-transport-ws protocol, without any IO: what may be said when, and what follows from it.
+"""The graphql-transport-ws protocol without I/O: messages, states, the state table and close codes.
 
-Source: PROTOCOL.md of the npm package graphql-ws. The codes from 4503 on are ours; its clients come back after them.
+Source: PROTOCOL.md of the npm package graphql-ws. The close codes from 4503 on are our own. Clients of graphql-ws
+reconnect after them.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ SUBPROTOCOL = "graphql-transport-ws"
 
 
 class ConnectionState(Enum):
-    """Where a connection stands."""
+    """The state of a connection."""
 
     NEW = "new"
     AUTHENTICATING = "authenticating"
@@ -25,7 +26,7 @@ class ConnectionState(Enum):
 
 
 class CloseCode(IntEnum):
-    """Why the server closes a connection. The names are the protocol's own where it has one."""
+    """The reason why the server closes a connection. Names follow the protocol where it defines the code."""
 
     BAD_REQUEST = 4400
     UNAUTHORIZED = 4401
@@ -41,7 +42,7 @@ class CloseCode(IntEnum):
 
 
 class Action(Enum):
-    """What a message makes the server do, if it does not close the connection."""
+    """The action of the server on a message that does not close the connection."""
 
     AUTHENTICATE = "authenticate, then acknowledge"
     START = "start the operation"
@@ -52,7 +53,7 @@ class Action(Enum):
 
 
 class _ClientMessage(msgspec.Struct, frozen=True, tag_field="type", gc=False):
-    """A message of a client. Members that the protocol does not know are ignored."""
+    """A message of a client. Members that the protocol does not define are ignored."""
 
 
 class ConnectionInit(_ClientMessage, frozen=True, tag="connection_init"):
@@ -68,7 +69,7 @@ class Pong(_ClientMessage, frozen=True, tag="pong"):
 
 
 MAX_ID_LENGTH = 256
-"""Characters of the longest id of an operation."""
+"""Maximum length of an operation id in characters."""
 
 OperationId = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH)]
 
@@ -112,7 +113,7 @@ TABLE: Mapping[ConnectionState, Mapping[type[_ClientMessage], Action | CloseCode
         ConnectionState.CLOSED: dict.fromkeys((ConnectionInit, Ping, Pong, Subscribe, Complete), Action.IGNORE),
     }
 )
-"""State by state, what each message leads to. Everything else is malformed: Close.BAD_REQUEST."""
+"""The action or close code for each message in each state. Any other message is malformed: CloseCode.BAD_REQUEST."""
 
 CLOSE_CODE_MEANINGS: Mapping[CloseCode, tuple[str, str]] = MappingProxyType(
     {
@@ -142,20 +143,20 @@ CLOSE_CODE_MEANINGS: Mapping[CloseCode, tuple[str, str]] = MappingProxyType(
 
 
 MAX_REASON_BYTES = 120
-"""Bytes of the reason of a close frame, which has 123 at most."""
+"""Maximum bytes of the reason in a close frame. The WebSocket protocol permits 123."""
 
 
 def truncate_reason(text: str) -> str:
-    """As much of a text as fits into a close frame."""
+    """Cut a text to `MAX_REASON_BYTES`."""
     return text.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
 
 
 class MalformedMessage(ValueError):
-    """What the client sent is no message of the protocol."""
+    """The client sent data that is no message of the protocol."""
 
 
 def parse_message(data: bytes) -> ClientMessage:
-    """The message of these bytes. Malformed, with the reason, where they are none."""
+    """Parse a message. Raise MalformedMessage, with the reason, if the data is invalid."""
     try:
         return _DECODER.decode(data)
     except RecursionError:
@@ -164,19 +165,19 @@ def parse_message(data: bytes) -> ClientMessage:
         raise MalformedMessage(str(error)) from None
 
 
-# What the server says: bytes, because most of it is made for many at once.
+# Messages of the server, as bytes: most of them are encoded once for many connections.
 
 ACKNOWLEDGEMENT = b'{"type":"connection_ack"}'
 PING = b'{"type":"ping"}'
 
 
 def encode_next_prefix(operation_id: str) -> bytes:
-    """How a `next` message of an operation begins; the payload and one closing brace follow."""
+    """Return the start of a `next` message. The payload and one closing brace follow."""
     return b'{"id":' + msgspec.json.encode(operation_id) + b',"type":"next","payload":'
 
 
 def encode_error(operation_id: str, errors: bytes) -> bytes:
-    """The message that ends an operation by its errors, a JSON list."""
+    """Return the message that ends an operation. `errors` is a JSON list."""
     return b'{"id":' + msgspec.json.encode(operation_id) + b',"type":"error","payload":' + errors + b"}"
 
 

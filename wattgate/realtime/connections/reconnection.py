@@ -1,4 +1,4 @@
-"""What a client does after each close code of the WebSocket protocol.
+"""The reaction of a client to each close code of the WebSocket protocol.
 
 The table of the browser pages, static/shared/close-codes.js, is generated from this one by `make generate`.
 """

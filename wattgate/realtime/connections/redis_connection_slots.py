@@ -1,4 +1,4 @@
-"""The seats of several processes, kept in Redis."""
+"""Connection slots in Redis, shared by all gateways."""
 
 import logging
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ from wattgate.realtime.connections.connection_slots import SLOT_LEASE_SECONDS, C
 
 log = logging.getLogger(__name__)
 
-# KEYS: the seats of a bench by age, and the same by the end of their leases. All times are in milliseconds.
+# KEYS: two sorted sets of the slots of a scope, one by opening time and one by the end of the lease. Times are in ms.
+# Expired slots are removed first.
 ACQUIRE_SCRIPT = """
 local ended = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', ARGV[1], 'LIMIT', 0, 1000)
 if #ended > 0 then
@@ -49,31 +50,35 @@ return 1
 
 
 class RedisConnectionSlots:
-    """Seats over all gateways. While Redis is away nobody has to give way: live data matters more than the limit."""
+    """A store that all gateways share. While Redis is unavailable, the limits do not apply: live data matters more."""
 
     def __init__(self, commands: RedisClient, clock: Clock) -> None:
         self._commands = commands
         self._clock = clock
 
     async def acquire(self, slots: Sequence[ConnectionSlot]) -> list[list[str]]:
-        now, until = self._now_and_expiry()
+        now, expires_at = self._now_and_expiry()
         calls = [
-            ScriptCall(ACQUIRE_SCRIPT, _slot_keys(one), (now, until, one.slot_id.encode(), one.opened_at_ms, one.limit))
-            for one in slots
+            ScriptCall(
+                ACQUIRE_SCRIPT,
+                _slot_keys(slot),
+                (now, expires_at, slot.slot_id.encode(), slot.opened_at_ms, slot.limit),
+            )
+            for slot in slots
         ]
-        return [[number.decode() for number in answer] for answer in await self._run(calls)]
+        return [[slot_id.decode() for slot_id in displaced] for displaced in await self._run(calls)]
 
     async def renew(self, slots: Sequence[ConnectionSlot]) -> None:
-        _, until = self._now_and_expiry()
+        _, expires_at = self._now_and_expiry()
         await self._run(
             [
-                ScriptCall(RENEW_SCRIPT, _slot_keys(one), (until, one.slot_id.encode(), one.opened_at_ms))
-                for one in slots
+                ScriptCall(RENEW_SCRIPT, _slot_keys(slot), (expires_at, slot.slot_id.encode(), slot.opened_at_ms))
+                for slot in slots
             ]
         )
 
     async def release(self, slots: Sequence[ConnectionSlot]) -> None:
-        await self._run([ScriptCall(RELEASE_SCRIPT, _slot_keys(one), (one.slot_id.encode(),)) for one in slots])
+        await self._run([ScriptCall(RELEASE_SCRIPT, _slot_keys(slot), (slot.slot_id.encode(),)) for slot in slots])
 
     def _now_and_expiry(self) -> tuple[int, int]:
         now = to_ms(self._clock())
@@ -83,10 +88,10 @@ class RedisConnectionSlots:
         try:
             return await self._commands.run(calls)
         except (RedisError, OSError) as error:
-            log.warning("connections are not counted: Redis does not answer: %s", error or "no answer")
+            log.warning("Redis does not answer: %s. The limits of connections do not apply.", error or "no answer")
             return []
 
 
 def _slot_keys(slot: ConnectionSlot) -> tuple[str, str]:
-    bench = f"wattgate:seats:{{{slot.scope}}}"
-    return f"{bench}:age", f"{bench}:lease"
+    prefix = f"wattgate:seats:{{{slot.scope}}}"
+    return f"{prefix}:age", f"{prefix}:lease"

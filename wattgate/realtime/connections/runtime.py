@@ -1,4 +1,4 @@
-"""Everything live of one process, made in one place: topics, groups, deadlines, connections."""
+"""The realtime services that all connections of a process share."""
 
 from typing import Self
 
@@ -13,7 +13,7 @@ from wattgate.realtime.timer_wheel import TimerWheel
 
 
 class RealtimeRuntime:
-    """What connections share. It works for as long as its context lasts."""
+    """Timer wheel, subscription groups, connections, limits and operation service. It runs within its context."""
 
     def __init__(
         self, hub: Hub, bus: Bus, slots: ConnectionSlots, service: OperationService, limits: ConnectionLimits

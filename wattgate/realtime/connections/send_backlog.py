@@ -1,4 +1,4 @@
-"""What waits for a peer that does not read."""
+"""The queue of messages for a client that does not read."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from wattgate.realtime.connections.limits import ConnectionLimits
 
 
 class ConflatingBuffer:
-    """Messages by what they are about, so that a later reading takes the place of an earlier one.
+    """Queued messages by key. A later message replaces an earlier one with the same key, such as an older reading.
 
-    `over` is set when they wait no longer, because the peer reads or because it is gone.
+    `released` is set when the buffer is no longer in use, because the client reads again or is gone.
     """
 
     __slots__ = ("_bytes", "_limits", "_messages", "released")
@@ -21,7 +21,7 @@ class ConflatingBuffer:
         self.released = asyncio.Event()
 
     def add(self, key: object, message: bytes) -> bool:
-        """Keep a message; whether that is still within the limits."""
+        """Add a message. Return whether the buffer is still within its limits."""
         self._bytes += len(message) - len(self._messages.pop(key, b""))
         self._messages[key] = message
         return (

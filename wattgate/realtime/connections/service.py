@@ -1,4 +1,4 @@
-"""What the connections need of the rest of the house."""
+"""The interface through which connections authenticate callers and execute operations."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class OperationResult:
 
 
 class OperationRejected(Exception):
-    """An operation cannot be begun. `errors` is the list of errors, in JSON."""
+    """An operation cannot start. `errors` is a JSON list of GraphQL errors."""
 
     def __init__(self, errors: bytes) -> None:
         super().__init__(errors)
@@ -41,21 +41,25 @@ class OperationService(Protocol):
     """Authenticates callers and executes their operations."""
 
     async def authenticate(self, credentials: Mapping[str, str]) -> Principal:
-        """The caller, by headers with lower-case names. Unauthenticated where they are not good."""
+        """Return the caller. `credentials` are headers with lower-case names.
+
+        Raise Unauthenticated if they are invalid.
+        """
 
     async def prepare(self, principal: Principal, request: OperationRequest) -> PreparedOperation:
-        """Resolve and validate the document of a request. Raise Refused if it is invalid."""
+        """Resolve and validate the document of a request. Raise OperationRejected if it is invalid."""
 
     async def start_operation(
         self, principal: Principal, request: OperationRequest, prepared: PreparedOperation | None = None
     ) -> OperationResult | Subscription:
-        """Return the result of a query or mutation, or the subscription to follow. Raise Refused if it cannot begin.
+        """Return the result of a query or mutation, or the subscription to join.
 
-        `prepared` is what `prepare` returned for this request; without it the document is resolved here.
+        `prepared` is the result of `prepare` for this request; without it, the document is resolved here.
+        Raise OperationRejected if the operation cannot start.
         """
 
     async def find_revoked(self, principals: Collection[Principal]) -> set[Principal]:
-        """Those of these callers whose token or account is good no longer."""
+        """Return the callers whose token or account is no longer valid."""
 
     def now(self) -> datetime:
-        """The present instant."""
+        """Return the current time."""

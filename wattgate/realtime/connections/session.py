@@ -1,4 +1,39 @@
-"""One connection of a client that speaks graphql-transport-ws: what it asks for, and what is due on it."""
+"""The session of one WebSocket that speaks graphql-transport-ws.
+
+A session connects four parts: a wire carries bytes (`direct_wire` or `portable_wire`), `protocol` parses messages and
+says what each one does in each state, `Operations` runs the operations, and the timer wheel reports deadlines. The
+session has no task of its own, so that an idle connection needs little memory. All public methods return without
+waiting. Only authentication and the start of operations run in tasks.
+
+States (`protocol.ConnectionState`, with the actions in `protocol.TABLE`):
+
+    NEW  -- connection_init -->  AUTHENTICATING  -- valid credentials, slots taken -->  READY
+    any state  -- `close`, a close frame of the client, or a lost connection -->  CLOSED
+
+In CLOSED, the session sends nothing and ignores all messages. The wire calls `on_disconnected` last, exactly once, in
+every case. It removes the session from the wheel and from the registry.
+
+Deadlines are times of the wheel. None means that the deadline does not apply.
+
+- `_end_deadline`: in NEW and AUTHENTICATING, the time until READY; in CLOSED, the time until the wire is aborted.
+- `_ping_deadline` and `_pong_deadline`: the next ping, and the reply to the last one. Any message counts as a reply.
+- `_token_deadline`: the end of the token. The session then asks for new credentials by a ping, which the client sends
+  in a ping of its own. If it does not, the session ends after a grace period (`_token_expired`).
+- `_slow_deadline`: the end of the time for which the client may leave its messages unread.
+
+Slow clients: the wire calls `on_writing_paused` when too many bytes are unsent. From then on, messages go into
+`backlog`, where a later message replaces an earlier one of the same operation, topic and key. `on_writing_resumed`
+sends the backlog first, then new messages. The session closes with TOO_SLOW if the backlog exceeds its limits or
+`_slow_deadline` passes. Backfills do not fill the backlog: they wait in `SocketSubscriber.wait_until_writable`.
+
+Invariants:
+
+- `backlog` is None while the wire accepts messages, and in CLOSED.
+- In CLOSED, no operation runs, and no deadline but `_end_deadline` is set.
+- New credentials never change the identity of the caller (`_identity_of`), because subscriptions keep running.
+
+See `event_stream` for the counterpart over server-sent events, and docs/reference/realtime.md for the client's view.
+"""
 
 import asyncio
 import logging
@@ -36,24 +71,27 @@ from wattgate.request_context import new_trace_id
 log = logging.getLogger(__name__)
 
 CREDENTIAL_MEMBERS = {"token", "authorization"}
-"""Members of a ping's payload that bring new credentials."""
+"""Members of the payload of a ping that contain new credentials."""
 
 
 class Wire(Protocol):
-    """The connection below a session. It never waits: it says when the peer does not read, and when it does again."""
+    """The transport of a session. Its methods return without waiting.
+
+    It calls `on_writing_paused` when the client does not read, and `on_writing_resumed` when it reads again.
+    """
 
     def write(self, message: bytes) -> None:
         """Send a text message."""
 
     def close(self, code: int, reason: str) -> None:
-        """Say that the connection ends. Nothing is sent after that."""
+        """Send a close frame, and nothing after it."""
 
     def abort(self) -> None:
-        """Cut the connection, without waiting for anything."""
+        """Drop the connection immediately. Unsent messages are lost."""
 
 
 class SocketSubscriber:
-    """An operation of a session that is told payloads."""
+    """A subscription of a session."""
 
     __slots__ = ("buffer", "ended", "group", "id", "prefix", "resumes", "session")
 
@@ -83,22 +121,18 @@ class SocketSubscriber:
 
 
 class Session:
-    """What one socket has asked for and is told.
-
-    `held` is what waits for a peer that does not read, by operation, topic and key, so that a later reading takes the
-    place of an earlier one; None while the peer reads. The deadlines (`..._due`) are times of the wheel.
-    """
+    """The state of one socket. The module docstring explains states, deadlines and invariants."""
 
     __slots__ = (
         "_authentication_task",
         "_end_deadline",
         "_headers",
-        "_live",
         "_message_credits",
         "_message_credits_at",
         "_operations",
         "_ping_deadline",
         "_pong_deadline",
+        "_runtime",
         "_slow_deadline",
         "_state",
         "_token_deadline",
@@ -111,17 +145,17 @@ class Session:
         "wire",
     )
 
-    def __init__(self, live: RealtimeRuntime, wire: Wire, headers: Mapping[str, str]) -> None:
-        now = live.timer_wheel.now()
-        self._live = live
+    def __init__(self, runtime: RealtimeRuntime, wire: Wire, headers: Mapping[str, str]) -> None:
+        now = runtime.timer_wheel.now()
+        self._runtime = runtime
         self._headers: Mapping[str, str] | None = headers
         self._state = ConnectionState.NEW
-        self._operations = Operations(live, self)
+        self._operations = Operations(runtime, self)
         self._authentication_task: asyncio.Task[None] | None = None
-        self._message_credits = float(live.limits.max_message_burst)
+        self._message_credits = float(runtime.limits.max_message_burst)
         self._message_credits_at = now
         self._token_expired = False
-        self._end_deadline: float | None = now + live.limits.init_timeout_seconds
+        self._end_deadline: float | None = now + runtime.limits.init_timeout_seconds
         self._ping_deadline: float | None = None
         self._pong_deadline: float | None = None
         self._token_deadline: float | None = None
@@ -132,13 +166,13 @@ class Session:
         self.slots: tuple[ConnectionSlot, ...] = ()
         self.timer_slot: int | None = None
         self.trace_id = TRACE_ID.get() or new_trace_id()
-        live.connections.add(self)
-        live.timer_wheel.schedule(self, self._end_deadline)
+        runtime.connections.add(self)
+        runtime.timer_wheel.schedule(self, self._end_deadline)
 
-    # what the client says
+    # messages of the client
 
     def receive(self, data: bytes, *, text: bool = True) -> None:
-        """Take a message of the client."""
+        """Handle a message of the client."""
         if self._state is ConnectionState.CLOSED:
             return
         if not self._take_message_credit():
@@ -146,7 +180,7 @@ class Session:
             return
         try:
             if not text:
-                raise MalformedMessage("messages are text")
+                raise MalformedMessage("send text messages, not binary ones")
             message = protocol.parse_message(data)
         except MalformedMessage as malformed:
             self.close(CloseCode.BAD_REQUEST, f"Invalid message: {malformed}")
@@ -176,32 +210,32 @@ class Session:
                 self.send(protocol.encode_pong(payload))
 
     def _record_pong(self) -> None:
-        """Whoever speaks is there: nothing is said after a ping but the pong, most of the time."""
-        sent = (self._pong_deadline or 0.0) - self._live.limits.pong_timeout_seconds
-        PING_PONG_SECONDS.observe(self._live.timer_wheel.now() - sent)
+        """Record a message after a ping. It counts as the pong, and most of the time it is the pong."""
+        sent = (self._pong_deadline or 0.0) - self._runtime.limits.pong_timeout_seconds
+        PING_PONG_SECONDS.observe(self._runtime.timer_wheel.now() - sent)
         self._pong_deadline = None
 
     def _take_message_credit(self) -> bool:
-        """Whether the client keeps to the number of messages that it may send."""
-        limits, now = self._live.limits, self._live.timer_wheel.now()
+        """Take a message from the message budget of the client. Return whether there was one left."""
+        limits, now = self._runtime.limits, self._runtime.timer_wheel.now()
         earned = (now - self._message_credits_at) * limits.max_messages_per_second
         self._message_credits = min(limits.max_message_burst, self._message_credits + earned) - 1
         self._message_credits_at = now
         return self._message_credits >= 0
 
-    # who the client is
+    # authentication
 
     async def _initialise(self, payload: Mapping[str, Any]) -> None:
         await self._authenticate({**(self._headers or {}), **_string_members(payload)})
         self._headers = None
-        await self._live.connections.acquire_slots(self)
+        await self._runtime.connections.acquire_slots(self)
         self._state = ConnectionState.READY
         self._end_deadline = None
         self._schedule_ping()
         self.send(protocol.ACKNOWLEDGEMENT)
 
     def _refresh_credentials(self, payload: Mapping[str, Any]) -> None:
-        """Take new credentials of the same caller."""
+        """Authenticate new credentials of the same caller."""
         if self._state is not ConnectionState.READY:
             self.close(CloseCode.UNAUTHORIZED, protocol.CLOSE_CODE_MEANINGS[CloseCode.UNAUTHORIZED][0])
             return
@@ -209,14 +243,14 @@ class Session:
 
     async def _reauthenticate(self, credentials: Mapping[str, str]) -> None:
         await self._authenticate(credentials, _identity_of(self.principal))
-        until = self.principal.expires_at
-        self.send(protocol.encode_pong({"expiresAt": None if until is None else format_iso(until)}))
+        expires_at = self.principal.expires_at
+        self.send(protocol.encode_pong({"expiresAt": None if expires_at is None else format_iso(expires_at)}))
 
     async def _authenticate(
         self, credentials: Mapping[str, str], expected_identity: tuple[object, ...] | None = None
     ) -> None:
-        """Know the caller by its credentials. Unauthenticated where it has none, or is another than before."""
-        service, wheel = self._live.service, self._live.timer_wheel
+        """Set the caller. Raise Unauthenticated if the credentials are missing, invalid or those of another caller."""
+        service, wheel = self._runtime.service, self._runtime.timer_wheel
         principal = await service.authenticate(credentials)
         if principal.role is Role.ANONYMOUS or (
             expected_identity is not None and _identity_of(principal) != expected_identity
@@ -228,13 +262,13 @@ class Session:
             wheel.schedule(self, self._token_deadline)
 
     def _start_authentication(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Look at credentials, and no more at those that came before."""
+        """Authenticate in a task. A pending authentication is cancelled."""
         if self._authentication_task is not None:
             self._authentication_task.cancel()
         self._authentication_task = asyncio.create_task(self._supervise_authentication(kind, work))
 
     async def _supervise_authentication(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Look at credentials. What goes wrong ends the connection."""
+        """Run an authentication. An error closes the connection."""
         TRACE_ID.set(self.trace_id)
         try:
             with COMMAND_SECONDS.labels(kind).time():
@@ -243,11 +277,11 @@ class Session:
             self.close(CloseCode.FORBIDDEN, "Forbidden")
         except GatewayError as error:
             self.close(CloseCode.GOING_AWAY, error.message)
-        except Exception:  # the supervisor of a connection: the client must hear of it
-            log.exception("a connection ended by a fault")
+        except Exception:  # supervisor: the client must receive an error
+            log.exception("An authentication failed with an unexpected error")
             self.close(CloseCode.GOING_AWAY, "an unexpected error has occurred")
 
-    # what the client asks for
+    # operations
 
     def _start_operation(self, message: Subscribe) -> None:
         if message.id in self._operations:
@@ -266,13 +300,13 @@ class Session:
         self.send(protocol.encode_error(operation_id, errors))
 
     def end_operation(self, operation_id: str, error: GatewayError) -> None:
-        """End a subscription by an error."""
+        """End a subscription with an error."""
         self._operations.end_with_errors(operation_id, encode_errors(error))
 
-    # what the client is told
+    # sending
 
     def send(self, message: bytes) -> None:
-        """Send a message, as soon as the peer reads."""
+        """Send a message, or queue it while the client does not read."""
         if self._state is ConnectionState.CLOSED:
             return
         if self.backlog is None:
@@ -281,84 +315,92 @@ class Session:
             self.enqueue(object(), message)
 
     def enqueue(self, key: object, message: bytes) -> None:
-        """Keep a message until the peer reads. Cut if that is too much."""
+        """Queue a message until the client reads. Close the connection if the backlog is full."""
         if self.backlog is not None and not self.backlog.add(key, message):
-            self.close(CloseCode.TOO_SLOW, "too much waits for it to be read")
+            self.close(CloseCode.TOO_SLOW, "too many messages are unread")
 
     def on_writing_paused(self) -> None:
-        """The peer does not read."""
+        """Handle a client that stops reading."""
         if self.backlog is None and self._state is not ConnectionState.CLOSED:
-            self.backlog = ConflatingBuffer(self._live.limits)
-            self._slow_deadline = self._live.timer_wheel.now() + self._live.limits.slow_reader_seconds
-            self._live.timer_wheel.schedule(self, self._slow_deadline)
+            self.backlog = ConflatingBuffer(self._runtime.limits)
+            self._slow_deadline = self._runtime.timer_wheel.now() + self._runtime.limits.slow_reader_seconds
+            self._runtime.timer_wheel.schedule(self, self._slow_deadline)
 
     def on_writing_resumed(self) -> None:
-        """The peer reads again: first comes what has waited."""
-        waiting, self.backlog, self._slow_deadline = self.backlog, None, None
-        if waiting is not None:
-            for message in waiting:
+        """Handle a client that reads again: send the backlog."""
+        backlog, self.backlog, self._slow_deadline = self.backlog, None, None
+        if backlog is not None:
+            for message in backlog:
                 self.send(message)
-            waiting.released.set()
+            backlog.released.set()
 
-    # what is due, and how it ends
+    # deadlines and closing
 
     def on_timer(self, now: float) -> float | None:
-        """Do what is due."""
+        """Handle the deadlines that have passed, and return the next one."""
         if self._end_deadline is not None and now >= self._end_deadline:
             if self._state is ConnectionState.CLOSED:
                 self.wire.abort()
                 return None
             self.close(CloseCode.CONNECTION_INITIALISATION_TIMEOUT, "Connection initialisation timeout")
         elif self._slow_deadline is not None and now >= self._slow_deadline:
-            self.close(CloseCode.TOO_SLOW, "it is not read")
+            self.close(CloseCode.TOO_SLOW, "the client does not read its messages")
         elif self._pong_deadline is not None and now >= self._pong_deadline:
-            self.close(CloseCode.GOING_AWAY, "a ping was not answered")
+            self.close(CloseCode.GOING_AWAY, "the client did not reply to a ping")
             self.wire.abort()
         elif self._token_deadline is not None and now >= self._token_deadline:
             self._on_token_expired(now)
         if self._ping_deadline is not None and now >= self._ping_deadline:
             self._schedule_ping()
-            if self.backlog is None:  # what is slow has a deadline already
+            if self.backlog is None:  # a slow client has its own deadline
                 self.send(protocol.PING)
-                self._pong_deadline = now + self._live.limits.pong_timeout_seconds
-        dues = (self._end_deadline, self._ping_deadline, self._pong_deadline, self._token_deadline, self._slow_deadline)
-        return min((due for due in dues if due is not None), default=None)
+                self._pong_deadline = now + self._runtime.limits.pong_timeout_seconds
+        deadlines = (
+            self._end_deadline,
+            self._ping_deadline,
+            self._pong_deadline,
+            self._token_deadline,
+            self._slow_deadline,
+        )
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def _schedule_ping(self) -> None:
-        self._ping_deadline = self._live.timer_wheel.now() + random.uniform(0.8, 1.0) * self._live.limits.ping_seconds
-        self._live.timer_wheel.schedule(self, self._ping_deadline)
+        self._ping_deadline = (
+            self._runtime.timer_wheel.now() + random.uniform(0.8, 1.0) * self._runtime.limits.ping_seconds
+        )
+        self._runtime.timer_wheel.schedule(self, self._ping_deadline)
 
     def _on_token_expired(self, now: float) -> None:
-        """Ask for new credentials, and end the connection where none come."""
+        """Request new credentials, or close the connection if the grace period has ended."""
         if self._token_expired:
             self.close(CloseCode.FORBIDDEN, "the token has expired")
             return
-        grace = self._live.limits.token_grace_seconds
+        grace = self._runtime.limits.token_grace_seconds
         self._token_expired, self._token_deadline = True, now + grace
         self.send(protocol.encode_ping({"expired": True, "graceSeconds": int(grace)}))
 
     def close(self, code: CloseCode, reason: str) -> None:
-        """End the connection, and say why."""
+        """Close the connection with a code and a reason."""
         if self._state is not ConnectionState.CLOSED:
             log_close(code, reason, self.principal, self.trace_id)
             self.wire.close(code, protocol.truncate_reason(reason))
             self.on_closing()
 
     def on_closing(self) -> None:
-        """The connection ends, and not because of us."""
+        """Handle the start of closing, by the client or by `close`: stop everything, and limit the time to the end."""
         if self._state is not ConnectionState.CLOSED:
             self._release()
-            self._end_deadline = self._live.timer_wheel.now() + self._live.limits.close_timeout_seconds
-            self._live.timer_wheel.schedule(self, self._end_deadline)
+            self._end_deadline = self._runtime.timer_wheel.now() + self._runtime.limits.close_timeout_seconds
+            self._runtime.timer_wheel.schedule(self, self._end_deadline)
 
     def on_disconnected(self) -> None:
-        """The connection has ended."""
+        """Handle the end of the connection."""
         self._release()
-        self._live.timer_wheel.cancel(self)
-        self._live.connections.remove(self)
+        self._runtime.timer_wheel.cancel(self)
+        self._runtime.connections.remove(self)
 
     def _release(self) -> None:
-        """Let go of all that was asked for."""
+        """Enter CLOSED: stop operations, authentication and deadlines, and drop the backlog."""
         self._state = ConnectionState.CLOSED
         self._ping_deadline = self._pong_deadline = self._token_deadline = self._slow_deadline = None
         if self.backlog is not None:
@@ -370,10 +412,10 @@ class Session:
 
 
 def _identity_of(principal: Principal) -> tuple[object, ...]:
-    """What new credentials may not change."""
+    """Return the identity of a caller, which new credentials must not change."""
     return principal.role, principal.application_id, principal.account_id, principal.user_id
 
 
 def _string_members(payload: Mapping[str, Any]) -> dict[str, str]:
-    """The members that are read as headers."""
+    """Return the text members of a payload, which are used like HTTP headers."""
     return {name.lower(): value for name, value in payload.items() if isinstance(value, str)}

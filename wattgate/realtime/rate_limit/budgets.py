@@ -1,4 +1,4 @@
-"""What callers may spend: token buckets, which requests empty by what they cost and time fills."""
+"""Request budgets: a token bucket for each rate limit scope. Requests drain it by their cost, and time refills it."""
 
 import math
 from collections import OrderedDict
@@ -13,18 +13,18 @@ from wattgate.principal import Principal
 from wattgate.realtime.rate_limit.scopes import NO_LIMITS, Allowance, BudgetLimits, RateLimitScope, rate_limit_scopes
 
 MAX_BUCKETS = 100_000
-"""How many buckets a process keeps; of more, the one that was drawn from longest ago is forgotten, and so full."""
+"""Maximum number of buckets in a process. Above it, the least recently charged one is dropped: it counts as full."""
 
 PURGE_BATCH_SIZE = 8
-"""How many full buckets are forgotten with one spending: more than it adds."""
+"""Maximum number of full buckets that one charge drops. It is more than one charge adds."""
 
 ROUNDING_TOLERANCE = 1e-6
-"""What is less than this is an error of rounding. Costs are whole."""
+"""Differences below this are rounding errors. Costs are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateBucket:
-    """How much was missing in a bucket at an instant, in seconds since 1970. A bucket nobody knows is full."""
+    """The deficit of a bucket against its capacity at a time (s since 1970). A bucket that is not stored is full."""
 
     deficit: float
     updated_at: float
@@ -35,10 +35,10 @@ FULL_BUCKET = RateBucket(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a payer has after a cost was asked of it.
+    """The state of a scope after a charge.
 
-    `reset` is in how many seconds its bucket is full, `retry_after` in how many this cost would be granted (0 where
-    it is). `limit` is what the bucket holds, and `window` the seconds in which it fills.
+    `remaining` is the rest of the bucket and `limit` its capacity. The bucket is full in `reset` seconds. An empty
+    bucket takes `window` seconds to refill. The cost is granted in `retry_after` seconds, or 0 if it is granted.
     """
 
     granted: bool
@@ -54,37 +54,38 @@ class Balance:
 def charge_buckets(
     buckets: Sequence[RateBucket], scopes: Sequence[RateLimitScope], cost: int, now: float
 ) -> tuple[bool, tuple[RateBucket, ...]]:
-    """Whether every payer's bucket holds the cost, and the buckets after that: each is charged, or none."""
-    missing = [_deficit_at(bucket, payer.allowance, now) for bucket, payer in zip(buckets, scopes, strict=True)]
+    """Return whether the bucket of every scope holds the cost, and the new buckets. Charge all of them or none."""
+    deficits = [_deficit_at(bucket, scope.allowance, now) for bucket, scope in zip(buckets, scopes, strict=True)]
     granted = all(
-        one + cost <= payer.allowance.capacity + ROUNDING_TOLERANCE for one, payer in zip(missing, scopes, strict=True)
+        deficit + cost <= scope.allowance.capacity + ROUNDING_TOLERANCE
+        for deficit, scope in zip(deficits, scopes, strict=True)
     )
     charged = cost if granted else 0
-    return granted, tuple(RateBucket(one + charged, now) for one in missing)
+    return granted, tuple(RateBucket(deficit + charged, now) for deficit in deficits)
 
 
 def _deficit_at(bucket: RateBucket, allowance: Allowance, now: float) -> float:
-    """What is missing now. While a clock is put back, nothing flows in."""
+    """Return the deficit now. If the clock was set back, nothing has been refilled."""
     return max(0.0, bucket.deficit - max(0.0, now - bucket.updated_at) * allowance.per_second)
 
 
 def build_balance(scopes: Sequence[RateLimitScope], deficits: Sequence[float], cost: int, *, granted: bool) -> Balance:
-    """What a caller is told: how its own bucket stands; where that was refused, the one that takes longest to grant."""
+    """Return the balance of the first scope, or, if the cost is refused, of the scope with the longest wait."""
     if granted:
         return _scope_balance(scopes[0], deficits[0], cost, granted)
-    told = [_scope_balance(payer, one, cost, granted) for payer, one in zip(scopes, deficits, strict=True)]
-    return max(told, key=lambda one: one.retry_after)
+    balances = [_scope_balance(scope, deficit, cost, granted) for scope, deficit in zip(scopes, deficits, strict=True)]
+    return max(balances, key=lambda balance: balance.retry_after)
 
 
 def _scope_balance(scope: RateLimitScope, deficit: float, cost: int, granted: bool) -> Balance:
     allowance = scope.allowance
-    lacking = 0.0 if granted else deficit + cost - allowance.capacity
+    shortfall = 0.0 if granted else deficit + cost - allowance.capacity
     return Balance(
         granted=granted,
         cost=cost,
         remaining=max(0, math.floor(allowance.capacity - deficit + ROUNDING_TOLERANCE)),
         reset=_whole_seconds(deficit / allowance.per_second),
-        retry_after=_whole_seconds(lacking / allowance.per_second),
+        retry_after=_whole_seconds(shortfall / allowance.per_second),
         limit=allowance.capacity,
         window=allowance.window,
         policy=scope.policy,
@@ -96,36 +97,38 @@ def _whole_seconds(seconds: float) -> int:
 
 
 class BucketStore(Protocol):
-    """Where buckets are kept."""
+    """A store of buckets."""
 
     async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
-        """Ask all of these payers for a cost: each is charged, or none."""
+        """Charge a cost to all of these scopes or, if one of them refuses it, to none."""
 
 
 class LocalBucketStore:
-    """The buckets of a single process."""
+    """A store in the memory of one process."""
 
     def __init__(self, clock: Clock = utc_now, *, max_buckets: int = MAX_BUCKETS) -> None:
         self._clock = clock
         self._max_buckets = max_buckets
         self._buckets: OrderedDict[str, tuple[RateBucket, float]] = OrderedDict()
-        """Buckets and the instants at which they are full, those that were drawn from last at the end."""
+        """Buckets and the times at which they are full, least recently charged first."""
 
     def __len__(self) -> int:
         return len(self._buckets)
 
     async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         now = self._clock().timestamp()
-        kept = [self._buckets[payer.key][0] if payer.key in self._buckets else FULL_BUCKET for payer in scopes]
-        granted, buckets = charge_buckets(kept, scopes, cost, now)
-        for payer, bucket in zip(scopes, buckets, strict=True):
-            self._buckets[payer.key] = bucket, now + bucket.deficit / payer.allowance.per_second
-            self._buckets.move_to_end(payer.key)
+        buckets_before = [
+            self._buckets[scope.key][0] if scope.key in self._buckets else FULL_BUCKET for scope in scopes
+        ]
+        granted, buckets = charge_buckets(buckets_before, scopes, cost, now)
+        for scope, bucket in zip(scopes, buckets, strict=True):
+            self._buckets[scope.key] = bucket, now + bucket.deficit / scope.allowance.per_second
+            self._buckets.move_to_end(scope.key)
         self._purge_full(now)
         return build_balance(scopes, [bucket.deficit for bucket in buckets], cost, granted=granted)
 
     def _purge_full(self, now: float) -> None:
-        """Forget buckets that are full again, and the oldest where there are too many."""
+        """Drop buckets that are full again, and the least recently charged ones above the maximum."""
         for _ in range(PURGE_BATCH_SIZE):
             if not self._buckets or next(iter(self._buckets.values()))[1] > now:
                 break
@@ -136,45 +139,47 @@ class LocalBucketStore:
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Charges callers for what they ask."""
+    """Charge callers for their requests."""
 
     limits: BudgetLimits
     buckets: BucketStore
 
     async def charge(self, principal: Principal, cost: int) -> Balance | None:
-        """What is left to a caller after a cost, which may not be granted; None where the caller has no limit.
+        """Charge a cost to a caller and return its balance, or None if the caller has no limit.
 
-        CostTooHigh where it can never be granted.
+        Check `Balance.granted`: the cost may be refused. Raise CostTooHigh if even a full bucket cannot grant it.
         """
-        payers = rate_limit_scopes(principal, self.limits)
-        if not payers:
+        scopes = rate_limit_scopes(principal, self.limits)
+        if not scopes:
             return None
-        most = min(payer.allowance.capacity for payer in payers)
-        if cost > most:
-            raise CostTooHigh(f"this costs {cost:,}, and a request may cost {most:,}: ask for less at once")
-        told = await self.buckets.spend(payers, cost)
-        if not told.granted:
-            RATE_LIMIT_REJECTIONS.labels(told.policy).inc()
-        return told
+        max_cost = min(scope.allowance.capacity for scope in scopes)
+        if cost > max_cost:
+            raise CostTooHigh(
+                f"This request costs {cost:,}, but the budget holds at most {max_cost:,}. Request less data at once."
+            )
+        balance = await self.buckets.spend(scopes, cost)
+        if not balance.granted:
+            RATE_LIMIT_REJECTIONS.labels(balance.policy).inc()
+        return balance
 
 
 UNLIMITED_BUDGETS = Budgets(NO_LIMITS, LocalBucketStore())
-"""Where nobody counts."""
+"""Budgets without any limit."""
 
 
 def rate_limited_error(balance: Balance) -> RateLimited:
-    """The error that says that a budget is spent."""
+    """Return the error of a refused charge."""
     return RateLimited(
-        f"this costs {balance.cost:,}, and {balance.remaining:,} of {balance.limit:,} are left of the budget "
-        f"{balance.policy!r}: again in {balance.retry_after} s",
+        f"This request costs {balance.cost:,}, but the budget {balance.policy!r} has {balance.remaining:,} of "
+        f"{balance.limit:,} left. Retry in {balance.retry_after} s.",
         retry_after=balance.retry_after,
     )
 
 
 def rate_limit_headers(balance: Balance | None) -> Mapping[str, str]:
-    """A balance as headers: RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11.
+    """Return a balance as the headers RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11.
 
-    Their quota unit is cost. `t` is not later than Retry-After where a request is refused (section 6).
+    The quota unit is cost. If the request is refused, `t` equals Retry-After: it must not be later (section 6).
     """
     if balance is None:
         return {}

@@ -1,4 +1,4 @@
-"""The budgets of several processes, kept in Redis."""
+"""A bucket store in Redis that all gateways share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,38 +10,39 @@ from wattgate.realtime.rate_limit.budgets import ROUNDING_TOLERANCE, Balance, Lo
 from wattgate.realtime.rate_limit.scopes import RateLimitScope
 from wattgate.realtime.request_batcher import RequestBatcher
 
-# KEYS: the buckets of those who pay. ARGV: the time in seconds, or nothing for Redis's own; the cost; then for each key
-# what it holds and what flows in per second. Each bucket is charged, or none. A key lives until its bucket is full.
+# KEYS: the buckets of the scopes. ARGV: the time in seconds, or an empty string for the clock of Redis; the cost; then
+# for each key its capacity and its refill per second. The script charges all buckets or none. It returns whether
+# it did, and the deficit of each bucket. A key expires when its bucket is full.
 SPEND_SCRIPT = f"""
 local now = tonumber(ARGV[1])
 if not now then
   local time = redis.call('TIME')
   now = time[1] + time[2] / 1000000
 end
-local cost, granted, missing = tonumber(ARGV[2]), 1, {{}}
+local cost, granted, deficits = tonumber(ARGV[2]), 1, {{}}
 for n, key in ipairs(KEYS) do
-  local kept = redis.call('HMGET', key, 'missing', 'at')
-  missing[n] = 0
-  if kept[1] and kept[2] then
-    missing[n] = math.max(0, tonumber(kept[1]) - math.max(0, now - tonumber(kept[2])) * tonumber(ARGV[2 * n + 2]))
+  local stored = redis.call('HMGET', key, 'missing', 'at')
+  deficits[n] = 0
+  if stored[1] and stored[2] then
+    deficits[n] = math.max(0, tonumber(stored[1]) - math.max(0, now - tonumber(stored[2])) * tonumber(ARGV[2 * n + 2]))
   end
-  if missing[n] + cost > tonumber(ARGV[2 * n + 1]) + {ROUNDING_TOLERANCE:f} then granted = 0 end
+  if deficits[n] + cost > tonumber(ARGV[2 * n + 1]) + {ROUNDING_TOLERANCE:f} then granted = 0 end
 end
-local answer = {{granted}}
+local result = {{granted}}
 for n, key in ipairs(KEYS) do
-  missing[n] = missing[n] + cost * granted
-  answer[n + 1] = string.format('%.17g', missing[n])
-  redis.call('HSET', key, 'missing', answer[n + 1], 'at', string.format('%.17g', now))
-  redis.call('PEXPIRE', key, string.format('%.0f', math.ceil(missing[n] / tonumber(ARGV[2 * n + 2]) * 1000)))
+  deficits[n] = deficits[n] + cost * granted
+  result[n + 1] = string.format('%.17g', deficits[n])
+  redis.call('HSET', key, 'missing', result[n + 1], 'at', string.format('%.17g', now))
+  redis.call('PEXPIRE', key, string.format('%.0f', math.ceil(deficits[n] / tonumber(ARGV[2 * n + 2]) * 1000)))
 end
-return answer
+return result
 """
 
 
 class RedisBucketStore:
-    """Buckets that all gateways draw from. While Redis is away each gateway goes on with buckets of its own.
+    """A store that all gateways share. While Redis is unavailable, each gateway charges its local store.
 
-    The time is Redis's, so that the clocks of the gateways do not matter, unless a clock is given.
+    Without `clock`, the script uses the clock of Redis, so that the clocks of the gateways do not matter.
     """
 
     def __init__(self, redis: BestEffortRedis, local: LocalBucketStore, clock: Clock | None = None) -> None:
@@ -51,16 +52,16 @@ class RedisBucketStore:
 
     async def spend(self, scopes: Sequence[RateLimitScope], cost: int) -> Balance:
         try:
-            ((granted, *missing),) = await self._batcher.submit([self._script_call(scopes, cost)])
+            ((granted, *deficits),) = await self._batcher.submit([self._script_call(scopes, cost)])
         except RedisUnavailable:
             return await self._local.spend(scopes, cost)
-        return build_balance(scopes, [float(one) for one in missing], cost, granted=bool(granted))
+        return build_balance(scopes, [float(deficit) for deficit in deficits], cost, granted=bool(granted))
 
     def _script_call(self, scopes: Sequence[RateLimitScope], cost: int) -> ScriptCall:
         now = "" if self._clock is None else repr(self._clock().timestamp())
-        allowances = [(payer.allowance.capacity, repr(payer.allowance.per_second).encode()) for payer in scopes]
+        allowances = [(scope.allowance.capacity, repr(scope.allowance.per_second).encode()) for scope in scopes]
         return ScriptCall(
             SPEND_SCRIPT,
-            tuple(f"wattgate:budget:{payer.key}" for payer in scopes),
-            (now.encode(), cost, *(figure for allowance in allowances for figure in allowance)),
+            tuple(f"wattgate:budget:{scope.key}" for scope in scopes),
+            (now.encode(), cost, *(number for allowance in allowances for number in allowance)),
         )

@@ -1,4 +1,4 @@
-"""Whose budgets a request is charged to."""
+"""Rate limit scopes: the budgets to which a request is charged."""
 
 import math
 from dataclasses import dataclass
@@ -6,31 +6,31 @@ from dataclasses import dataclass
 from wattgate.principal import Principal, Role
 
 ACCOUNT_LOGIN_FACTOR = 4
-"""An account has as much as so many of its log-ins: one that runs wild leaves enough to the others."""
+"""The budget of an account, as a multiple of that of one log-in. A runaway log-in leaves enough for the others."""
 
 NO_APPLICATION = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How much a bucket holds, and how much flows into it per second."""
+    """The capacity of a bucket, and its refill per second."""
 
     capacity: int
     per_second: float
 
     @property
     def window(self) -> int:
-        """In how many whole seconds an empty bucket is full."""
+        """The whole seconds in which an empty bucket refills."""
         return max(1, math.ceil(self.capacity / self.per_second - 1e-6))
 
     def scaled_by(self, factor: float) -> "Allowance":
-        """So many times as much, in the same time."""
+        """Return an allowance with `factor` times the capacity and refill, and the same window."""
         return Allowance(max(1, int(self.capacity * factor)), self.per_second * factor)
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetLimits:
-    """What a caller, and all callers of an application together, may spend. None sets no limit."""
+    """The allowance of one caller, and of all callers of an application together. None means no limit."""
 
     caller: Allowance | None
     application: Allowance | None
@@ -41,7 +41,11 @@ NO_LIMITS = BudgetLimits(None, None)
 
 @dataclass(frozen=True, slots=True)
 class RateLimitScope:
-    """A bucket that is charged. `policy` says in a word whose it is; what stands in braces is the application."""
+    """A bucket to charge.
+
+    `policy` names the kind of scope. `key` identifies the bucket. It starts with the application in braces, the hash
+    tag of a Redis cluster.
+    """
 
     policy: str
     key: str
@@ -49,11 +53,11 @@ class RateLimitScope:
 
 
 def rate_limit_scopes(principal: Principal, limits: BudgetLimits) -> tuple[RateLimitScope, ...]:
-    """Who pays for a request, the caller itself first; nobody for what the gateway does of itself.
+    """Return the scopes that a request is charged to, the narrowest first. Requests of the gateway itself have none.
 
-    Each log-in of an account has a bucket, so that a display leaves the phone's alone; above them are that of the
-    account and that of the application. Callers without credentials share one for each application, apart from it:
-    a flood of them takes nothing from those who have shown who they are.
+    Each log-in of an account has a bucket, so that a display does not use up the budget of a phone. The account and the
+    application have buckets too. Anonymous callers share one bucket for each application, separate from that of the
+    application: a flood of anonymous requests takes nothing from authenticated callers.
     """
     match principal.role:
         case Role.SYSTEM:
@@ -76,8 +80,8 @@ def rate_limit_scopes(principal: Principal, limits: BudgetLimits) -> tuple[RateL
             shared = limits.application
     application = f"{{{principal.application_id or NO_APPLICATION}}}"
     return tuple(
-        RateLimitScope(policy, f"{application}:{policy}:{who}", allowance)
-        for policy, who, allowance in (*own, ("application", "", shared))
+        RateLimitScope(policy, f"{application}:{policy}:{owner}", allowance)
+        for policy, owner, allowance in (*own, ("application", "", shared))
         if allowance is not None
     )
 

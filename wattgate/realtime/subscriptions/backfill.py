@@ -1,4 +1,7 @@
-"""What the database has for subscribers whom the bus cannot catch up: as `watch.Missed` says."""
+"""Backfills from the database, for subscribers whose missed events the bus does not retain.
+
+Each function returns a `Backfill` (see `subscription_source`).
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -19,35 +22,39 @@ from wattgate.realtime.events import ReadingRecorded
 from wattgate.realtime.subscriptions.subscription_source import Backfill
 
 OVERLAP = timedelta(minutes=1)
-"""So long before an instant a write may have begun that was told after it, and so far clocks may differ."""
+"""A backfill starts this long before the requested time, because of long writes and differences between clocks.
+
+A write that started before that time may have published its event after it.
+"""
 
 MAX_PAYLOADS = 1_000
-"""How many payloads are told; of readings the newest of each field where more have come."""
+"""Maximum number of payloads. If more readings were received, only the newest of each field are sent."""
 
 FINAL_STATES = ("settled", "cancelled")
-"""The states that a demand flexibility event never leaves."""
+"""The final states of a demand flexibility event."""
 
 
 def readings(resource_ids: Sequence[str]) -> Backfill:
-    """The readings of resources that were received since an instant; the newest of each field where there is none."""
+    """Return the readings received since a time, or without a time the newest of each field."""
     return partial(_load_readings, list(dict.fromkeys(resource_ids)))
 
 
 def catch_ups(resource_ids: Sequence[str]) -> Backfill:
-    """The retrievals for resources that have moved since an instant, as they stand; else the newest of each."""
+    """Return the current state of catch-ups changed since a time, or without a time the newest of each resource."""
     return partial(_load_catch_ups, list(dict.fromkeys(resource_ids)))
 
 
 def alerts(user_id: str, *, include_steps: bool = False) -> Backfill:
-    """The alerts that were sent to a user since an instant, the newest of very many; else those not read.
+    """Return the alerts sent to a user since a time, or without a time the unread ones.
 
-    With `steps` those too of which a notification has moved since.
+    With `include_steps`, also return alerts of which a notification has changed its state since that time. At most
+    `MAX_PAYLOADS` alerts are returned, the newest ones.
     """
     return partial(_load_alerts, user_id, include_steps)
 
 
 async def dfs_events(rows: Rows, since: datetime | None) -> list[DfsEvent]:
-    """The application's events that have changed since an instant, as they stand; else those not at their end."""
+    """Return the current state of events changed since a time, or without a time those not in a final state."""
     if since is None:
         changed: Condition = col(DfsEvent.state).not_in(FINAL_STATES)
     else:
@@ -56,19 +63,19 @@ async def dfs_events(rows: Rows, since: datetime | None) -> list[DfsEvent]:
 
 
 async def _load_readings(resource_ids: Sequence[str], rows: Rows, since: datetime | None) -> list[ReadingRecorded]:
-    known = await rows.get_many(Resource, resource_ids)
+    resources = await rows.get_many(Resource, resource_ids)
     series = {
         series_key(resource, field): (resource, field)
-        for resource in known.values()
+        for resource in resources.values()
         for field in parse_fields(resource.storage)
     }
     if since is not None:
-        received = to_ms(since - OVERLAP)
-        found = await rows.readings.list_received(list(series), received, limit=MAX_PAYLOADS + 1)
-        if len(found) <= MAX_PAYLOADS:
-            return [_to_event(*series[key], stored) for key, stored in found]
+        received_after_ms = to_ms(since - OVERLAP)
+        readings = await rows.readings.list_received(list(series), received_after_ms, limit=MAX_PAYLOADS + 1)
+        if len(readings) <= MAX_PAYLOADS:
+            return [_to_event(*series[key], stored) for key, stored in readings]
     latest: dict[SeriesKey, StoredReading] = await rows.readings.latest(list(series))
-    return [_to_event(*series[key], stored) for key, stored in sorted(latest.items(), key=lambda one: one[1].at)]
+    return [_to_event(*series[key], stored) for key, stored in sorted(latest.items(), key=lambda item: item[1].at)]
 
 
 def _to_event(resource: Resource, field: ReadingField, stored: StoredReading) -> ReadingRecorded:
@@ -83,26 +90,28 @@ def _to_event(resource: Resource, field: ReadingField, stored: StoredReading) ->
 
 
 async def _load_catch_ups(resource_ids: Sequence[str], rows: Rows, since: datetime | None) -> list[CatchUp]:
-    of_these = col(CatchUp.resource_id).in_(resource_ids)
+    of_resources = col(CatchUp.resource_id).in_(resource_ids)
     if since is not None:
-        begun = since - OVERLAP
-        moved = or_(col(CatchUp.created_at) >= begun, col(CatchUp.heard_at) >= begun)
-        return await _load_newest(rows, CatchUp, col(CatchUp.created_at), of_these, moved)
-    found = await rows.all(CatchUp, of_these, order_by=[CatchUp.created_at])
-    return list({one.resource_id: one for one in found}.values())
+        oldest = since - OVERLAP
+        changed = or_(col(CatchUp.created_at) >= oldest, col(CatchUp.heard_at) >= oldest)
+        return await _load_newest(rows, CatchUp, col(CatchUp.created_at), of_resources, changed)
+    catch_ups = await rows.all(CatchUp, of_resources, order_by=[CatchUp.created_at])
+    return list({catch_up.resource_id: catch_up for catch_up in catch_ups}.values())
 
 
-async def _load_alerts(user_id: str, steps: bool, rows: Rows, since: datetime | None) -> list[Alert]:
-    told: list[ColumnElement[bool]] = [col(Alert.read_at).is_(None)]
+async def _load_alerts(user_id: str, include_steps: bool, rows: Rows, since: datetime | None) -> list[Alert]:
+    conditions: list[ColumnElement[bool]] = [col(Alert.read_at).is_(None)]
     if since is not None:
-        told = [col(Alert.created_at) >= since - OVERLAP]
-        if steps:
+        conditions = [col(Alert.created_at) >= since - OVERLAP]
+        if include_steps:
             of_user = col(Notification.user_id) == user_id
-            moved = select(Notification.alert_id).where(of_user, col(Notification.status_at) >= since - OVERLAP)
-            told.append(col(Alert.alert_id).in_(moved))
-    return await _load_newest(rows, Alert, col(Alert.created_at), col(Alert.user_id) == user_id, or_(*told))
+            alerts_with_steps = select(Notification.alert_id).where(
+                of_user, col(Notification.status_at) >= since - OVERLAP
+            )
+            conditions.append(col(Alert.alert_id).in_(alerts_with_steps))
+    return await _load_newest(rows, Alert, col(Alert.created_at), col(Alert.user_id) == user_id, or_(*conditions))
 
 
-async def _load_newest(rows: Rows, model: Any, moved: Any, *where: Condition) -> list[Any]:
-    """The newest of these records, oldest first."""
-    return (await rows.all(model, *where, order_by=[moved.desc()], limit=MAX_PAYLOADS))[::-1]
+async def _load_newest(rows: Rows, model: Any, order_column: Any, *where: Condition) -> list[Any]:
+    """Return the newest `MAX_PAYLOADS` records, oldest first."""
+    return (await rows.all(model, *where, order_by=[order_column.desc()], limit=MAX_PAYLOADS))[::-1]

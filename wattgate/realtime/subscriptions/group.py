@@ -1,4 +1,4 @@
-"""Those who are told the same: each event is executed and made into bytes once for all of them."""
+"""A group of equal subscriptions: each event is executed and encoded once for all its subscribers."""
 
 import asyncio
 import logging
@@ -16,15 +16,15 @@ from wattgate.realtime.subscriptions.subscription import Message, Subscriber, Su
 log = logging.getLogger(__name__)
 
 MAX_BUFFERED_PAYLOADS = 1_000
-"""How many payloads may come while a subscriber is caught up."""
+"""Maximum number of new payloads that are buffered while a subscriber receives the missed ones."""
 
 
 MIN_MEASURED_SUBSCRIBERS = 10
-"""From so many subscribers on it is measured how long telling them takes: for fewer, measuring would be what takes."""
+"""Measure broadcast duration only from this many subscribers. Below it, measuring would dominate."""
 
 
 class Group(ABC):
-    """The subscribers of equal subscriptions. It belongs to `Groups`, which makes it and lets it go."""
+    """The subscribers of equal subscriptions. `SubscriptionGroups` creates and closes it."""
 
     def __init__(self, hub: Hub, subscription: Subscription) -> None:
         self.key = subscription.key
@@ -38,24 +38,24 @@ class Group(ABC):
 
     @property
     def is_needed(self) -> bool:
-        """Whether somebody is in it, or about to be."""
+        """Whether the group has subscribers, or some are about to join."""
         return bool(self._subscribers or self.joining_count)
 
     @property
     def size(self) -> int:
-        """How many subscribers are in it."""
+        """The number of subscribers in the group."""
         return len(self._subscribers)
 
     @abstractmethod
     async def add_subscriber(self, subscription: Subscription, subscriber: Subscriber) -> None:
-        """Tell a subscriber where it stands, and then all that comes. GatewayError where that cannot be."""
+        """Add a subscriber and send its first payloads. Raise GatewayError if that fails."""
 
     def remove_subscriber(self, subscriber: Subscriber) -> None:
-        """Tell a subscriber nothing more."""
+        """Remove a subscriber. It receives nothing more."""
         self._subscribers.pop(subscriber, None)
 
     def on_event(self, event: Event) -> None:
-        """Take an event on one of the topics."""
+        """Handle an event on one of the topics."""
         if isinstance(event.payload, MeterPointConsentRevoked):
             self._end_subscribers(consent_revoked_error(event.payload), tuple(self._subscribers))
         else:
@@ -63,54 +63,56 @@ class Group(ABC):
 
     @abstractmethod
     def on_events_lost(self, topic: str, position: str) -> None:
-        """Take note that events of the topic were lost, and that it goes on from a position."""
+        """Handle a loss of events on a topic, which continues after `position`."""
 
     def close(self) -> None:
-        """End what works for the group, in which nobody is left."""
+        """Cancel the tasks of the group. It has no subscribers any more."""
         for task in self._tasks:
             task.cancel()
 
     @abstractmethod
     def _handle_event(self, event: Event) -> None:
-        """Tell what an event brings."""
+        """Send the result of an event to the subscribers."""
 
     async def _execute(self, payload: Any) -> bytes:
-        """The result of the selection, for what does not have to be told at once."""
+        """Execute the selection on a payload and return the encoded result."""
         return await self._selection.execute_async(payload)
 
     def _send_to(self, subscriber: Subscriber, message: Message) -> None:
-        """Tell one subscriber something, unless it has left."""
+        """Send a message to one subscriber, unless it has left."""
         if subscriber in self._subscribers:
             subscriber.send(message)
 
     def _broadcast(self, message: Message) -> None:
-        told, overrun = len(self._subscribers), []
-        begun = perf_counter() if told >= MIN_MEASURED_SUBSCRIBERS else 0.0
-        for subscriber in tuple(self._subscribers):  # one that is cut because it does not read leaves at once
+        count, overflowing = len(self._subscribers), []
+        started = perf_counter() if count >= MIN_MEASURED_SUBSCRIBERS else 0.0
+        for subscriber in tuple(
+            self._subscribers
+        ):  # a copy: a subscriber that is closed for slow reading leaves during the loop
             if subscriber.buffer is None:
                 subscriber.send(message)
             elif len(subscriber.buffer) < MAX_BUFFERED_PAYLOADS:
                 subscriber.buffer.append(message)
             else:
-                overrun.append(subscriber)
-        MESSAGES_SENT.add(told)
-        MESSAGES_SENT_BYTES.add(told * len(message.payload))
-        if told >= MIN_MEASURED_SUBSCRIBERS:
-            BROADCAST_SECONDS.observe(perf_counter() - begun)
-        if overrun:
+                overflowing.append(subscriber)
+        MESSAGES_SENT.add(count)
+        MESSAGES_SENT_BYTES.add(count * len(message.payload))
+        if count >= MIN_MEASURED_SUBSCRIBERS:
+            BROADCAST_SECONDS.observe(perf_counter() - started)
+        if overflowing:
             self._end_subscribers(
-                Unavailable("more came than could be caught up with; ask again", retry_after=1), overrun
+                Unavailable("Too many events arrived during recovery. Subscribe again.", retry_after=1), overflowing
             )
 
     def _end_subscribers(self, error: GatewayError, subscribers: Collection[Subscriber]) -> None:
-        """End the subscription of some."""
+        """End the subscriptions of these subscribers with an error."""
         for subscriber in subscribers:
             if subscriber in self._subscribers:
                 del self._subscribers[subscriber]
                 subscriber.fail(error)
 
     def _start_task(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something that takes time, for as long as the group is needed."""
+        """Run `work` in a task until it ends or the group is closed."""
         task = asyncio.create_task(self._supervise(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -120,11 +122,11 @@ class Group(ABC):
             await work()
         except GatewayError as error:
             self._end_subscribers(error, tuple(self._subscribers))
-        except Exception:  # the supervisor of a group: its subscribers must hear of it
-            log.exception("a subscription ended by a fault")
+        except Exception:  # supervisor: the subscribers must receive the error
+            log.exception("A subscription group failed with an unexpected error")
             self._end_subscribers(Internal("an unexpected error has occurred"), tuple(self._subscribers))
 
 
 def consent_revoked_error(payload: MeterPointConsentRevoked) -> ConsentRevoked:
-    """The error that ends a stream of readings."""
+    """Return the error that ends a subscription to readings."""
     return ConsentRevoked(f"the consent for meter point {payload.mpxn} was revoked")

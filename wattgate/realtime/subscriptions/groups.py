@@ -1,4 +1,4 @@
-"""The groups of a process, by what their subscribers have asked for."""
+"""The subscription groups of a process, by the key of their subscriptions."""
 
 import asyncio
 from collections.abc import Hashable
@@ -13,11 +13,11 @@ from wattgate.realtime.subscriptions.subscription import Subscriber, Subscriptio
 from wattgate.realtime.timer_wheel import TimerWheel
 
 MAX_CONCURRENT_LOADS = 4
-"""How many views read the database at the same time: more would hold up requests, and wait for each other."""
+"""Maximum number of snapshot groups that read the database at once. More would delay requests and each other."""
 
 
 class SubscriptionGroups:
-    """Brings subscribers together that are told the same."""
+    """Assign subscribers with equal subscriptions to the same group."""
 
     def __init__(self, hub: Hub, wheel: TimerWheel, clock: Clock) -> None:
         self._hub = hub
@@ -27,9 +27,9 @@ class SubscriptionGroups:
         self._groups: dict[Hashable, Group] = {}
 
     async def join(self, subscription: Subscription, subscriber: Subscriber) -> Group:
-        """The group in which a subscriber is told what its subscription follows, from now or from where it was.
+        """Add a subscriber to the group of its subscription, from now on or from its last position. Return the group.
 
-        GatewayError where that cannot be; the subscriber is then told nothing more.
+        Raise GatewayError if that fails. The subscriber then receives nothing more.
         """
         group = self._groups.get(subscription.key) or self._create_group(subscription)
         group.joining_count += 1
@@ -44,29 +44,29 @@ class SubscriptionGroups:
         return group
 
     def leave(self, group: Group, subscriber: Subscriber) -> None:
-        """Tell a subscriber nothing more."""
+        """Remove a subscriber from its group, and close the group if it is unused."""
         group.remove_subscriber(subscriber)
         self._close_if_unused(group)
 
     @property
     def count(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self._groups)
 
     def _create_group(self, subscription: Subscription) -> Group:
-        view = subscription.source.snapshot
+        reducer = subscription.source.reducer
         group: Group
-        if view is None:
+        if reducer is None:
             group = StreamGroup(self._hub, subscription)
         else:
-            group = SnapshotGroup(self._hub, subscription, view, self._wheel, self._clock, self._load_semaphore)
+            group = SnapshotGroup(self._hub, subscription, reducer, self._wheel, self._clock, self._load_semaphore)
         self._groups[subscription.key] = group
         self._hub.add_listener(group, group.topics)
         SUBSCRIBER_GROUPS.set(len(self._groups))
         return group
 
     def _close_if_unused(self, group: Group) -> None:
-        """End a group in which nobody is left."""
+        """Close a group without subscribers."""
         if not group.is_needed and self._groups.get(group.key) is group:
             del self._groups[group.key]
             group.close()

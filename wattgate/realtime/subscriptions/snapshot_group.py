@@ -1,7 +1,28 @@
-"""Subscribers to a state that many events change: each is told the whole of it, first and whenever it has changed."""
+"""Subscribers to a state that many events change: each receives the whole state first, and after each change.
+
+A `SnapshotReducer` loads the state and computes the next one from an event or from time. The group keeps the last one,
+the snapshot, and broadcasts it when the reducer returns another one. If the reducer cannot compute the next state, the
+group reloads it. Two small state machines control this.
+
+`SnapshotPhase` says whether the group has a snapshot and may change it:
+
+    EMPTY     --first load-->                   CURRENT
+    CURRENT   --consent withdrawn-->            WITHHELD
+    WITHHELD  --load that is not outdated-->    CURRENT
+
+In WITHHELD, neither events nor time change the snapshot: a withdrawn consent can concern a part of it, and only a load
+can decide which one.
+
+`ReloadState` says whether a load runs, and whether the state that it reads may be older than an event that arrived
+since. `RELOAD_TRANSITIONS` has all transitions. In EMPTY, the first load runs, and subscribers that join wait for it.
+In the other phases, a background task runs the reloads. It repeats them until one is not outdated.
+"""
 
 import asyncio
 import random
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 from wattgate.clock import Clock
@@ -11,52 +32,117 @@ from wattgate.realtime.events import Event, MeterPointConsentRevoked
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.group import Group
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
-from wattgate.realtime.subscriptions.subscription_source import Snapshot
+from wattgate.realtime.subscriptions.subscription_source import SnapshotReducer
 from wattgate.realtime.timer_wheel import TimerWheel
 
 LOAD_SPREAD_SECONDS = 3.0
-"""Over how long the loads are spread that one event causes: the half hours of all homes are stored at once."""
+"""Reloads that one event causes are spread over this time: the half hours of all homes are stored at once."""
 
 RETRY_BACKOFF = Backoff(min_seconds=1.0, max_seconds=30.0)
-"""How long to wait before another load where the database is away."""
+"""Delay before the next reload when the database is unavailable."""
 
 RECHECK_SECONDS = 5.0
-"""When time is asked again for what it changes while a state is to be loaded: the database may be away for long."""
+"""Delay before time is applied again while the state is reloaded: the database may be unavailable for long."""
 
 STATE_KEY = ("state", "")
 
 
+class SnapshotPhase(Enum):
+    """Whether the group has a snapshot, and whether events and time may change it."""
+
+    EMPTY = "no snapshot is loaded"
+    CURRENT = "events and time update the snapshot"
+    WITHHELD = "a consent was withdrawn: only a reload may change the snapshot"
+
+
+class ReloadState(Enum):
+    """The state of the first load or of the reload task."""
+
+    IDLE = "no load runs"
+    RUNNING = "a load runs, and no event has arrived since its read began"
+    RUNNING_OUTDATED = "a load runs or waits, and the state must be read again"
+
+
+class ReloadEvent(Enum):
+    """An event that changes the `ReloadState`."""
+
+    REQUESTED = "the state must be loaded"
+    CHANGED = "an event arrived that a read in progress may miss"
+    READ_STARTED = "the database is read"
+    READ_FAILED = "the database was unavailable"
+    ENDED = "the load or the reload task has ended"
+
+
+RELOAD_TRANSITIONS: Mapping[ReloadState, Mapping[ReloadEvent, ReloadState]] = MappingProxyType(
+    {
+        ReloadState.IDLE: {
+            ReloadEvent.REQUESTED: ReloadState.RUNNING_OUTDATED,
+            ReloadEvent.CHANGED: ReloadState.IDLE,
+            ReloadEvent.READ_STARTED: ReloadState.RUNNING,
+            ReloadEvent.ENDED: ReloadState.IDLE,  # the first load was cancelled before its read
+        },
+        ReloadState.RUNNING: {
+            ReloadEvent.REQUESTED: ReloadState.RUNNING_OUTDATED,
+            ReloadEvent.CHANGED: ReloadState.RUNNING_OUTDATED,
+            ReloadEvent.READ_FAILED: ReloadState.RUNNING_OUTDATED,
+            ReloadEvent.ENDED: ReloadState.IDLE,
+        },
+        ReloadState.RUNNING_OUTDATED: {
+            ReloadEvent.REQUESTED: ReloadState.RUNNING_OUTDATED,
+            ReloadEvent.CHANGED: ReloadState.RUNNING_OUTDATED,
+            ReloadEvent.READ_STARTED: ReloadState.RUNNING,
+            ReloadEvent.READ_FAILED: ReloadState.RUNNING_OUTDATED,
+            ReloadEvent.ENDED: ReloadState.IDLE,
+        },
+    }
+)
+"""The next state after each event. A missing pair cannot occur."""
+
+
+def phase_after_revocation(phase: SnapshotPhase) -> SnapshotPhase:
+    """Return the phase after a consent was withdrawn. Without a snapshot, there is nothing to withhold."""
+    return SnapshotPhase.EMPTY if phase is SnapshotPhase.EMPTY else SnapshotPhase.WITHHELD
+
+
+def phase_after_load(phase: SnapshotPhase, reload: ReloadState) -> SnapshotPhase:
+    """Return the phase after a load. An outdated one may have read the state before the consent was withdrawn."""
+    withheld = phase is SnapshotPhase.WITHHELD and reload is ReloadState.RUNNING_OUTDATED
+    return SnapshotPhase.WITHHELD if withheld else SnapshotPhase.CURRENT
+
+
 class SnapshotGroup(Group):
-    """Keeps the state of a view, and tells it. The database is read at the beginning, and when the view asks for it."""
+    """Keep the snapshot of a reducer and broadcast its changes. The module docstring explains the states."""
 
     def __init__(
         self,
         hub: Hub,
         subscription: Subscription,
-        snapshot: Snapshot,
+        reducer: SnapshotReducer,
         wheel: TimerWheel,
         clock: Clock,
         load_semaphore: asyncio.Semaphore,
     ) -> None:
         super().__init__(hub, subscription)
-        self._snapshot = snapshot
+        self._reducer = reducer
         self._wheel = wheel
         self._clock = clock
         self._load_semaphore = load_semaphore
+        self._phase = SnapshotPhase.EMPTY
+        self._reload = ReloadState.IDLE
         self._state: Any = None
+        """The snapshot. None in the phase EMPTY only."""
         self._message: Message | None = None
+        """The last snapshot that was broadcast. None in the phase EMPTY only."""
         self._first_load: asyncio.Task[None] | None = None
-        self._loading = False
-        self._outdated = False
         self._rendering = False
-        self._suspended = False
+        """Whether a task executes an asynchronous selection. It broadcasts until the newest state is sent."""
         self.timer_slot: int | None = None
 
     async def add_subscriber(self, subscription: Subscription, subscriber: Subscriber) -> None:
         await self._hub.open_topics(self.topics)
-        if self._message is None:
+        if self._phase is SnapshotPhase.EMPTY:
             if self._first_load is None or self._first_load.done():
-                self._first_load = asyncio.create_task(self._load())
+                self._first_load = asyncio.create_task(self._load_first())
                 self._first_load.add_done_callback(_consume_exception)
             await asyncio.shield(self._first_load)
         first = await self._message_for_join()
@@ -64,31 +150,26 @@ class SnapshotGroup(Group):
         subscriber.send(first)
 
     async def _message_for_join(self) -> Message:
-        """What is told to somebody who joins."""
-        state, told = self._state, self._message
-        assert told is not None  # it has been loaded
-        seen = self._snapshot.refresh_for_join(state, self._clock())
-        if seen is not state:
-            result = await self._execute(seen)
+        """Return the first message of a new subscriber, with ages as of now."""
+        state = self._state
+        refreshed = self._reducer.refresh_for_join(state, self._clock())
+        if refreshed is not state:
+            result = await self._execute(refreshed)
             if self._state is state:
                 return build_message(STATE_KEY, result)
-        assert self._message is not None
+        assert self._message is not None  # the phase is not EMPTY
         return self._message
 
     def on_event(self, event: Event) -> None:
-        """Take an event.
-
-        A consent that was withdrawn may be for one thing of several: the view is loaded, which says what that means,
-        and nothing more is told until then.
-        """
-        if isinstance(event.payload, MeterPointConsentRevoked) and self._state is not None:
-            self._suspended = True
-            self._schedule_load()
+        """Handle an event. A withdrawn consent withholds the snapshot until a reload."""
+        if isinstance(event.payload, MeterPointConsentRevoked):
+            self._phase = phase_after_revocation(self._phase)
+            self._request_reload()
         else:
             self._handle_event(event)
 
     def on_events_lost(self, topic: str, position: str) -> None:
-        self._schedule_load()
+        self._request_reload()
 
     def close(self) -> None:
         super().close()
@@ -97,56 +178,55 @@ class SnapshotGroup(Group):
             self._first_load.cancel()
 
     def on_timer(self, now: float) -> float | None:
-        """Let time change the state."""
-        if self._suspended:
+        """Apply the passage of time to the snapshot."""
+        if self._phase is not SnapshotPhase.CURRENT:
             return None
-        changed = self._snapshot.advance(self._state, self._clock())
+        changed = self._reducer.advance(self._state, self._clock())
         if changed is None:
-            self._schedule_load()
+            self._request_reload()
             return now + RECHECK_SECONDS
         self._update_state(changed)
         return None
 
     def _handle_event(self, event: Event) -> None:
-        if self._state is None or self._suspended:
-            self._outdated = True
+        self._on_reload(ReloadEvent.CHANGED)
+        if self._phase is not SnapshotPhase.CURRENT:
             return
-        if self._loading:
-            self._outdated = True  # what is being read may be from before the event
-        changed = self._snapshot.apply_event(self._state, event, self._clock())
+        changed = self._reducer.apply_event(self._state, event, self._clock())
         if changed is None:
-            self._schedule_load()
+            self._request_reload()
         else:
             self._update_state(changed)
 
     def _update_state(self, state: Any) -> None:
-        """Keep a state, and tell it if it is another one."""
+        """Store a state, and broadcast it if it is another object."""
         before = self._state
         self._store_state(state)
         if state is before:
             return
-        at_once = self._selection.execute_sync
+        execute_sync = self._selection.execute_sync
         try:
-            if at_once is None:
+            if execute_sync is None:
                 raise RequiresAsync
-            self._broadcast_state(at_once(state))
+            self._broadcast_state(execute_sync(state))
         except RequiresAsync:
             if not self._rendering:
                 self._start_task(self._broadcast_pending)
 
     def _store_state(self, state: Any) -> None:
+        """Store a state, and schedule its next change by time."""
         self._state = state
-        left = (self._snapshot.next_change(state) - self._clock()).total_seconds()
-        self._wheel.schedule(self, self._wheel.now() + max(left, 0.0))
+        seconds = (self._reducer.next_change(state) - self._clock()).total_seconds()
+        self._wheel.schedule(self, self._wheel.now() + max(seconds, 0.0))
 
     async def _broadcast_pending(self) -> None:
-        """Tell the newest state until there is none newer."""
+        """Execute and broadcast the newest state until there is no newer one."""
         self._rendering = True
         try:
-            told = None
-            while told is not self._state:
-                told = self._state
-                self._broadcast_state(await self._execute(told))
+            state = None
+            while state is not self._state:
+                state = self._state
+                self._broadcast_state(await self._execute(state))
         finally:
             self._rendering = False
 
@@ -154,42 +234,60 @@ class SnapshotGroup(Group):
         self._message = build_message(STATE_KEY, result)
         self._broadcast(self._message)
 
-    async def _load(self) -> None:
-        """Read the state. What comes meanwhile makes it outdated, and it is read again."""
+    # loading
+
+    def _on_reload(self, event: ReloadEvent) -> None:
+        self._reload = RELOAD_TRANSITIONS[self._reload][event]
+
+    def _request_reload(self) -> None:
+        """Load the state again in a background task. In EMPTY, only mark the first load as outdated."""
+        if self._phase is SnapshotPhase.EMPTY:
+            self._on_reload(ReloadEvent.CHANGED)
+            return
+        is_idle = self._reload is ReloadState.IDLE
+        self._on_reload(ReloadEvent.REQUESTED)
+        if is_idle:
+            self._start_task(self._reload_until_current)
+
+    async def _read_state(self) -> Any:
+        """Read the state from the database. Events that arrive meanwhile make it outdated."""
         async with self._load_semaphore:
-            self._outdated = False
-            state = await self._read(self._snapshot.load)
-        self._suspended = self._suspended and self._outdated
-        if self._message is None:  # nobody is in the group yet who could be told
+            self._on_reload(ReloadEvent.READ_STARTED)
+            return await self._read(self._reducer.load)
+
+    async def _load_first(self) -> None:
+        """Load the first snapshot. If it is outdated, request a reload."""
+        try:
+            state = await self._read_state()
             self._message = build_message(STATE_KEY, await self._execute(state))
             self._store_state(state)
-        elif not self._suspended:
-            self._update_state(state)
-        if self._outdated:
-            self._schedule_load()
+            self._phase = phase_after_load(self._phase, self._reload)
+        finally:
+            is_outdated = self._reload is ReloadState.RUNNING_OUTDATED
+            self._on_reload(ReloadEvent.ENDED)
+        if is_outdated:
+            self._request_reload()
 
-    def _schedule_load(self) -> None:
-        self._outdated = True
-        if not self._loading:
-            self._loading = True
-            self._start_task(self._load_with_retries)
-
-    async def _load_with_retries(self) -> None:
+    async def _reload_until_current(self) -> None:
+        """Reload the state until it is not outdated. Retry while the database is unavailable."""
         attempt = 0
         try:
-            while self._outdated:
+            while self._reload is ReloadState.RUNNING_OUTDATED:
                 await asyncio.sleep(random.uniform(0, LOAD_SPREAD_SECONDS))
                 try:
-                    await self._load()
+                    state = await self._read_state()
+                    self._phase = phase_after_load(self._phase, self._reload)
+                    if self._phase is SnapshotPhase.CURRENT:
+                        self._update_state(state)
                 except Unavailable:
                     await asyncio.sleep(RETRY_BACKOFF.delay_seconds(attempt))
                     attempt += 1
-                    self._outdated = True
+                    self._on_reload(ReloadEvent.READ_FAILED)
         finally:
-            self._loading = False
+            self._on_reload(ReloadEvent.ENDED)
 
 
 def _consume_exception(task: "asyncio.Task[None]") -> None:
-    """Take note of how it ended, even where all who waited for it have left."""
+    """Mark the exception as retrieved, even if all callers that waited for the task were cancelled."""
     if not task.cancelled():
         task.exception()

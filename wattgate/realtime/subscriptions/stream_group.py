@@ -1,4 +1,46 @@
-"""Subscribers to events as they come: each has its place, and whoever was away is told what it has missed."""
+"""Subscribers to a stream of events: each event is one payload, and reconnecting subscribers receive missed ones.
+
+A group executes and encodes each event once and sends the same bytes to all its subscribers. Each message carries a
+position: the positions of all topics of the group after this event, in the order of `topics`, joined by commas. A
+client that reconnects passes its last position as `since`.
+
+Execution: if the selection needs only the payload, the group executes an event synchronously, within the dispatch of
+the hub. At the first event that needs more, the group starts a queue and a task, and uses them for all later events.
+One task keeps the events in order.
+
+A subscriber that passed `since` (`resumes`) is in one of three states:
+
+    RECOVERING  `buffer` is a list. `_recover` sends the payloads missed before it joined.
+    LIVE        `buffer` is None. It receives each message immediately.
+    REFILLING   `buffer` is a list, and the subscriber is in `_refilling`. The bus has lost events, and
+                `_refill_after_loss` sends payloads from the database.
+
+In the first and the last state, new messages are appended to `buffer`. `_go_live` then sends the buffer and sets it to
+None. A subscriber without `since` is always LIVE.
+
+Recovery of a joining subscriber:
+
+- `since` is empty: backfill from the database with the newest payloads.
+- The bus retains the events since the position: send them (`recovered: true`). Events after the position at which the
+  subscriber joined are skipped, because they are in the buffer.
+- The bus does not retain them, or the position is invalid: backfill from the database (`recovered: false`).
+
+After a loss of events (`on_events_lost`), LIVE and REFILLING subscribers are refilled together, from the position
+before the first loss. All other subscribers end with an error: those without `since`, because nothing can report the
+gap to them, and those in RECOVERING, which resume from their own position when they reconnect.
+
+Invariants:
+
+- The buffer object identifies a refill. A later loss gives the subscriber a new buffer, and every coroutine that sends
+  to a subscriber stops when `subscriber.buffer` is no longer the list that it started with.
+- In a backfill, only the last message has the new position. A client that disconnects earlier repeats the backfill: it
+  may receive payloads twice, but misses none.
+- Messages of a recovery are sent as fast as the client reads (`wait_until_writable`), so that none of them replaces
+  another one in the backlog of a slow client.
+
+See `group` for broadcasting, `backfill` for the database queries, and `snapshot_group` for the other kind of group.
+docs/explanation/decisions/0012-resume-with-positions.md explains the design.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,33 +49,32 @@ from functools import partial
 from typing import Any
 
 from wattgate.clock import from_ms
-from wattgate.errors import Unavailable
 from wattgate.metrics import RECOVERIES
 from wattgate.realtime.bus import is_position, parse_position
-from wattgate.realtime.event_queue import EventQueue
+from wattgate.realtime.event_queue import EventQueue, events_lost_error
 from wattgate.realtime.events import Event, MeterPointConsentRevoked
 from wattgate.realtime.hub import Hub
 from wattgate.realtime.subscriptions.group import Group, consent_revoked_error
 from wattgate.realtime.subscriptions.subscription import Message, RequiresAsync, Subscriber, Subscription, build_message
 
 POSITION_SEPARATOR = ","
-"""Stands between the positions of several topics, which together are the position of a payload."""
+"""Separator of the topic positions in the position of a payload."""
 
 INITIAL_KEY = ("", "")
-"""The key of the first payload, which says where the subscriber stands."""
+"""The key of the first payload, which has the current position and no data."""
 
 
 class StreamGroup(Group):
-    """Tells each event by its payload, with its position in the topics."""
+    """Send the payload of each event with its position. The module docstring explains the algorithm."""
 
     def __init__(self, hub: Hub, subscription: Subscription) -> None:
         super().__init__(hub, subscription)
         self._backfill = subscription.source.backfill
         self._positions: dict[str, str] = {}
         self._queue: EventQueue | None = None
-        self._catching_up: set[Subscriber] = set()
+        self._refilling: set[Subscriber] = set()
         self._position_before_loss = ""
-        """Where those who are `_behind` stood before the bus lost what they are to be told of."""
+        """The position of the `_refilling` subscribers before the first loss of events."""
 
         if self._selection.execute_sync is None:
             self._start_queue()
@@ -45,23 +86,25 @@ class StreamGroup(Group):
         self._subscribers[subscriber] = None
         if subscription.resumes:
             subscriber.buffer = []
-            await self._catch_up(subscription, subscriber, self._current_position)
+            await self._recover(subscription, subscriber, self._current_position)
             await self._go_live(subscriber)
 
     def on_events_lost(self, topic: str, position: str) -> None:
-        up_to_date = {one for one in self._subscribers if one.buffer is None or one in self._catching_up}
-        told = {one for one in up_to_date if one.resumes}
-        unaware = [one for one in self._subscribers if one not in told]
-        self._end_subscribers(Unavailable("some events were lost; ask again", retry_after=1), unaware)
-        if told and not told & self._catching_up:
+        up_to_date = {
+            subscriber for subscriber in self._subscribers if subscriber.buffer is None or subscriber in self._refilling
+        }
+        resumable = {subscriber for subscriber in up_to_date if subscriber.resumes}
+        others = [subscriber for subscriber in self._subscribers if subscriber not in resumable]
+        self._end_subscribers(events_lost_error(), others)
+        if resumable and not resumable & self._refilling:
             self._position_before_loss = self._current_position
-        self._positions[topic], self._catching_up = position, told
-        if told:
-            waiting: dict[Subscriber, list[Message]] = {one: [] for one in told}
-            for one, buffer in waiting.items():
-                one.buffer = buffer
+        self._positions[topic], self._refilling = position, resumable
+        if resumable:
+            buffers: dict[Subscriber, list[Message]] = {subscriber: [] for subscriber in resumable}
+            for subscriber, buffer in buffers.items():
+                subscriber.buffer = buffer
             self._start_task(
-                partial(self._backfill_after_loss, waiting, self._position_before_loss, self._current_position)
+                partial(self._refill_after_loss, buffers, self._position_before_loss, self._current_position)
             )
 
     def _handle_event(self, event: Event) -> None:
@@ -74,10 +117,10 @@ class StreamGroup(Group):
 
     def _broadcast_event(self, event: Event, result: bytes) -> None:
         self._positions[event.topic] = str(event.position)
-        if self._subscribers:  # before the first one the other topics may not be open, and have no position yet
+        if self._subscribers:  # without subscribers, the other topics may not be open and have no position yet
             self._broadcast(build_message((event.topic, event.key), result, position=self._current_position))
 
-    # selections that have to wait for something are executed one after the other
+    # asynchronous selections
 
     def _start_queue(self) -> EventQueue:
         if self._queue is None:
@@ -92,50 +135,52 @@ class StreamGroup(Group):
             if event.topic not in self._positions or _is_later(event, self._positions):
                 self._broadcast_event(event, result)
 
-    # where it stands, and how others come to be there
+    # positions and recovery
 
     @property
     def _current_position(self) -> str:
         return POSITION_SEPARATOR.join([self._positions[topic] for topic in self.topics])
 
-    async def _catch_up(self, subscription: Subscription, subscriber: Subscriber, current_position: str) -> None:
-        """Tell whoever begins what there is, and whoever comes back what it has missed.
+    async def _recover(self, subscription: Subscription, subscriber: Subscriber, current_position: str) -> None:
+        """Send a joining subscriber the newest payloads, or those since its position.
 
-        What came after `stands` waits in the buffer.
+        Events after `current_position` are already in its buffer.
         """
         if not subscription.since:
             return await self._send_all(subscriber, await self._build_backfill_messages("", current_position))
-        places = self._parse_position(subscription.since)
-        found = await self._hub.read_since(list(places.items())) if places else [None]
-        missed = [event for events in found for event in events or ()]
-        RECOVERIES.labels(str(None not in found).lower()).inc()
-        if None in found:
-            stood = subscription.since if places else ""
+        positions = self._parse_position(subscription.since)
+        results = await self._hub.read_since(list(positions.items())) if positions else [None]
+        missed = [event for events in results for event in events or ()]
+        RECOVERIES.labels(str(None not in results).lower()).inc()
+        if None in results:
+            old_position = subscription.since if positions else ""
             return await self._send_all(
-                subscriber, await self._build_backfill_messages(stood, current_position, recovered=False)
+                subscriber, await self._build_backfill_messages(old_position, current_position, recovered=False)
             )
-        answer = build_message(INITIAL_KEY, self._selection.empty_result, position=subscription.since, recovered=True)
-        await self._send_all(subscriber, [answer])
-        standing = self._parse_position(current_position)
-        for event in sorted(missed, key=lambda one: parse_position(str(one.position))):
-            if _is_later(event, standing):
+        first = build_message(INITIAL_KEY, self._selection.empty_result, position=subscription.since, recovered=True)
+        await self._send_all(subscriber, [first])
+        group_positions = self._parse_position(current_position)
+        for event in sorted(missed, key=lambda event: parse_position(str(event.position))):
+            if _is_later(event, group_positions):
                 continue
             if isinstance(event.payload, MeterPointConsentRevoked):
                 raise consent_revoked_error(event.payload)
-            places[event.topic] = str(event.position)
+            positions[event.topic] = str(event.position)
             result = await self._execute(event.payload)
-            one = build_message((event.topic, event.key), result, position=POSITION_SEPARATOR.join(places.values()))
-            await self._send_all(subscriber, [one])
+            message = build_message(
+                (event.topic, event.key), result, position=POSITION_SEPARATOR.join(positions.values())
+            )
+            await self._send_all(subscriber, [message])
         return None
 
-    async def _backfill_after_loss(
+    async def _refill_after_loss(
         self, buffers: Mapping[Subscriber, list[Message]], old_position: str, current_position: str
     ) -> None:
-        """Tell those who were up to date what the database has, because the bus has lost some.
+        """Send payloads from the database to subscribers for which the bus has lost events.
 
-        Whoever has another buffer than it had then is left to another refill: more was lost in the meantime.
+        Skip subscribers whose buffer is no longer that in `buffers`: after another loss, a later refill serves them.
         """
-        if not any(one.buffer is buffer for one, buffer in buffers.items()):
+        if not any(subscriber.buffer is buffer for subscriber, buffer in buffers.items()):
             return
         messages = await self._build_backfill_messages(old_position, current_position, recovered=False)
 
@@ -145,14 +190,14 @@ class StreamGroup(Group):
             if subscriber.buffer is buffer:
                 await self._go_live(subscriber)
 
-        await asyncio.gather(*(refill(*one) for one in buffers.items()))
+        await asyncio.gather(*(refill(subscriber, buffer) for subscriber, buffer in buffers.items()))
 
     async def _build_backfill_messages(
         self, old_position: str, current_position: str, **extensions: bool
     ) -> list[Message]:
-        """What the database has, as it is told: all since a position, or the newest where that is empty.
+        """Build messages from the database: all payloads since a position or, if it is empty, the newest ones.
 
-        Only the last payload has the new position: whoever is cut off before it begins again from where it was.
+        Only the last message has the current position, so that a client that disconnects earlier repeats all.
         """
         payloads = await self._load_backfill(_oldest_instant(old_position))
         results = [await self._execute(payload) for payload in payloads]
@@ -172,35 +217,35 @@ class StreamGroup(Group):
         return messages
 
     async def _load_backfill(self, since: datetime | None) -> Sequence[Any]:
-        missed = self._backfill
-        if missed is None:
+        backfill = self._backfill
+        if backfill is None:
             return ()
-        found: Sequence[Any] = await self._read(lambda rows: missed(rows, since))
-        return found
+        payloads: Sequence[Any] = await self._read(lambda rows: backfill(rows, since))
+        return payloads
 
     async def _send_all(self, subscriber: Subscriber, messages: Iterable[Message]) -> None:
-        """Tell what has waited, as fast as it is read: none of it may give way to a later one.
+        """Send messages as fast as the client reads them, so that none replaces another in its backlog.
 
-        It ends where more is lost in the meantime, which gives the subscriber another buffer.
+        Stop after another loss of events, which gives the subscriber a new buffer.
         """
         buffer = subscriber.buffer
-        for one in messages:
+        for message in messages:
             if subscriber.buffer is not buffer:
                 return
-            self._send_to(subscriber, one)
+            self._send_to(subscriber, message)
             await subscriber.wait_until_writable()
 
     async def _go_live(self, subscriber: Subscriber) -> None:
-        """Tell what came meanwhile, and from now on everything at once."""
+        """Send the buffered messages. From then on, the subscriber receives messages immediately."""
         buffer = subscriber.buffer
         while buffer and subscriber.buffer is buffer:
             await self._send_all(subscriber, [buffer.pop(0)])
         if subscriber.buffer is buffer:
             subscriber.buffer = None
-            self._catching_up.discard(subscriber)
+            self._refilling.discard(subscriber)
 
     def _parse_position(self, text: str) -> dict[str, str]:
-        """The position in each topic; nothing where the text is none of this group."""
+        """Return the position in each topic, or an empty dict if the text is no position of this group."""
         parts = text.split(POSITION_SEPARATOR)
         if len(parts) != len(self.topics) or not all(map(is_position, parts)):
             return {}
@@ -212,7 +257,7 @@ def _is_later(event: Event, positions: Mapping[str, str]) -> bool:
 
 
 def _oldest_instant(position: str) -> datetime | None:
-    """Since when something may be missing: the oldest of the positions. None where there is none."""
+    """Return the time of the oldest topic position, since when events may be missing. None without a position."""
     if not position:
         return None
-    return from_ms(min(parse_position(one)[0] for one in position.split(POSITION_SEPARATOR)))
+    return from_ms(min(parse_position(part)[0] for part in position.split(POSITION_SEPARATOR)))

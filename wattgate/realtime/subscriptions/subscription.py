@@ -1,4 +1,4 @@
-"""What is asked for, who is told, and what they are told."""
+"""Subscriptions, their subscribers, and the messages that subscribers receive."""
 
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, replace
@@ -12,20 +12,20 @@ from wattgate.realtime.subscriptions.subscription_source import SubscriptionSour
 from wattgate.request_context import log_access_error
 
 ReadRows = Callable[[Callable[[Rows], Awaitable[Any]]], Awaitable[Any]]
-"""Runs a function of the caller's rows in a session, and answers its result. GatewayError where that cannot be."""
+"""Run a function of the caller's rows in a database session and return its result. Raise GatewayError if that fails."""
 
 
 class RequiresAsync(Exception):
-    """A payload cannot be executed without waiting after all."""
+    """The selection cannot be executed on this payload synchronously."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a subscriber has selected of each payload: the one place behind which it is executed.
+    """The GraphQL selection of a subscription, as functions from a payload to an execution result.
 
-    `at_once` and `in_time` answer an execution result in JSON without its last brace, so that extensions can follow.
-    `at_once` is None where the selection needs more than the payload; it raises NotAtOnce for a payload for which the
-    rules of GraphQL ask for more. `nothing` is the result where there is no payload.
+    A result is JSON without its last brace, so that extensions can follow. `execute_sync` needs only the payload. It is
+    None if the selection needs more, such as the database. It raises RequiresAsync for a payload for which GraphQL
+    needs more. `execute_async` handles every payload. `empty_result` is the result without a payload.
     """
 
     execute_sync: Callable[[Any], bytes] | None
@@ -35,10 +35,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """An operation that was asked for and may be had.
+    """A subscription that the caller may have.
 
-    Subscriptions with equal keys are told the same. `resumes` says that the subscriber has written `since` and
-    understands where it stands; `since` is where it was, if it was anywhere.
+    Subscriptions with equal keys receive the same payloads. `resumes` is true if the client passed `since`, also with
+    null, and thus handles positions. `since` is the last position that the client received, if any.
     """
 
     key: Hashable
@@ -49,15 +49,15 @@ class Subscription:
     since: str | None = None
 
     def with_since(self, position: str) -> "Subscription":
-        """The same for a subscriber that says in another way where it was."""
+        """Return a copy for a client that sends its position outside the operation. Its `since` has priority."""
         return replace(self, resumes=True, since=self.since or position)
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """A payload as it is sent, made once for all of a group.
+    """An encoded payload, built once for all subscribers of a group.
 
-    `tail` is the payload with the brace that ends a message of graphql-transport-ws. A later message of the same key
-    may take the place of this one for a slow reader.
+    `websocket_tail` is the payload and the brace that ends a message of graphql-transport-ws. For a slow reader, a
+    later message with the same key replaces this one.
     """
 
     key: tuple[str, str]
@@ -67,28 +67,28 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 class Subscriber(Protocol):
-    """One who is told. While it is being caught up, `buffer` holds what comes meanwhile."""
+    """A receiver of messages. `buffer` collects new messages while it receives the missed ones; else it is None."""
 
     resumes: bool
     buffer: list[Message] | None
 
     def send(self, message: Message) -> None:
-        """Be told a payload."""
+        """Send a message to the client, or queue it."""
 
     async def wait_until_writable(self) -> None:
-        """Wait until the peer reads what it was told, or is gone: what it has missed is not to pile up here."""
+        """Wait until the client reads its messages or is gone. Backfills use it, so that they do not fill the queue."""
 
     def fail(self, error: GatewayError) -> None:
-        """Be told that the subscription has ended by an error."""
+        """End the subscription with an error."""
 
 
 def build_message(key: tuple[str, str], result: bytes, **extensions: Any) -> Message:
-    """The message of a result without its last brace, and what is to be said beside it."""
+    """Build a message from a result without its last brace, and from the extensions to add."""
     payload = result + (b',"extensions":' + msgspec.json.encode(extensions) + b"}" if extensions else b"}")
     return Message(key, payload, payload + b"}", extensions.get("position", ""))
 
 
 def encode_errors(error: GatewayError) -> bytes:
-    """The list of errors, in JSON, that tells one. Refusals are logged."""
+    """Return a JSON list with this error. Access errors are logged."""
     log_access_error(error)
     return msgspec.json.encode([{"message": error.message, "extensions": error.extensions}])

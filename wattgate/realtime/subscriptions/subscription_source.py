@@ -1,4 +1,4 @@
-"""What a subscription follows."""
+"""Sources of a subscription: its topics, its backfill and the reducer of its state."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -9,41 +9,41 @@ from wattgate.db.rows import Rows
 from wattgate.realtime.events import Event
 
 Backfill = Callable[[Rows, datetime | None], Awaitable[list[Any]]]
-"""The payloads for whoever cannot be caught up by the bus, oldest first: all since an instant, or the newest of each
-kind where there is no instant or too much has come since."""
+"""Load payloads that the bus does not retain, oldest first: all since a time, or the newest of each kind if there is no
+time or there are too many."""
 
 
-class Snapshot(Protocol):
-    """A state that many events change, and that is told whole: what a display draws.
+class SnapshotReducer(Protocol):
+    """The rules of a state that many events change and that subscribers receive as a whole, such as a display.
 
-    A state is a payload. It is a value: `take` and `turn` answer another one, or the same object where nothing that
-    is told has changed, or None where it must be loaded again.
+    A state is a payload, and a value: no method changes it. `apply_event` and `advance` return the next state. They
+    return the same object if nothing has changed for subscribers, and None if the state must be loaded again.
     """
 
     async def load(self, rows: Rows) -> Any:
-        """The state, from the database."""
+        """Load the state from the database."""
 
     def apply_event(self, state: Any, event: Event, now: datetime) -> Any | None:
-        """The state after an event that has come now."""
+        """Return the state after an event that arrives at `now`."""
 
     def advance(self, state: Any, now: datetime) -> Any | None:
-        """The state as time passes."""
+        """Return the state after time has passed, until `now`."""
 
     def refresh_for_join(self, state: Any, now: datetime) -> Any:
-        """The state for somebody who joins now: with ages as they are now, though nobody else is told of them."""
+        """Return the state for a new subscriber, with ages at `now`. The other subscribers do not receive it."""
 
     def next_change(self, state: Any) -> datetime:
-        """When time alone will change the state, if no event does."""
+        """Return the time at which time alone changes the state, if no event does so before."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionSource:
-    """What a subscription follows, which its resolver answers once it is sure that the caller may.
+    """The source of a subscription. Its resolver returns it after checking the permission of the caller.
 
-    Each event on `topics` is told with its payload, or, with a `view`, changes the state that is told. `missed` is
-    for whoever begins, or comes back too late.
+    Without a `reducer`, subscribers receive the payload of each event on `topics`. With a `reducer`, they receive the
+    state that the events change. `backfill` provides payloads at the start, and after a gap that the bus cannot fill.
     """
 
     topics: tuple[str, ...]
     backfill: Backfill | None = None
-    snapshot: Snapshot | None = None
+    reducer: SnapshotReducer | None = None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wattgate.energy.arrays import IntArray
 from wattgate.energy.storage_fields import parse_fields
 from wattgate.graphql.resolvers.bulk_recording import BulkReadingBatch
-from wattgate.graphql.resolvers.raw_readings import RawReadings
+from wattgate.graphql.resolvers.raw_readings import RawReadingsResult
 from wattgate.graphql.transport.bulk_recorder import BATCH_SIZE, InvalidLine, UnreadableInput, parse_quality
 from wattgate.rest_compat.arrow.frames import END_OF_STREAM, read_record_batches
 from wattgate.rest_compat.legacy_request import RerunOperation, RestResult
@@ -38,7 +38,7 @@ async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIte
 
     One page at a time is held; a stream that breaks off has no end marker, which readers tell as an error.
     """
-    page: RawReadings = result.result
+    page: RawReadingsResult = result.result
     named = "field" in result.request.query
     further = [] if named else [field.name for field in parse_fields(page.resource.storage)[1:]]
     yield READINGS_SCHEMA.serialize().to_pybytes()
@@ -54,7 +54,7 @@ async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIte
     yield END_OF_STREAM
 
 
-def _encode_batch(page: RawReadings) -> bytes:
+def _encode_batch(page: RawReadingsResult) -> bytes:
     columns = [
         pa.array([one.at for one in page.stored], pa.int64()).cast(INSTANT_TYPE),
         pa.array(page.value, pa.float64()),

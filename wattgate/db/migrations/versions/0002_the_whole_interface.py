@@ -1,4 +1,4 @@
-"""The whole interface."""
+"""Add the tables of the other operations of SPEC.md."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Readings have quality, revision and time of receipt; monthly partitions on PostgreSQL; hours and days rolled up."""
+"""Add quality, revision and receipt to readings, monthly partitions on PostgreSQL, and hourly and daily rollups."""
 
 import re
 import time
@@ -66,7 +66,7 @@ def _move(source: str, target: str, now: int) -> None:
 
 
 def _partitions() -> None:
-    """A partition for each month that has readings."""
+    """Create a partition for each month that has readings."""
     months = op.get_bind().execute(
         sa.text("SELECT DISTINCT date_trunc('month', to_timestamp(at / 1000) AT TIME ZONE 'UTC') FROM reading_before")
     )
@@ -101,7 +101,7 @@ def _rollup(name: str) -> None:
 
 
 def _fill_rollups() -> None:
-    """Days of every series, hours of those that have more than four samples in one."""
+    """Fill the daily rollups of all series, and the hourly rollups of series with more than four samples an hour."""
     bind = op.get_bind()
     _fill("reading_day", DAY, "")
     resources = sa.table("resource", sa.column("number"), sa.column("storage", sa.JSON()))
@@ -111,7 +111,7 @@ def _fill_rollups() -> None:
 
 
 def _fields_with_hours(storage: list[dict[str, Any]]) -> list[int]:
-    """Return the indexes of the fields that take more than four samples an hour, as this revision stored them.
+    """Return the indexes of the fields with more than four samples an hour, by the rules of this revision.
 
     A copy of what the gateway did at this revision: a migration must not change when the gateway's code does.
     """

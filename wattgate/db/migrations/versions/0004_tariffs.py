@@ -1,4 +1,4 @@
-"""Tariffs with bands, blocks, prices and versions; resources that tell what others cost."""
+"""Add bands, blocks, prices and versions to tariffs, and resources that compute costs of other resources."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ down_revision = "0003"
 branch_labels = None
 depends_on = None
 
-# Of the flat tariffs that were there, the one made last stands where several have the same validity.
+# Number the existing flat tariffs. Of several with the same start, the one created last supersedes the others.
 _NUMBERED = """
     UPDATE tariff SET
         version = (
@@ -35,7 +35,7 @@ def upgrade() -> None:
             sa.ForeignKey("resource.resource_id", name=op.f("fk_resource_cost_of")),
             nullable=True,
         ),
-        inline_references=True,  # SQLite adds no constraint later, and making the table anew would drop its readings
+        inline_references=True,  # SQLite cannot add a constraint later; a copy of the table would lose its readings
     )
     op.create_index(op.f("ix_resource_cost_of"), "resource", ["cost_of"], unique=False)
     with op.batch_alter_table("tariff") as table:

@@ -1,4 +1,4 @@
-"""What displays say of themselves."""
+"""Add the state that displays report about themselves."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Whether messages of devices come in."""
+"""Add the heartbeats of intakes, which receive devices' messages."""
 
 import sqlalchemy as sa
 from alembic import op

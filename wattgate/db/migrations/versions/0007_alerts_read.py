@@ -1,4 +1,4 @@
-"""Whether alerts were read. Those sent before count as read: nobody could say so."""
+"""Add the time at which alerts were read. Existing alerts count as read, because it was not recorded."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The outbox, and what became of notifications. Those that stand were never delivered, and wait for nobody."""
+"""Add the outbox and the state of notifications. Existing notifications were never delivered and are not sent."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Endpoints that are told of events, and these events."""
+"""Add webhook endpoints and the events that they receive."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Versions of templates: what stands is the first one of each. Notifications keep what they said."""
+"""Add versions of templates: the existing content is version 1. Notifications store their content."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Addresses that get no mail, and mails that are kept where there is no mail server."""
+"""Add suppressed mail addresses, and mails that are kept if there is no mail server."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Alert rules, and which resources have some."""
+"""Add alert rules, and mark the resources that have some."""
 
 import sqlalchemy as sa
 from alembic import op

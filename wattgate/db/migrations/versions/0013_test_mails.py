@@ -1,4 +1,4 @@
-"""Mails that try a template out."""
+"""Add test mails of templates."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Documents that applications trust, and applications that take no others."""
+"""Add trusted documents, and applications that accept only these."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The display of a home that is followed: drawn anew with every reading of power, and when time changes it."""
+"""Live frame of a home's display: rendered again on each power reading, and when time changes it."""
 
 import zlib
 from dataclasses import replace
@@ -15,14 +15,14 @@ from wattgate.errors import GatewayError
 from wattgate.realtime.events import AlertsRead, DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
 
 RELOAD_SPREAD_SECONDS = 60
-"""Over how long after midnight displays are loaded again: each home has its own second."""
+"""Displays reload over this time after midnight. Each home has its own second, to spread the load."""
 
 
-class DisplaySnapshot:
-    """The frame of a home's display. GatewayError where its data may not be had any longer.
+class DisplayReducer:
+    """The frame of a home's display. `load` raises GatewayError if the caller may no longer see its data.
 
-    Power moves it without the database. What is stored, a tariff, an alert or the home's record loads it again, and so
-    does a new day, which it begins without amounts.
+    A power reading changes the frame without the database. A stored reading, a tariff, an alert or a change of the
+    home's record requires a reload. So does a new day: until the reload, the frame has no amounts.
     """
 
     def __init__(self, ve_id: str) -> None:
@@ -36,14 +36,14 @@ class DisplaySnapshot:
         return render_frame(home, rows.now)
 
     def apply_event(self, state: Display, event: Event, now: datetime) -> Display | None:
-        picture = state.home.freshness_snapshot
+        freshness = state.home.freshness_snapshot
         match event.payload:
             case ReadingRecorded() as reading:
                 return self._apply_reading(state, reading, now)
-            case DeviceStateChanged(device_id=device_id, network_state=said):
-                picture.record_device_report(device_id, to_ms(said.at))
+            case DeviceStateChanged(device_id=device_id, network_state=network_state):
+                freshness.record_device_report(device_id, to_ms(network_state.at))
             case IntakeHeartbeat(name=name, at=at, connected=connected):
-                picture.record_intake(name, to_ms(at), connected)
+                freshness.record_intake(name, to_ms(at), connected)
             case AlertsRead(unread=unread):
                 return render_frame(replace(state.home, unread_alerts=unread), now)
             case _:
@@ -51,34 +51,36 @@ class DisplaySnapshot:
         return _redraw_if_freshness_changed(state, now)
 
     def advance(self, state: Display, now: datetime) -> Display | None:
-        drawn = render_frame(state.home, now)
-        if now >= self._reload_at(state) and drawn.freshness.state is state.freshness.state:
+        display = render_frame(state.home, now)
+        if now >= self._reload_at(state) and display.freshness.state is state.freshness.state:
             return None
-        return state if frame.has_same_content(drawn, state) else drawn
+        return state if frame.has_same_content(display, state) else display
 
     def refresh_for_join(self, state: Display, now: datetime) -> Display:
         return render_frame(state.home, now)
 
     def next_change(self, state: Display) -> datetime:
-        again = self._reload_at(state)
-        return min(frame.next_change(state), again) if again > state.at else again
+        reload_at = self._reload_at(state)
+        return min(frame.next_change(state), reload_at) if reload_at > state.at else reload_at
 
     def _reload_at(self, state: Display) -> datetime:
-        """When a state is to be loaded again though nothing has come."""
+        """Return the time at which the state is reloaded if no event requires it earlier."""
         return from_ms(state.home.calendar.day.end) + self._reload_delay
 
     def _apply_reading(self, state: Display, reading: ReadingRecorded, now: datetime) -> Display | None:
         home, at = state.home, to_ms(reading.at)
-        place = home.find_source_index(reading.resource_id, reading.field)
-        if place is None:
+        source_index = home.find_source_index(reading.resource_id, reading.field)
+        if source_index is None:
             home.freshness_snapshot.record_reading(reading.resource_id, reading.field, at)
-            drawn_from = (reading.resource_id, reading.field) in home.input_fields
-            return None if drawn_from else _redraw_if_freshness_changed(state, now)
-        if at <= home.sources[place].at:
+            is_input = (reading.resource_id, reading.field) in home.input_fields
+            return None if is_input else _redraw_if_freshness_changed(state, now)
+        if at <= home.sources[source_index].at:
             return state
-        return render_frame(home.with_reading(place, at, to_watts(reading.value, reading.unit)), now)
+        return render_frame(home.with_reading(source_index, at, to_watts(reading.value, reading.unit)), now)
 
 
 def _redraw_if_freshness_changed(state: Display, now: datetime) -> Display:
-    fresh, told = state.home.freshness(to_ms(now)), state.freshness
-    return state if (fresh.state, fresh.cause) == (told.state, told.cause) else render_frame(state.home, now)
+    current, rendered = state.home.freshness(to_ms(now)), state.freshness
+    return (
+        state if (current.state, current.cause) == (rendered.state, rendered.cause) else render_frame(state.home, now)
+    )

@@ -21,7 +21,7 @@ from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.resolvers.meter_messages import record_intake_heartbeat, record_meter_messages
 from wattgate.realtime import topics
 from wattgate.realtime.events import DeviceStateChanged, Event, IntakeHeartbeat, ReadingRecorded
-from wattgate.realtime.subscriptions.freshness_snapshots import DeviceStatesSnapshot, ResourceFreshnessSnapshot
+from wattgate.realtime.subscriptions.freshness_reducers import DeviceStatesReducer, ResourceFreshnessReducer
 
 LIVE, DELAYED, STALE, OFFLINE = FreshnessState
 
@@ -73,7 +73,7 @@ def power(timed: Timed, resource_id: str, field: str = "POWER") -> ReadingRecord
 async def test_a_silent_meter_is_told_without_any_event(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     await timed.record(resource_id, (timed.clock.now, 230), field="POWER")
-    followed = await Followed(timed, ResourceFreshnessSnapshot([resource_id])).load()
+    followed = await Followed(timed, ResourceFreshnessReducer([resource_id])).load()
     assert (followed.states, followed.state[0].resource_id) == ([LIVE], resource_id)
     for after, state, age in ((30, DELAYED, 30), (90, STALE, 120), (780, OFFLINE, 900)):
         assert followed.until_told() == timedelta(seconds=after)
@@ -86,7 +86,7 @@ async def test_a_silent_meter_is_told_without_any_event(timed: Timed) -> None:
 
 async def test_readings_that_come_as_expected_are_not_told(timed: Timed) -> None:
     ids = [await timed.house.one.add_resource() for _ in "ab"]
-    followed = await Followed(timed, ResourceFreshnessSnapshot([*ids, ids[0]])).load()
+    followed = await Followed(timed, ResourceFreshnessReducer([*ids, ids[0]])).load()
     assert followed.states == [OFFLINE, OFFLINE]
     assert followed.take(power(timed, ids[1]))
     assert followed.states == [OFFLINE, LIVE]
@@ -102,7 +102,7 @@ async def test_readings_that_come_as_expected_are_not_told(timed: Timed) -> None
 async def test_old_and_strange_events_change_nothing(timed: Timed) -> None:
     resource_id = await timed.house.one.add_resource()
     await timed.record(resource_id, (timed.clock.now, 230), field="POWER")
-    followed = await Followed(timed, ResourceFreshnessSnapshot([resource_id])).load()
+    followed = await Followed(timed, ResourceFreshnessReducer([resource_id])).load()
     old = power(timed, resource_id)
     timed.pass_time(timedelta(seconds=40))
     assert followed.turn()
@@ -120,10 +120,10 @@ async def test_old_and_strange_events_change_nothing(timed: Timed) -> None:
 
 async def test_nothing_to_follow_is_an_empty_state(timed: Timed) -> None:
     for view in (
-        ResourceFreshnessSnapshot([]),
-        ResourceFreshnessSnapshot(["unknown"]),
-        DeviceStatesSnapshot([]),
-        DeviceStatesSnapshot(["unknown"]),
+        ResourceFreshnessReducer([]),
+        ResourceFreshnessReducer(["unknown"]),
+        DeviceStatesReducer([]),
+        DeviceStatesReducer(["unknown"]),
     ):
         followed = await Followed(timed, view).load()
         assert followed.state == []
@@ -150,9 +150,7 @@ async def run(tenant: Tenant, operation: Operation, **arguments: Any) -> Any:
 
 async def test_the_cause_moves_from_the_meter_to_the_display_when_that_is_silent_too(timed: Timed) -> None:
     display = await living(timed)
-    followed = await Followed(
-        timed, ResourceFreshnessSnapshot([display.resource_ids["electricity.consumption"]])
-    ).load()
+    followed = await Followed(timed, ResourceFreshnessReducer([display.resource_ids["electricity.consumption"]])).load()
     timed.pass_time(timedelta(seconds=25))
     assert not followed.take(said(timed, display))
     followed.until_told()
@@ -170,9 +168,9 @@ async def test_the_platform_is_the_cause_when_messages_are_not_taken_in(timed: T
     display = await living(timed, tenant)
     await run(tenant, record_intake_heartbeat, name="intake", connected=True)
     followed = await Followed(
-        timed, ResourceFreshnessSnapshot([display.resource_ids["electricity.consumption"]]), tenant
+        timed, ResourceFreshnessReducer([display.resource_ids["electricity.consumption"]]), tenant
     ).load()
-    devices = await Followed(timed, DeviceStatesSnapshot([display.device_id]), tenant).load()
+    devices = await Followed(timed, DeviceStatesReducer([display.device_id]), tenant).load()
     assert (followed.states, devices.states) == ([LIVE], [LIVE])
     timed.pass_time(timedelta(seconds=10))
     lost = IntakeHeartbeat("intake", timed.clock.now, False)
@@ -185,7 +183,7 @@ async def test_the_platform_is_the_cause_when_messages_are_not_taken_in(timed: T
     assert devices.turn()
     assert devices.causes == [FreshnessCause.PLATFORM]
     anew = await Followed(
-        timed, ResourceFreshnessSnapshot([display.resource_ids["electricity.consumption"]]), tenant
+        timed, ResourceFreshnessReducer([display.resource_ids["electricity.consumption"]]), tenant
     ).load()
     assert anew.causes == [FreshnessCause.PLATFORM]
     assert followed.take(IntakeHeartbeat("intake", timed.clock.now, True))
@@ -199,7 +197,7 @@ async def test_the_platform_is_the_cause_when_its_intake_falls_silent_and_not_of
     timed.pass_time(timedelta(hours=1))
     display = await living(timed, tenant)
     await run(tenant, record_intake_heartbeat, name="intake", connected=True)
-    followed = await Followed(timed, DeviceStatesSnapshot([silent.device_id, display.device_id]), tenant).load()
+    followed = await Followed(timed, DeviceStatesReducer([silent.device_id, display.device_id]), tenant).load()
     assert followed.causes == [FreshnessCause.GATEWAY, None]
     timed.pass_time(timedelta(minutes=10))
     assert followed.turn()
@@ -214,7 +212,7 @@ async def test_the_platform_is_the_cause_when_its_intake_falls_silent_and_not_of
 
 async def test_what_a_device_says_of_itself_is_told(timed: Timed) -> None:
     display = await living(timed)
-    followed = await Followed(timed, DeviceStatesSnapshot([display.device_id])).load()
+    followed = await Followed(timed, DeviceStatesReducer([display.device_id])).load()
     (state,) = followed.state
     assert (state.device_id, state.network_state.status, followed.states) == (display.device_id, "joined", [LIVE])
     earlier = said(timed, display, rssi=-40)
@@ -249,7 +247,7 @@ async def test_a_consent_that_is_withdrawn_ends_what_is_followed_when_it_is_load
     tenant = timed.house.one
     mpxn = "9" + str(int(timed.clock.now.timestamp() * 10))[-9:]
     resource_id = await tenant.add_resource(mpxn=mpxn)
-    followed = await Followed(timed, ResourceFreshnessSnapshot([resource_id])).load()
+    followed = await Followed(timed, ResourceFreshnessReducer([resource_id])).load()
 
     async def withdraw(rows: Rows) -> None:
         until = rows.now + timedelta(days=1)
@@ -266,7 +264,7 @@ async def test_a_device_of_half_hours_alone_is_followed_by_those(timed: Timed) -
     tenant = timed.house.one
     resource_id = await tenant.add_resource()
     device_id = await add_device(tenant, resource_id)
-    followed = await Followed(timed, DeviceStatesSnapshot([device_id])).load()
+    followed = await Followed(timed, DeviceStatesReducer([device_id])).load()
     assert followed.states == [OFFLINE]
     hour = timed.clock.now.replace(minute=0, second=0, microsecond=0)
     energy = ReadingRecorded(resource_id, "ENERGY", "kWh", hour - timedelta(hours=1), 0.5, ReadingQuality.ACTUAL)

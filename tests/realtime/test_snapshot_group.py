@@ -1,0 +1,306 @@
+"""The states of a snapshot group: each transition of the tables, and the group with a controlled reducer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from wattgate.errors import GatewayError, NotFound, Unavailable
+from wattgate.realtime.backoff import Backoff
+from wattgate.realtime.bus.memory import MemoryBus
+from wattgate.realtime.events import Event, MeterPointConsentRevoked
+from wattgate.realtime.hub import Hub
+from wattgate.realtime.subscriptions import snapshot_group
+from wattgate.realtime.subscriptions.snapshot_group import (
+    RELOAD_TRANSITIONS,
+    ReloadEvent,
+    ReloadState,
+    SnapshotGroup,
+    SnapshotPhase,
+    phase_after_load,
+    phase_after_revocation,
+)
+from wattgate.realtime.subscriptions.subscription import Message, Selection, Subscription
+from wattgate.realtime.subscriptions.subscription_source import SubscriptionSource
+from wattgate.realtime.timer_wheel import TimerWheel
+
+IDLE, RUNNING, RUNNING_OUTDATED = ReloadState
+EMPTY, CURRENT, WITHHELD = SnapshotPhase
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+RELOAD = "reload"
+"""The payload of an event that the reducer cannot apply."""
+
+
+@pytest.mark.parametrize(
+    ("state", "event", "expected"),
+    [
+        (IDLE, ReloadEvent.REQUESTED, RUNNING_OUTDATED),
+        (IDLE, ReloadEvent.CHANGED, IDLE),
+        (IDLE, ReloadEvent.READ_STARTED, RUNNING),
+        (IDLE, ReloadEvent.ENDED, IDLE),
+        (RUNNING, ReloadEvent.REQUESTED, RUNNING_OUTDATED),
+        (RUNNING, ReloadEvent.CHANGED, RUNNING_OUTDATED),
+        (RUNNING, ReloadEvent.READ_FAILED, RUNNING_OUTDATED),
+        (RUNNING, ReloadEvent.ENDED, IDLE),
+        (RUNNING_OUTDATED, ReloadEvent.REQUESTED, RUNNING_OUTDATED),
+        (RUNNING_OUTDATED, ReloadEvent.CHANGED, RUNNING_OUTDATED),
+        (RUNNING_OUTDATED, ReloadEvent.READ_STARTED, RUNNING),
+        (RUNNING_OUTDATED, ReloadEvent.READ_FAILED, RUNNING_OUTDATED),
+        (RUNNING_OUTDATED, ReloadEvent.ENDED, IDLE),
+    ],
+)
+def test_reload_transition(state: ReloadState, event: ReloadEvent, expected: ReloadState) -> None:
+    assert RELOAD_TRANSITIONS[state][event] is expected
+
+
+def test_reload_transitions_have_no_other_pairs() -> None:
+    impossible = {(IDLE, ReloadEvent.READ_FAILED), (RUNNING, ReloadEvent.READ_STARTED)}
+    assert {
+        (state, event) for state in ReloadState for event in ReloadEvent if event not in RELOAD_TRANSITIONS[state]
+    } == impossible
+
+
+@pytest.mark.parametrize(("phase", "expected"), [(EMPTY, EMPTY), (CURRENT, WITHHELD), (WITHHELD, WITHHELD)])
+def test_phase_after_revocation(phase: SnapshotPhase, expected: SnapshotPhase) -> None:
+    assert phase_after_revocation(phase) is expected
+
+
+@pytest.mark.parametrize(
+    ("phase", "reload", "expected"),
+    [
+        (EMPTY, RUNNING, CURRENT),
+        (EMPTY, RUNNING_OUTDATED, CURRENT),
+        (CURRENT, RUNNING, CURRENT),
+        (CURRENT, RUNNING_OUTDATED, CURRENT),
+        (WITHHELD, RUNNING, CURRENT),
+        (WITHHELD, RUNNING_OUTDATED, WITHHELD),
+    ],
+)
+def test_phase_after_load(phase: SnapshotPhase, reload: ReloadState, expected: SnapshotPhase) -> None:
+    assert phase_after_load(phase, reload) is expected
+
+
+class RecordingSubscriber:
+    """A subscriber that records the states and errors that it receives."""
+
+    resumes = False
+    buffer: list[Message] | None = None
+
+    def __init__(self) -> None:
+        self.states: list[Any] = []
+        self.errors: list[GatewayError] = []
+
+    def send(self, message: Message) -> None:
+        self.states.append(msgspec.json.decode(message.payload)["data"])
+
+    def fail(self, error: GatewayError) -> None:
+        self.errors.append(error)
+
+    async def wait_until_writable(self) -> None:
+        return
+
+
+class ListReducer:
+    """A reducer whose state is a list: `load` returns the number of the load, and each event appends its payload."""
+
+    def __init__(self) -> None:
+        self.loads = 0
+        self.may_load = asyncio.Event()
+        self.may_load.set()
+        self.error: GatewayError | None = None
+        self.timer_result: list[Any] | None = None
+
+    async def load(self, rows: Any) -> list[Any]:
+        self.loads += 1
+        number = self.loads
+        await self.may_load.wait()
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+        return [number]
+
+    def apply_event(self, state: list[Any], event: Event, now: datetime) -> list[Any] | None:
+        return None if event.payload == RELOAD else [*state, event.payload]
+
+    def advance(self, state: list[Any], now: datetime) -> list[Any] | None:
+        return self.timer_result
+
+    def refresh_for_join(self, state: list[Any], now: datetime) -> list[Any]:
+        return state
+
+    def next_change(self, state: list[Any]) -> datetime:
+        return NOW + timedelta(days=1)
+
+
+def encode(payload: Any) -> bytes:
+    return b'{"data":' + msgspec.json.encode(payload)
+
+
+async def encode_async(payload: Any) -> bytes:
+    return encode(payload)
+
+
+async def read_without_database(query: Callable[[Any], Awaitable[Any]]) -> Any:
+    return await query(None)
+
+
+class GroupUnderTest:
+    """A snapshot group on a bus in memory, with a `ListReducer`."""
+
+    def __init__(self) -> None:
+        self.bus = MemoryBus()
+        self.hub = Hub(self.bus)
+        self.reducer = ListReducer()
+        source = SubscriptionSource(("topic",), reducer=self.reducer)
+        selection = Selection(encode, encode_async, encode(None))
+        self.subscription = Subscription("key", source, selection, read_without_database)
+        self.group = SnapshotGroup(
+            self.hub, self.subscription, self.reducer, TimerWheel(), lambda: NOW, asyncio.Semaphore()
+        )
+        self.hub.add_listener(self.group, self.group.topics)
+
+    async def join(self) -> RecordingSubscriber:
+        subscriber = RecordingSubscriber()
+        await self.group.add_subscriber(self.subscription, subscriber)
+        return subscriber
+
+    def send_event(self, payload: Any) -> None:
+        self.group.on_event(Event("topic", "key", payload))
+
+    def revoke_consent(self) -> None:
+        self.send_event(MeterPointConsentRevoked("1234567890123"))
+
+    def start_load(self) -> None:
+        """Let a load begin and wait in the database."""
+        self.reducer.may_load.clear()
+
+    async def finish_load(self) -> None:
+        self.reducer.may_load.set()
+        await run_tasks()
+
+
+@pytest.fixture
+def under_test(monkeypatch: pytest.MonkeyPatch) -> GroupUnderTest:
+    monkeypatch.setattr(snapshot_group, "LOAD_SPREAD_SECONDS", 0)
+    monkeypatch.setattr(snapshot_group, "RETRY_BACKOFF", Backoff(0, 0))
+    return GroupUnderTest()
+
+
+async def run_tasks() -> None:
+    for _ in range(30):
+        await asyncio.sleep(0)
+
+
+async def test_subscribers_that_join_together_share_the_first_load(under_test: GroupUnderTest) -> None:
+    first, second = await asyncio.gather(under_test.join(), under_test.join())
+    under_test.send_event("a")
+    assert (first.states, second.states, under_test.reducer.loads) == ([[1], [1, "a"]], [[1], [1, "a"]], 1)
+
+
+async def test_event_during_the_first_load_causes_a_reload(under_test: GroupUnderTest) -> None:
+    under_test.start_load()
+    joining = asyncio.create_task(under_test.join())
+    await run_tasks()
+    under_test.send_event("missed by the read")
+    await under_test.finish_load()
+    assert ((await joining).states[-1], under_test.reducer.loads) == ([2], 2)
+
+
+@pytest.mark.parametrize("cause", ["revocation", "loss of events"])
+async def test_reload_that_is_requested_during_the_first_load_follows_it(
+    under_test: GroupUnderTest, cause: str
+) -> None:
+    under_test.start_load()
+    joining = asyncio.create_task(under_test.join())
+    await run_tasks()
+    if cause == "revocation":
+        under_test.revoke_consent()
+    else:
+        under_test.group.on_events_lost("topic", "9-1")
+    await under_test.finish_load()
+    assert ((await joining).states[-1], under_test.reducer.loads) == ([2], 2)
+
+
+async def test_next_subscriber_repeats_a_first_load_that_failed(under_test: GroupUnderTest) -> None:
+    under_test.reducer.error = NotFound("gone")
+    with pytest.raises(NotFound):
+        await under_test.join()
+    assert (await under_test.join()).states == [[2]]
+
+
+async def test_event_that_the_reducer_cannot_apply_causes_a_reload(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.send_event(RELOAD)
+    await run_tasks()
+    under_test.send_event("a")
+    assert subscriber.states == [[1], [2], [2, "a"]]
+
+
+async def test_event_during_a_reload_is_sent_and_causes_another_reload(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.start_load()
+    under_test.send_event(RELOAD)
+    await run_tasks()
+    under_test.send_event("a")
+    assert subscriber.states == [[1], [1, "a"]]
+    await under_test.finish_load()
+    assert subscriber.states == [[1], [1, "a"], [2], [3]]
+
+
+async def test_event_between_the_request_and_the_read_of_a_reload_causes_no_other(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.send_event(RELOAD)
+    under_test.send_event("a")
+    await run_tasks()
+    assert (subscriber.states, under_test.reducer.loads) == ([[1], [1, "a"], [2]], 2)
+
+
+async def test_withdrawn_consent_withholds_the_snapshot_until_a_reload(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.start_load()
+    under_test.revoke_consent()
+    under_test.send_event("a")
+    assert under_test.group.on_timer(0.0) is None
+    await under_test.finish_load()
+    assert subscriber.states == [[1], [2]]
+    under_test.send_event("b")
+    assert subscriber.states == [[1], [2], [2, "b"]]
+
+
+async def test_load_that_began_before_the_revocation_is_not_sent(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.start_load()
+    under_test.send_event(RELOAD)
+    await run_tasks()
+    under_test.revoke_consent()
+    await under_test.finish_load()
+    assert (subscriber.states, under_test.reducer.loads) == ([[1], [3]], 3)
+
+
+async def test_reload_is_retried_while_the_database_is_unavailable(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.reducer.error = Unavailable("no database")
+    under_test.group.on_events_lost("topic", "9-1")
+    await run_tasks()
+    assert (subscriber.states, subscriber.errors) == ([[1], [3]], [])
+
+
+async def test_reload_that_fails_ends_the_subscriptions(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.reducer.error = NotFound("gone")
+    under_test.revoke_consent()
+    await run_tasks()
+    assert (subscriber.states, [error.code for error in subscriber.errors]) == ([[1]], ["NOT_FOUND"])
+
+
+async def test_time_changes_the_snapshot_or_causes_a_reload(under_test: GroupUnderTest) -> None:
+    subscriber = await under_test.join()
+    under_test.reducer.timer_result = ["later"]
+    assert under_test.group.on_timer(100.0) is None
+    under_test.reducer.timer_result = None
+    assert under_test.group.on_timer(100.0) == 100.0 + snapshot_group.RECHECK_SECONDS
+    await run_tasks()
+    assert subscriber.states == [[1], ["later"], [2]]
