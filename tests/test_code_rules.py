@@ -96,9 +96,9 @@ def test_no_module_imports_inside_a_function_or_for_type_checking_only() -> None
 
 def test_the_changelogs_newest_version_is_the_packages() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert newest is not None
-    assert newest[1] == version
+    first, *released = re.findall(r"^## \[([^\]]+)\]$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert first == "Unreleased"
+    assert released[0] == version
 
 
 def test_lock_files_hold_versions_and_hashes_and_no_addresses() -> None:

@@ -84,9 +84,9 @@ async def test_refusals_are_logged_with_caller_and_without_credentials(home: Hom
     (forbidden,) = lines_with("request rejected with FORBIDDEN: these credentials do not allow statistics read")
     account = {"actor": f"account:{home.tenant.account_id}", "userId": home.tenant.user_id}
     assert account.items() <= forbidden.items()
-    (ended,) = lines_with("a connection is ended with 4403: Forbidden")
+    (ended,) = lines_with("Closing a connection with code 4403: Forbidden")
     assert ended["level"] == "info"
-    (opened,) = lines_with("a connection is open")
+    (opened,) = lines_with("A connection is authenticated")
     assert (opened["level"], opened["actor"]) == ("debug", account["actor"])
     assert lines_with("WebSocket rejected: the origin 'https://elsewhere.example' is not allowed")
     assert lines_with("POST /api/v0-1/auth responded with 401 in ")

@@ -21,7 +21,7 @@ from wattgate.db.identity.credentials import Identity, digest
 from wattgate.graphql.transport.http import Endpoint
 from wattgate.graphql.execution.pipeline import Gate
 from wattgate.graphql.core.entity import operations_of
-from wattgate.graphql.resolvers import live
+from wattgate.graphql.resolvers import live_readings
 from wattgate.graphql.core.runner import Runner
 from wattgate.graphql.execution.schema import build
 from wattgate.realtime.bus.memory import MemoryBus
@@ -37,7 +37,7 @@ async def main():
         await session.flush()
         session.add(models.ApplicationCredential(username="u", secret_digest=digest("s"), application_id="one"))
         await session.commit()
-    operations = (*operations_of(TIPS), live.readings)
+    operations = (*operations_of(TIPS), live_readings.readings)
     runner, schema = Runner(database, MemoryBus()), build(operations)
     authenticate = Authenticator(Identity(database)).principal
     graphql = Endpoint(Gate(schema, runner), authenticate, ide=False)
