@@ -465,7 +465,7 @@ async def test_invalid_value_does_not_affect_rest_of_batch(connected: tuple[Hous
     one, two = recent_instants(2)
     result = await record_messages(
         display,
-        message(display, one, ("POWER", "2.5"), ("UNHEARD", "7"), unreadable=("something is odd",)),
+        message(display, one, ("POWER", "2.5"), ("UNHEARD", "7"), problems=("something is odd",)),
         message(display, old, ("POWER", "1")),
         message(display, two, ("POWER", "3.5"), ("REGISTER", "5")),
         MeterMessage("FFFFFFFFFFFF", one),
@@ -535,7 +535,7 @@ async def test_newest_display_state_is_kept_without_updating_device_record(
 
     async def record_states(*instants: datetime) -> Any:
         states = [NetworkState(at=at, rssi=-at.second) for at in instants]
-        result = await record_messages(display, *(message(display, one.at, state=one) for one in states))
+        result = await record_messages(display, *(message(display, state.at, network_state=state) for state in states))
         return result, await display.tenant.run("device", device_id=display.device_id)
 
     for instants, newest in (((two,), two), ((one,), two), ((three, one), three)):
