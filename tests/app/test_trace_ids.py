@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.realtime.test_server_sent_events import TOKEN, asking, stream
+from tests.realtime.test_server_sent_events import TOKEN, stream, stream_request
 from tests.support.house import House
 from tests.support.socket import socket
 from wattgate.request_context import new_trace_id, parse_traceparent
@@ -91,10 +91,10 @@ async def test_every_operation_on_a_socket_has_a_trace_id_of_its_own_or_of_its_t
 
 
 async def test_an_event_stream_and_its_operation_have_the_trace_id_of_their_request(served: House) -> None:
-    asked = asking(served, REFUSED, "unknown", traceparent=TRACEPARENT)
+    asked = stream_request(served, REFUSED, "unknown", traceparent=TRACEPARENT)
     async with stream(served, **asked) as one:
         assert one.response.headers["x-trace-id"] == TRACE
-        assert trace_of(await one.told()) == TRACE
+        assert trace_of(await one.next_data()) == TRACE
 
 
 async def test_an_operation_on_a_single_stream_has_the_trace_id_of_the_request_that_asks(served: House) -> None:
@@ -104,4 +104,4 @@ async def test_an_operation_on_a_single_stream_has_the_trace_id_of_the_request_t
         body = {"query": REFUSED, "extensions": {"operationId": "a"}}
         headers = {TOKEN: token, "traceparent": TRACEPARENT, **account}
         assert (await served.http.post("/graphql", json=body, headers=headers)).status_code == 202
-        assert trace_of((await one.told())["payload"]) == TRACE
+        assert trace_of((await one.next_data())["payload"]) == TRACE

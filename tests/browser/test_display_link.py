@@ -12,7 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Page, WebSocket, WebSo
 
 from tests.browser.displays import NOTHING, SEVERAL_READINGS, open_display
 from tests.browser.still_home import SECOND, StillHome, still_home
-from tests.faults.scale import scale
+from tests.faults.scale import selected_scale
 from wattgate.app.demo.seed import send_alert
 from wattgate.clock import utc_now
 from wattgate.graphql.services.login import TOKEN_LIFETIME
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 PAST_HALF_A_LIFE = round((TOKEN_LIFETIME / 2 + timedelta(hours=1)) / timedelta(milliseconds=1))
 SOCKET = re.compile(r"/graphql$")
 LAST_READING = re.compile(r"^Last reading \d\d:\d\d:\d\d, \d+ (s|min) ago\. ")
-RECONNECTS = 1000 if scale().long else 50
+RECONNECTS = 1000 if selected_scale().long else 50
 STALE_SOON = timedelta(seconds=115)
 """The age of a reading that is STALE five seconds later: at two minutes."""
 
