@@ -40,7 +40,7 @@ async def test_deleting_a_token_closes_its_connections_at_other_gateways(
 async def test_oldest_connection_is_displaced_at_any_gateway(gateways: tuple[LiveHouse, LiveHouse]) -> None:
     first_gateway, second_gateway = gateways
     async with first_gateway.socket() as first, second_gateway.socket() as second, first_gateway.socket() as third:
-        assert await first.closed() == (4509, "newer connections took its place")
+        assert await first.closed() == (4509, "newer connections replaced it")
         await assert_open(second, third)
         async with second_gateway.socket(**first_gateway.one.headers["administrator"]) as stranger:
             async with first_gateway.socket() as fourth:

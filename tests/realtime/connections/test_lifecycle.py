@@ -177,7 +177,7 @@ async def test_oldest_connection_of_an_account_is_displaced(open_house: OpenHous
         user, administrator = house.one.headers["account"], house.one.headers["administrator"]
         async with connected(house, user, administrator, user) as (first, stranger, second):
             async with connected(house, user) as (third,):
-                assert await first.closed() == (4509, "newer connections took its place")
+                assert await first.closed() == (4509, "newer connections replaced it")
                 await assert_open(stranger, second, third)
             await house.until(lambda: house.gateway.connections.count == 2)
             async with connected(house, user) as (fourth,):  # the third has left its seat
@@ -218,7 +218,7 @@ async def test_drain_closes_all_connections_with_4503_and_waits_for_them(open_ho
         await house.gateway.connections.drain(0.2)
         assert house.gateway.connections.count == 0
         for client in (*sockets, unauthenticated):
-            assert await client.closed() == (4503, "the gateway goes away")
+            assert await client.closed() == (4503, "the gateway is shutting down")
 
 
 async def test_drain_closes_connections_that_open_meanwhile(open_house: OpenHouse) -> None:

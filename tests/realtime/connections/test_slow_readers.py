@@ -120,7 +120,7 @@ async def test_too_many_queued_alerts_close_the_socket_with_4508(open_house: Ope
             assert house.listening(resource_id) == 0
             received = await client.rest()
             assert [message["id"] for message in received] == ["readings"] * count
-            assert await client.closed() == (4508, "too much waits for it to be read")
+            assert await client.closed() == (4508, "too many messages are unread")
         await house.quiet()
 
 
