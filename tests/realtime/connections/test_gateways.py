@@ -62,7 +62,7 @@ async def test_slots_of_a_dead_gateway_expire_with_their_lease(
     gateways: tuple[LiveHouse, LiveHouse],
 ) -> None:
     first_gateway, dead_gateway = gateways
-    scope, now = f"account:{first_gateway.one.account_id}", to_ms(first_gateway.hands.utc())
+    scope, now = f"account:{first_gateway.one.account_id}", to_ms(first_gateway.clock.utc())
     async with first_gateway.socket() as first:
         await dead_gateway.gateway.connections._slots.acquire([ConnectionSlot(scope, 2, "dead:1", now + 1_000)])
         for _ in range(2):
