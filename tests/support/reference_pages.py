@@ -58,7 +58,7 @@ def with_commands(page: str) -> str:
 
 def settings_table(names: list[str]) -> str:
     """Return a Markdown table of settings: variable, type with bounds, default, description."""
-    rows = ["| setting | type | default | what it does |", "|---|---|---|---|"]
+    rows = ["| setting | type | default | description |", "|---|---|---|---|"]
     for name in names:
         field = Settings.model_fields[name]
         rows.append(f"| `WATTGATE_{name.upper()}` | {_type(field)} | {_default(field)} | {field.description} |")
@@ -132,7 +132,7 @@ def command_section(name: str, command: Any) -> str:
     parts = ["\n\n".join(description), f"```text\n{usage}\n```"]
     if parameters:
         parts.append(
-            "\n".join(["| argument or option | default | what it does |", "|---|---|---|", *map(_row, parameters)])
+            "\n".join(["| argument or option | default | description |", "|---|---|---|", *map(_row, parameters)])
         )
     parts.append(f"Example:\n\n```sh\n{example.removeprefix(EXAMPLE)}\n```")
     return "\n\n".join(parts) + "\n"

@@ -62,7 +62,7 @@ def bounds() -> str:
         and isinstance(docstring, ast.Expr)
     }
     return table(
-        ["limit", "what it limits"],
+        ["limit", "applies to"],
         *([value(limit.name), descriptions[limit.name]] for limit in fields(ConnectionLimits)),
     )
 

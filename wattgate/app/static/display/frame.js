@@ -1,4 +1,4 @@
-/** What a frame of the `display` subscription still says at a later instant. */
+/** The valid parts of a frame of the `display` subscription at a later instant. */
 
 /** @import { Frame, FreshnessCause, FreshnessState } from "./subscription.js" */
 

@@ -16,7 +16,7 @@ const PENCE = 100;
  */
 
 /**
- * What limits a value: `running` (the bucket is not over), `late` (readings may still arrive), `gaps` (some readings
+ * Reasons why a value is incomplete: `running` (the bucket is not over), `late` (readings may still arrive), `gaps` (some readings
  * are missing), `missing` (all are missing), `estimated`, `unpriced`.
  * @typedef {"running" | "late" | "gaps" | "missing" | "estimated" | "unpriced"} Mark
  */

@@ -10,7 +10,7 @@ import { addTemplate, addVersion, loadTemplates, publishVersion, rollBackTemplat
  * @typedef {object} TemplateListHandlers
  * @property {(template: Template | null, content: TemplateContent) => void} onOpen
  *   Called with the selected template, or null for a new one, and with the content to edit.
- * @property {() => boolean} mayLeave  Called before the user selects something else: false keeps what is open.
+ * @property {() => boolean} mayLeave  Called before the user selects something else: false keeps the open template.
  */
 
 /** The value of the option that creates a template. */

@@ -3,12 +3,12 @@
 import { call } from "../shared/gateway.js";
 
 /**
- * What a version of a template says. A text of null means that it is generated from the HTML.
+ * Content of a version of a template. A text of null means that it is generated from the HTML.
  * @typedef {{ subject: string, preheader: string, htmlTemplate: string, text: string | null }} TemplateContent
  */
 
 /**
- * What belongs to all versions of a template.
+ * Properties of a template, which all its versions share.
  * @typedef {{ name: string, alertTypeId: string, channelType: string, cultureCode: string }} TemplateAttributes
  */
 
@@ -28,7 +28,7 @@ import { call } from "../shared/gateway.js";
 /** @typedef {{ templates: Template[], alertTypes: AlertType[], alerts: PastAlert[] }} LoadedTemplates */
 
 /**
- * What to render: a template's content, and the sample data or the past alert whose data it gets.
+ * Request to render: a template's content, and the sample data or the past alert whose data it gets.
  * @typedef {object} PreviewInput
  * @property {string | null} alertTypeId
  * @property {string} channelType

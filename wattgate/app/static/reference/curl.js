@@ -1,4 +1,4 @@
-/** An operation as a shell command, with shell variables for what only its user knows. */
+/** An operation as a shell command, with shell variables for values that only the user knows. */
 
 import { sampleValue } from "./schema.js";
 

@@ -3,7 +3,7 @@
 /** @import { Reference, SchemaNode } from "./openapi.js" */
 
 /**
- * What the page shows of a schema. The members are those of the object that it describes, inside any number of arrays.
+ * The properties of a schema that the page shows. The members are those of the object that it describes, inside any number of arrays.
  * @typedef {object} SchemaDescription
  * @property {string | null} name  Of the component, if that object is one.
  * @property {string} type  In words, for example "array of string".
