@@ -84,9 +84,9 @@ async def test_refusals_are_logged_with_who_was_refused_and_without_what_was_sho
     (forbidden,) = said("refused with FORBIDDEN: these credentials do not allow statistics read")
     account = {"actor": f"account:{home.tenant.account_id}", "userId": home.tenant.user_id}
     assert account.items() <= forbidden.items()
-    (ended,) = said("a connection is ended with 4403: Forbidden")
+    (ended,) = said("Closing a connection with code 4403: Forbidden")
     assert ended["level"] == "info"
-    (opened,) = said("a connection is open")
+    (opened,) = said("A connection is authenticated")
     assert (opened["level"], opened["actor"]) == ("debug", account["actor"])
     assert said("a page of the origin 'https://elsewhere.example' may not open sockets here")
     assert said("POST /api/v0-1/auth was answered with 401 in ")

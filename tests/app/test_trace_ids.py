@@ -71,7 +71,7 @@ async def test_a_socket_has_the_trace_id_of_its_handshake_and_says_so(
             await opened.init(**served.one.headers["account"])
             await opened.say(type="connection_init", payload={})
             assert (await opened.closed())[0] == 4429
-    (ended,) = [one for one in caplog.records if one.getMessage().startswith("a connection is ended with 4429")]
+    (ended,) = [one for one in caplog.records if one.getMessage().startswith("Closing a connection with code 4429")]
     assert ended.__dict__["trace_id"] == TRACE
 
 
