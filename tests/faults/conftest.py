@@ -1,4 +1,4 @@
-"""The street on which everything breaks, one for all scenes of a run; and the table of what was found."""
+"""The environment of the fault tests, shared by all scenes of a run, and the table of results."""
 
 import json
 from collections.abc import AsyncIterator, Generator, Mapping
@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.environment import Environment, running_environment
 
-ROW_PROPERTY = "a scene"
+ROW_PROPERTY = "scene"
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ async def shared_environment(tmp_path_factory: pytest.TempPathFactory) -> AsyncI
 
 @pytest.fixture
 async def environment(shared_environment: Environment, request: pytest.FixtureRequest) -> Environment:
-    """Two gateways, a Redis and a PostgreSQL, all of which run when a test begins."""
+    """Two gateways, a Redis and a PostgreSQL, which all run when a test starts."""
 
     def report_row(title: str, row: Mapping[str, int]) -> None:
         request.node.user_properties.append((ROW_PROPERTY, json.dumps({"scene": title, **row})))
@@ -33,7 +33,7 @@ async def environment(shared_environment: Environment, request: pytest.FixtureRe
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What the gateways wrote is told with a test that fails."""
+    """Add the logs of the gateways to the report of a failed test."""
     report = yield
     environment = getattr(item, "funcargs", {}).get("environment")
     if report.failed and environment is not None:
@@ -42,12 +42,12 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """The table of what was found, where these tests were asked for."""
+    """Print the table of results, if fault tests ran."""
     reports = [report for name in ("passed", "failed") for report in terminalreporter.stats.get(name, ())]
     rows = [json.loads(value) for report in reports for name, value in report.user_properties if name == ROW_PROPERTY]
     if not rows:
         return
-    terminalreporter.section("what was found")
+    terminalreporter.section("results of the scenes")
     terminalreporter.write_line("| " + " | ".join(rows[0]) + " |")
     terminalreporter.write_line("|---|" + "---:|" * (len(rows[0]) - 1))
     for row in rows:

@@ -1,4 +1,4 @@
-"""Displays: raw clients of graphql-transport-ws that come back with their position, and remember all that they saw."""
+"""Displays: raw clients of graphql-transport-ws that resume at their position and record what they receive."""
 
 import asyncio
 import random
@@ -22,21 +22,21 @@ SUBSCRIPTION = (
     "subscription ($ids: [ID!]!, $since: String) { readings(resourceIds: $ids, since: $since) { resourceId at value } }"
 )
 LARGE_SUBSCRIPTION = SUBSCRIPTION.replace("value", "value " + " ".join(f"r{n}: resourceId" for n in range(32)))
-"""The same with more than a kilobyte to each reading, to fill what holds it for a slow reader."""
+"""The same with more than 1 KB for each reading, to fill the backlog of a slow reader."""
 
 JITTER_SECONDS = 0.3
 SILENCE_SECONDS = 2.0
-"""A display asks every third of this whether its gateway is there, and takes its silence for the end of the link."""
+"""A display pings every third of this time. After this time without a message, it closes the connection."""
 
 SMALL_BUFFER_BYTES = 4096
-"""The receive buffer of a display that reads slowly, in bytes."""
+"""The receive buffer of a slow display."""
 
 FINAL_CODES = frozenset({4400, 4401, 4403, 4406, 4409, 4429})
-"""The codes after which a display does not come back by itself: its fault, or its credentials are not good."""
+"""Close codes after which a display does not reconnect: an error of the client, or invalid credentials."""
 
 
 class Connection(asyncio.Protocol):
-    """One connection of a display. `closed` is done when it is gone, with the close code if there was one."""
+    """One connection of a display. `closed` completes when it has ended, with the close code or None."""
 
     def __init__(self, uri: str, on_message: Callable[["Connection", dict[str, Any]], None]) -> None:
         self._protocol = ClientProtocol(parse_uri(uri), subprotocols=[Subprotocol(SUBPROTOCOL)], max_size=None)
@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
             self._flush()
 
     def pause(self) -> None:
-        """Read nothing any more."""
+        """Stop reading."""
         assert self._transport is not None
         self.paused = True
         self._transport.pause_reading()
@@ -93,7 +93,7 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def abort(self) -> None:
-        """End it without a word."""
+        """Drop the connection without a close frame."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -105,9 +105,9 @@ class Connection(asyncio.Protocol):
 
 
 class Display:
-    """Shows readings of some resources from one of several gateways, for as long as it is not closed.
+    """A client that subscribes to readings of some resources, until it is closed.
 
-    `ports` are the ways to the gateways, by their numbers. It begins with the first it is told, and comes back to any.
+    `ports` are the ports of the gateways by number. It connects to `gateway` first, and reconnects to a random one.
     """
 
     def __init__(
@@ -127,14 +127,14 @@ class Display:
         self.gateway = gateway
         self.history: list[Entry] = []
         self.newest = dict.fromkeys(resource_ids, -1)
-        """The newest number of each resource that it has shown."""
+        """The newest received number of each resource."""
 
         self.position = ""
         self.live = False
-        """Whether it watches, and was told where it stands."""
+        """Whether it is subscribed and has received a position."""
 
         self.on_change: Callable[[], None] = lambda: None
-        """Called when there is something new to see of it."""
+        """Called after each message and each change of the connection."""
 
         self._ports = ports
         self._document = document
@@ -146,22 +146,22 @@ class Display:
 
     @property
     def codes(self) -> list[int | None]:
-        """How its connections ended."""
+        """The close codes of its connections."""
         return [entry.code for entry in self.history if isinstance(entry, Disconnected)]
 
     @property
     def port(self) -> int:
-        """The port from which it is connected."""
+        """The local port of its connection."""
         assert self._connection is not None
         return self._connection.port
 
     @property
     def has_ended(self) -> bool:
-        """Whether it may not come back."""
+        """Whether it must not reconnect."""
         return bool(FINAL_CODES.intersection(self.codes[-1:]))
 
     async def run(self) -> None:
-        """Watch, and come back whenever the connection is lost, until it is closed or may not."""
+        """Subscribe, and reconnect after each loss, until it is closed or must not reconnect."""
         while not self._closing and not self.has_ended:
             await self._may_connect.wait()
             try:
@@ -178,27 +178,27 @@ class Display:
                 await asyncio.sleep(random.uniform(0, JITTER_SECONDS))
 
     def cut(self) -> None:
-        """Lose the connection without a word."""
+        """Drop the connection."""
         if self._connection is not None:
             self._connection.abort()
 
     def disconnect(self) -> None:
-        """Lose the connection, and stay away."""
+        """Drop the connection, and do not reconnect until `reconnect` is called."""
         self._may_connect.clear()
         self.cut()
 
     def reconnect(self) -> None:
-        """Come with the position that it had."""
+        """Reconnect with the last position."""
         self._may_connect.set()
 
     def close(self) -> None:
-        """End, and do not come back."""
+        """Drop the connection for good."""
         self._closing = True
         self._may_connect.set()
         self.cut()
 
     def pause(self) -> None:
-        """Read nothing any more, on this connection."""
+        """Stop reading from the current connection."""
         assert self._connection is not None
         self._connection.pause()
 
@@ -223,7 +223,7 @@ class Display:
         return connection
 
     async def _wait_until_closed(self, connection: Connection) -> int | None:
-        """The code with which a connection ends. Where its gateway is silent, it is ended without one."""
+        """Wait until the connection ends, and return its close code. Drop it if the gateway is silent."""
         while True:
             done, _ = await asyncio.wait({connection.closed}, timeout=SILENCE_SECONDS / 3)
             if done:
@@ -267,6 +267,6 @@ class Display:
         self.newest[resource_id] = max(number, self.newest[resource_id])
 
     def _on_subscription_ended(self, connection: Connection, code: str) -> None:
-        """The subscription has ended by an error. It is asked for again, on another connection."""
+        """Handle the end of the subscription. Subscribe again on another connection."""
         self.history.append(SubscriptionEnded(code))
         connection.abort()

@@ -1,4 +1,4 @@
-"""Two gateways on one database and one Redis, every one a process that may fail; and what happens there."""
+"""Two gateways on one database and one Redis, all as processes that a test can stop, and the scenes of faults."""
 
 import asyncio
 import contextlib
@@ -33,13 +33,13 @@ from wattgate.principal import Principal, Role
 ReportRow = Callable[[str, Mapping[str, int]], None]
 
 MAX_REPORTED_PROBLEMS = 12
-"""How many wrong things are told of a scene."""
+"""Maximum number of problems in the message of a failed scene."""
 
 DISPLAYS_PER_ACCOUNT = 10
-"""How many displays an account has; a gateway takes 20 connections of each."""
+"""Displays of each account. A gateway permits 20 connections for each account."""
 
 POWER_FIELD = 1
-"""The number of the field that meters send."""
+"""The stored number of the field that meters send."""
 
 STORED_READINGS = text(
     "SELECT resource_id, at, value FROM reading JOIN resource ON resource.number = resource_number "
@@ -49,7 +49,7 @@ STORED_READINGS = text(
 
 @dataclass
 class Environment:
-    """Where everything runs, with a tenant whose resources are metered and watched."""
+    """The running servers, and a tenant with resources."""
 
     gateways: tuple[GatewayProcess, GatewayProcess]
     redis: RedisServer
@@ -57,7 +57,7 @@ class Environment:
     tenant: Tenant
     scale: Scale = field(default_factory=selected_scale)
     report_row: ReportRow = field(default=lambda title, row: None)
-    """Takes the title of a scene and its counts."""
+    """Receives the title of a scene and its counts."""
 
     _accounts: "itertools.count[int]" = field(default_factory=itertools.count)
 
@@ -66,12 +66,12 @@ class Environment:
         return [gateway.port for gateway in self.gateways]
 
     async def start_all(self) -> None:
-        """Start what does not run."""
+        """Start the servers that do not run."""
         await asyncio.gather(self.postgresql.start(), self.redis.start())
         await asyncio.gather(*(gateway.start() for gateway in self.gateways))
 
     async def add_tokens(self, count: int) -> list[str]:
-        """So many tokens, each of an account of its own."""
+        """Add this many tokens, each of a new account."""
         return [await self._add_token() for _ in range(count)]
 
     async def _add_token(self) -> str:
@@ -85,7 +85,7 @@ class Environment:
         return str((await self.tenant.gateway.runner.run(identity.new_token, account, {})).token)
 
     async def load_stored(self, resource_ids: Iterable[str]) -> dict[str, list[tuple[datetime, int]]]:
-        """The rows (instant, value) of each resource, once hours and days have been found to agree with them."""
+        """Return the rows (time, value) of each resource. Check that the stored hours and days agree with them."""
         rows_by_resource = defaultdict[str, list[tuple[datetime, int]]](list)
         ids = list(resource_ids)
         async with self.tenant.gateway.database.engine.connect() as connection:
@@ -96,7 +96,7 @@ class Environment:
 
 
 class Scene:
-    """Meters that send and displays that watch, while something breaks."""
+    """Meters that send and displays that are subscribed, during a fault."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Scene:
         self._watching: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Let the displays watch, and then the meters send."""
+        """Start the displays, and then the meters."""
         for display in self.displays:
             display.on_change = self._changed.set
             self._watching.append(asyncio.create_task(display.run()))
@@ -123,7 +123,7 @@ class Scene:
         self.meters.start()
 
     async def wait_until(self, reached: Callable[[], bool], description: str) -> None:
-        """Wait until what the displays show has come so far."""
+        """Wait until a condition on the displays holds."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 while not reached():
@@ -133,21 +133,23 @@ class Scene:
             raise AssertionError(f"not within {TIMEOUT_SECONDS} seconds: {description}") from None
 
     async def wait_until_live(self) -> None:
-        """Wait until every display watches that has not ended for good."""
+        """Wait until every display that has not ended is live."""
         await self.wait_until(
             lambda: all(display.live or display.has_ended for display in self.displays), "all displays are live"
         )
 
     async def wait_until_shown(self, exclude: Collection[Display] = ()) -> None:
-        """Wait until every display, but these and those that have ended, shows what is acknowledged now."""
+        """Wait until all displays but `exclude` have received the readings that are acknowledged now."""
         newest = {resource_id: self.ledger.newest(resource_id) for resource_id in self.ledger.resource_ids}
         waiting = [display for display in self.displays if display not in exclude]
         await self.wait_until(lambda: not any(map(partial(_behind, newest), waiting)), "all displays are up to date")
 
     async def finish(self, title: str) -> Findings:
-        """Let the meters end and the displays catch up; what was found. What must not be fails the test."""
+        """Stop the meters, wait for the displays, and return the findings. Fail the test if there are problems."""
         await self.meters.finish()
-        with contextlib.suppress(AssertionError):  # who is behind is told more exactly by its history
+        with contextlib.suppress(
+            AssertionError
+        ):  # the check of the history reports displays that are behind more exactly
             await self.wait_until_shown()
         await self.close()
         stored = await self._environment.load_stored(self.ledger.resource_ids)
@@ -159,18 +161,18 @@ class Scene:
             )
         problems = [*self.meters.problems, *check_stored(stored, self.ledger), *findings.problems]
         self._environment.report_row(title, self._row(count_lost(stored, self.ledger), findings))
-        assert not problems, f"{len(problems)} things are wrong: " + "; ".join(problems[:MAX_REPORTED_PROBLEMS])
+        assert not problems, f"{len(problems)} problems: " + "; ".join(problems[:MAX_REPORTED_PROBLEMS])
         return findings
 
     async def close(self) -> None:
-        """End everything at once."""
+        """Stop all meters and displays immediately."""
         await self.meters.cancel()
         for display in self.displays:
             display.close()
         await asyncio.gather(*self._watching)
 
     def _row(self, lost: int, findings: Findings) -> dict[str, int]:
-        """What is told in the table."""
+        """Return the row of the table of results."""
         return {
             "acknowledged": self.ledger.count,
             "sent again": self.ledger.retried,
@@ -202,9 +204,9 @@ async def open_scene(
     slow: int = 0,
     ports: Sequence[int] = (),
 ) -> AsyncIterator[Scene]:
-    """Resources of their own with meters that send, watched at both gateways (or at the ports of ways to them).
+    """Start meters and displays for new resources. Displays connect to both gateways, or to `ports`.
 
-    Of the displays, some are `slow`: they watch everything with large messages, and may stop to read.
+    `slow` displays subscribe to all resources with large messages, and can stop reading.
     """
     scale = environment.scale
     resource_ids = [await environment.tenant.add_resource() for _ in range(resources or scale.resources)]
@@ -238,14 +240,14 @@ async def open_scene(
 
 
 def _watched_resources(resource_ids: Sequence[str], number: int) -> list[str]:
-    """What a display watches: one resource or two, so that some displays share all that they watch, and some a part."""
+    """Return one or two resources of a display. Some displays share all their resources, others only one."""
     first, second = number % len(resource_ids), (number // 2 + 1) % len(resource_ids)
     return list(dict.fromkeys([resource_ids[first], *([resource_ids[second]] if number % 3 == 0 else [])]))
 
 
 @asynccontextmanager
 async def running_environment(folder: Path) -> AsyncIterator[Environment]:
-    """A street in a folder, all of which runs."""
+    """Run an environment in a folder."""
     async with AsyncExitStack() as stack:
         (folder / "redis").mkdir()
         postgresql = await stack.enter_async_context(postgresql_server())

@@ -1,4 +1,4 @@
-"""A gateway as a process of its own, which may be killed and started again."""
+"""A gateway as a process that a test can kill and restart."""
 
 import asyncio
 import os
@@ -15,11 +15,11 @@ from tests.support.forked import Running, start
 PORTS = ("WATTGATE_PORT", "WATTGATE_METRICS_PORT")
 START_SECONDS = 60
 LOG_CHARACTERS = 8_000
-"""How much of a log is told of a test that fails, in characters."""
+"""Characters of a log in the report of a failed test."""
 
 
 class GatewayProcess:
-    """`python -m wattgate serve` on a port that it keeps over restarts. All its runs write into one log."""
+    """`python -m wattgate serve` on a fixed port. All its runs write to one log."""
 
     def __init__(self, name: str, folder: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self.name = name
@@ -46,18 +46,18 @@ class GatewayProcess:
 
     @property
     def log(self) -> str:
-        """The end of what it has written."""
+        """The end of the log."""
         return self._log.read_text(errors="replace")[-LOG_CHARACTERS:] if self._log.exists() else ""
 
     @property
     def memory(self) -> int:
-        """Bytes that it has in memory."""
+        """Resident memory in bytes."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         (line,) = [line for line in status.splitlines() if line.startswith("VmRSS:")]
         return int(line.split()[1]) * 1024
 
     async def start(self) -> None:
-        """Start it where it does not run, and wait until it is ready."""
+        """Start the process if it does not run, and wait until it is ready."""
         if self.running:
             return await self.wait_until_ready()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WATTGATE_")}
@@ -67,7 +67,7 @@ class GatewayProcess:
         return await self.wait_until_ready()
 
     async def wait_until_ready(self) -> None:
-        """Wait until it takes requests and its database answers."""
+        """Wait until it accepts requests and its database replies."""
         async with asyncio.timeout(START_SECONDS), httpx.AsyncClient() as http:
             while True:
                 assert self.running, f"gateway {self.name} ended:\n{self.log}"
@@ -79,7 +79,7 @@ class GatewayProcess:
                 await asyncio.sleep(0.05)
 
     async def wait_for_metric(self, metric: str, minimum: float) -> None:
-        """Wait until one of its metrics is at least so much."""
+        """Wait until one of its metrics has at least this value."""
         async with asyncio.timeout(START_SECONDS), httpx.AsyncClient() as http:
             while True:
                 lines = (await http.get(f"{self.url}/metrics")).text.splitlines()
@@ -89,18 +89,18 @@ class GatewayProcess:
                 await asyncio.sleep(0.1)
 
     async def kill(self) -> None:
-        """End it as a failure of the machine does."""
+        """Kill the process, as a failure of the machine does."""
         if self._process is not None:
             if self.running:
                 self._process.send_signal(signal.SIGKILL)
             await self._process.wait()
 
     def terminate(self) -> None:
-        """Ask it to end, as whoever installs another version does."""
+        """Send SIGTERM, as a deployment does."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
     async def wait_until_ended(self) -> int:
-        """Wait until it has ended; its status."""
+        """Wait until the process has ended, and return its exit status."""
         assert self._process is not None
         return await self._process.wait()

@@ -1,7 +1,7 @@
-"""What displays were shown, held against what was sent and acknowledged. Pure.
+"""Comparison of the readings that displays received with those that were sent and acknowledged, without I/O.
 
-Readings of a resource are numbered from 0 in the order in which they are sent, and the number is the value; so what is
-missing, doubled or out of order shows in the numbers alone.
+Readings of a resource are numbered from 0 in the order in which they are sent, and the number is the value. The numbers
+alone show which readings are missing, duplicate or out of order.
 """
 
 from collections import Counter
@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 
 MAX_REPORT_DELAY = timedelta(seconds=5)
-"""How long after a reading that follows a gap a display may be told of it: a gateway that cannot reach Redis to tell
-of what it could not publish is heard once it does, and others may have published in between."""
+"""Maximum time between the first reading after a gap and the report of the gap.
+
+A gateway that could not publish events reports them when it reaches Redis again. Other gateways may publish before.
+"""
 
 
 class Ledger:
-    """What was sent of each resource, when it says that it was read, how often, and what was acknowledged."""
+    """The readings sent for each resource: their times, the number of attempts, and the acknowledged ones."""
 
     def __init__(self, resource_ids: Iterable[str]) -> None:
         self._instants: dict[str, list[datetime]] = {resource_id: [] for resource_id in resource_ids}
@@ -23,12 +25,12 @@ class Ledger:
         self._acknowledged: dict[str, set[int]] = {resource_id: set() for resource_id in self._instants}
 
     def add(self, resource_id: str, at: datetime) -> int:
-        """Enter another reading of a resource; its number."""
+        """Add a reading of a resource, and return its number."""
         self._instants[resource_id].append(at)
         return len(self._instants[resource_id]) - 1
 
     def attempt(self, resource_id: str, number: int) -> None:
-        """Enter that a reading is sent, for the first time or again."""
+        """Record an attempt to send a reading."""
         self._attempts[resource_id, number] += 1
 
     def acknowledge(self, resource_id: str, number: int) -> None:
@@ -40,26 +42,26 @@ class Ledger:
 
     @property
     def count(self) -> int:
-        """How many readings were acknowledged."""
+        """The number of acknowledged readings."""
         return sum(map(len, self._acknowledged.values()))
 
     @property
     def retried(self) -> int:
-        """How many readings were sent more than once."""
+        """The number of readings that were sent more than once."""
         return sum(attempts > 1 for attempts in self._attempts.values())
 
     def acknowledged(self, resource_id: str) -> set[int]:
         return self._acknowledged[resource_id]
 
     def newest(self, resource_id: str) -> int:
-        """The newest number that was acknowledged, or -1."""
+        """Return the newest acknowledged number, or -1."""
         return max(self._acknowledged[resource_id], default=-1)
 
     def attempts(self, resource_id: str, number: int) -> int:
         return self._attempts[resource_id, number]
 
     def instant(self, resource_id: str, number: int) -> datetime | None:
-        """When a reading was made; None where there never was such a reading."""
+        """Return the time of a reading, or None if it was never sent."""
         instants = self._instants.get(resource_id, [])
         return instants[number] if 0 <= number < len(instants) else None
 
@@ -73,7 +75,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class PositionReceived:
-    """Where the display stands: all that it missed follows (True), or some of it may be lost (False), or it begins."""
+    """The display received its position. `recovered` is None at the start, and False if readings are lost."""
 
     recovered: bool | None
     position: str
@@ -82,9 +84,9 @@ class PositionReceived:
 
 @dataclass(frozen=True, slots=True)
 class ReadingShown:
-    """A reading, and where the display stands with it.
+    """The display received a reading with a position.
 
-    Of the readings that make up for what is lost, only the last has a position that the display had not before.
+    In a backfill, only the last reading has a position that the display did not have before.
     """
 
     resource_id: str
@@ -95,14 +97,14 @@ class ReadingShown:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionEnded:
-    """The gateway does not take the subscription, or ends it."""
+    """The gateway rejected the subscription, or ended it with an error."""
 
     code: str
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The connection is gone, with a code where the gateway has said one."""
+    """The connection has ended, with the close code if there was one."""
 
     code: int | None = None
 
@@ -112,23 +114,23 @@ Entry = Connected | PositionReceived | ReadingShown | SubscriptionEnded | Discon
 
 @dataclass(slots=True)
 class Findings:
-    """What a history comes to, in counts, and in sentences about what must not be."""
+    """The results of a check: counts, and problems in words."""
 
     shown: int = 0
     connections: int = 0
     recovered: int = 0
     reported_losses: int = 0
     reported_missing: int = 0
-    """Readings that were never shown, after the display was told that some may be lost."""
+    """Readings that never arrived, after `recovered: false`."""
 
     reported_late: int = 0
-    """Readings that were passed over shortly before the display was told so."""
+    """Readings that were skipped shortly before `recovered: false`."""
 
     conflated: int = 0
-    """Readings that were passed over for a display that reads slowly."""
+    """Readings that newer ones replaced for a slow display."""
 
     repeated: int = 0
-    """Readings that came again because they had been sent again."""
+    """Readings that arrived twice because a meter sent them twice."""
 
     gaps: int = 0
     duplicates: int = 0
@@ -142,10 +144,10 @@ class Findings:
 
 
 class _ResourceState:
-    """What a display was shown of one resource.
+    """The readings of one resource at a display.
 
-    `last` is the newest number since it began or was told of a loss, `ever` the newest of all. It is `live` once a
-    reading has come that is no part of what makes up for a loss.
+    `last` is the newest number since the start or the last reported loss, `newest_ever` the newest of all. `live` is
+    true after the first reading that is not part of a backfill.
     """
 
     __slots__ = ("last", "live", "newest_ever")
@@ -156,7 +158,7 @@ class _ResourceState:
 
 
 class _HistoryChecker:
-    """Goes through a history, entry by entry."""
+    """Check a history entry by entry."""
 
     def __init__(self, name: str, ledger: Ledger, conflates: bool) -> None:
         self._name = name
@@ -166,10 +168,10 @@ class _HistoryChecker:
         self._has_position = False
         self._position = ""
         self._backfill_position: str | None = None
-        """The position of readings that make up for what is lost, all but the last."""
+        """The position of all but the last reading of the current backfill. None outside a backfill."""
 
         self._unreported_gaps: list[tuple[ReadingShown, int]] = []
-        """Readings with how many are missing before each, of which the display is not told yet."""
+        """Readings with the number of missing ones before each. The gateway has not reported these gaps."""
 
         self.findings = Findings()
 
@@ -185,7 +187,7 @@ class _HistoryChecker:
                 self._position = entry.position
 
     def end(self, resource_ids: Iterable[str]) -> None:
-        """What a display that watches these resources shows in the end must be their newest readings."""
+        """Check that the display has the newest readings of these resources."""
         self._settle_gaps()
         for resource_id in resource_ids:
             state = self._resource_states.get(resource_id, _ResourceState())
@@ -197,7 +199,7 @@ class _HistoryChecker:
         if entry.recovered:
             self.findings.recovered += 1
             if not self._has_position:
-                self._add_problem("is told that it has missed nothing, and had never begun")
+                self._add_problem("received recovered: true without an earlier position")
             return
         if entry.recovered is False:
             self.findings.reported_losses += 1
@@ -213,7 +215,7 @@ class _HistoryChecker:
         if self._ledger.instant(resource_id, number) != reading.at:
             return self._add_problem(f"shows {number} of {resource_id} at {reading.at}, which was never sent")
         if not self._has_position:
-            return self._add_problem(f"shows {number} of {resource_id} before it was told where it stands")
+            return self._add_problem(f"shows {number} of {resource_id} before its first position")
         state = self._resource_states.setdefault(resource_id, _ResourceState())
         if self._backfill_position is not None:
             self._on_backfill_reading(state, reading)
@@ -227,21 +229,21 @@ class _HistoryChecker:
         return None
 
     def _on_backfill_reading(self, state: _ResourceState, reading: ReadingShown) -> None:
-        """A reading that comes from the database. Those it leaves out are lost as told."""
+        """Check a reading of a backfill. Skipped readings count as reported."""
         if reading.number <= state.last:
             self.findings.disorders += 1
-            self._add_problem(f"is filled with {reading.number} after {state.last} of {reading.resource_id}")
+            self._add_problem(f"received {reading.number} after {state.last} of {reading.resource_id} in a backfill")
         if state.newest_ever >= 0:
             self.findings.reported_missing += max(0, reading.number - state.newest_ever - 1)
         state.last = reading.number
 
     def _on_first_live_reading(self, state: _ResourceState, reading: ReadingShown) -> None:
-        """The first live reading. It may have been among what was filled, and may not leave a gap after it."""
+        """Check the first live reading. It may repeat the backfill, but must not leave a gap after it."""
         state.live = True
         if state.last < state.newest_ever:
             self.findings.disorders += 1
             self._add_problem(
-                f"was filled up to {state.last} of {reading.resource_id}, and had shown {state.newest_ever}"
+                f"received a backfill up to {state.last} of {reading.resource_id}, and had shown {state.newest_ever}"
             )
         if reading.number > state.last + 1:
             self._record_gap(reading, state.last)
@@ -269,15 +271,13 @@ class _HistoryChecker:
         self._unreported_gaps.append((reading, missing))
 
     def _settle_gaps(self, reported_at: datetime | None = None) -> None:
-        """Gaps are no secret where the display was told of them by an instant."""
+        """Count the gaps: as reported late if the report came in time, else as problems."""
         for reading, missing in self._unreported_gaps:
             if reported_at is not None and reported_at - reading.at <= MAX_REPORT_DELAY:
                 self.findings.reported_late += missing
             else:
                 self.findings.gaps += missing
-                self._add_problem(
-                    f"misses {missing} of {reading.resource_id} before {reading.number}, and was not told"
-                )
+                self._add_problem(f"misses {missing} of {reading.resource_id} before {reading.number} without a report")
         self._unreported_gaps.clear()
 
     def _add_problem(self, sentence: str) -> None:
@@ -287,9 +287,9 @@ class _HistoryChecker:
 def check_history(
     name: str, history: Sequence[Entry], resource_ids: Iterable[str], ledger: Ledger, *, conflates: bool = False
 ) -> Findings:
-    """What a display's history comes to, which watched these resources to the end.
+    """Check the history of a display that was subscribed to these resources to the end.
 
-    `conflates` says that it read slowly, so that readings may have been passed over for newer ones.
+    `conflates` is true for a slow display, for which newer readings may replace older ones.
     """
     check = _HistoryChecker(name, ledger, conflates)
     for entry in history:
@@ -299,7 +299,7 @@ def check_history(
 
 
 def count_lost(stored: Mapping[str, Sequence[tuple[datetime, int]]], ledger: Ledger) -> int:
-    """How many readings were acknowledged of which there is no row."""
+    """Return the number of acknowledged readings without a row."""
     return sum(
         len(ledger.acknowledged(resource_id) - {number for _, number in stored.get(resource_id, ())})
         for resource_id in ledger.resource_ids
@@ -307,7 +307,7 @@ def count_lost(stored: Mapping[str, Sequence[tuple[datetime, int]]], ledger: Led
 
 
 def check_stored(stored: Mapping[str, Sequence[tuple[datetime, int]]], ledger: Ledger) -> list[str]:
-    """What is wrong with the rows (instant, number) of each resource: none may be missing, doubled or unknown."""
+    """Return problems of the rows (time, number) of each resource: missing, duplicate and unknown ones."""
     problems = []
     for resource_id in ledger.resource_ids:
         rows = Counter(stored.get(resource_id, ()))

@@ -1,4 +1,4 @@
-"""Meters: they send one reading of each of their resources after the other, until a gateway has acknowledged it."""
+"""Meters: they send each reading until a gateway has acknowledged it, and then the next one."""
 
 import asyncio
 import random
@@ -13,17 +13,17 @@ from tests.faults.history import Ledger
 FIELD = "POWER"
 API = "/api/v0-1"
 TIMEOUT_SECONDS = 60
-"""How long a test waits for what must happen; far longer than it takes."""
+"""Maximum wait of a test for an event. It is much longer than needed."""
 
 NEXT_MS = timedelta(milliseconds=1)
 
 
 class Meters:
-    """Sends rounds of readings of all resources of a ledger through several gateways in turn.
+    """Send rounds of readings of all resources of a ledger through several gateways in turn.
 
-    The resources are spread over so many meters, each of which sends a call a round: one that has several resources
-    sends columns. A call that fails, or is told to come back, is made again, at the other gateway, until it is
-    acknowledged; only then do the next readings of its resources follow.
+    The resources are spread over the meters. Each meter sends one call in a round; a meter with several resources sends
+    columns. A call that fails or gets Retry-After is repeated at the next gateway until it is acknowledged. Only then
+    does the meter send the next readings.
     """
 
     def __init__(
@@ -39,37 +39,37 @@ class Meters:
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
         self.burst = 1
-        """How many readings of each resource a call has. Of columns only the newest is told to displays."""
+        """Readings of each resource in a call. Of columns, displays receive only the newest reading."""
 
         self.failed_calls = 0
-        """How many calls had no answer, or were told to come back."""
+        """The number of calls without a response or with Retry-After."""
 
         self.problems: list[str] = []
-        """Answers that no meter should get."""
+        """Unexpected responses."""
 
     def start(self) -> None:
         self._tasks = [asyncio.create_task(self._send_all(number)) for number in range(len(self._groups))]
 
     async def wait_for_rounds(self, rounds: int) -> None:
-        """Wait until every meter has had so many more rounds acknowledged."""
+        """Wait until this many more rounds of every meter are acknowledged."""
         targets = [done + rounds for done in self._rounds]
         async with asyncio.timeout(TIMEOUT_SECONDS), self._changed:
             await self._changed.wait_for(lambda: all(map(int.__ge__, self._rounds, targets)))
 
     async def wait_for_failure(self) -> None:
-        """Wait until another call has no answer, or is told to come back."""
+        """Wait until another call fails."""
         before = self.failed_calls
         async with asyncio.timeout(TIMEOUT_SECONDS), self._changed:
             await self._changed.wait_for(lambda: self.failed_calls > before)
 
     async def finish(self) -> None:
-        """Send no more, and wait until all that was sent is acknowledged."""
+        """Stop sending, and wait until all sent readings are acknowledged."""
         self._stopping = True
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await asyncio.gather(*self._tasks)
 
     async def cancel(self) -> None:
-        """End at once, whatever is under way."""
+        """Stop immediately."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -93,7 +93,7 @@ class Meters:
     async def _send(
         self, http: httpx.AsyncClient, turn: int, resource_ids: Sequence[str], instants: Sequence[datetime]
     ) -> int:
-        """Send readings until they are acknowledged; the turn of the gateway that did."""
+        """Send readings until they are acknowledged. Return the turn of the gateway that did so."""
         numbers = {resource_id: [self._ledger.add(resource_id, at) for at in instants] for resource_id in resource_ids}
         sent = [(resource_id, number) for resource_id, its_numbers in numbers.items() for number in its_numbers]
         path, body = _build_call(numbers, instants)
@@ -112,7 +112,7 @@ class Meters:
         return turn
 
     async def _call_once(self, http: httpx.AsyncClient, url: str, body: Any, count: int) -> float | None:
-        """Make a call: None where all of it is acknowledged, else after how many seconds it may be made again."""
+        """Send a call. Return None if it is acknowledged, else the seconds until the next attempt."""
         try:
             response = await http.post(url, json=body)
         except httpx.TransportError:
@@ -121,12 +121,12 @@ class Meters:
             return None
         if response.status_code == 503 and "Retry-After" in response.headers:
             return float(response.headers["Retry-After"])
-        self.problems.append(f"a meter was answered {response.status_code}: {response.text[:200]}")
+        self.problems.append(f"a meter received status {response.status_code}: {response.text[:200]}")
         return self._pace
 
 
 def _build_call(numbers: Mapping[str, Sequence[int]], instants: Sequence[datetime]) -> tuple[str, Any]:
-    """The path and the body of a call with these readings."""
+    """Return the path and the body of a call with these readings."""
     at = [instant.isoformat() for instant in instants]
     if len(numbers) > 1:
         columns = [

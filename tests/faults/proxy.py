@@ -1,4 +1,4 @@
-"""A way to a gateway on which each connection may be cut, reset, or left dangling."""
+"""A TCP proxy in front of a gateway that can close, reset or freeze each connection."""
 
 import asyncio
 import socket
@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
-"""SO_LINGER for zero seconds: what closes is told as a reset."""
+"""SO_LINGER of zero seconds: closing sends a reset."""
 
 
 class _LinkSide(asyncio.Protocol):
-    """One side of a link: what comes goes to the other."""
+    """One side of a link. It passes received data to the other side."""
 
     def __init__(self, link: "Link") -> None:
         self._link = link
@@ -30,7 +30,7 @@ class _LinkSide(asyncio.Protocol):
 
 
 class Link:
-    """A connection through the proxy: `near` is the client's side, `far` the gateway's."""
+    """A connection through the proxy, with a client side and a gateway side."""
 
     def __init__(self, links: set["Link"]) -> None:
         self._links = links
@@ -50,40 +50,40 @@ class Link:
         if self.dangling:
             return
         target = self.gateway_side if origin is self.client_side else self.client_side
-        if target.transport is None:  # the gateway's side is not there yet
+        if target.transport is None:  # not connected to the gateway yet
             self._buffered += data
         else:
             target.transport.write(data)
 
     def on_gateway_connected(self) -> None:
-        """The gateway's side is there."""
+        """Send the buffered data to the gateway."""
         assert self.gateway_side.transport is not None
         self.gateway_side.transport.write(bytes(self._buffered))
         self._buffered.clear()
 
     def cut(self) -> None:
-        """Close both sides; what is under way is lost."""
+        """Close both sides. Data in transit is lost."""
         for side in (self.client_side, self.gateway_side):
             if side.transport is not None:
                 side.transport.abort()
         self._links.discard(self)
 
     def reset(self) -> None:
-        """Close both sides as a machine does that knows of no such connection."""
+        """Close both sides with a reset, as a host does for an unknown connection."""
         for side in (self.client_side, self.gateway_side):
             if side.transport is not None:
                 side.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
         self.cut()
 
     def dangle(self) -> None:
-        """Carry nothing any more, and tell nobody: neither side knows that the other is gone."""
+        """Stop carrying data without closing: neither side detects that the other is gone."""
         self.dangling = True
         if self.gateway_side.transport is not None:
             self.gateway_side.transport.pause_reading()
 
 
 class Proxy:
-    """Listens on a port of its own for those who want to reach another."""
+    """Accept connections on a port and carry them to the target port."""
 
     def __init__(self, target: int) -> None:
         self._target = target
@@ -122,7 +122,7 @@ class Proxy:
 
 @asynccontextmanager
 async def proxy(target: int) -> AsyncIterator[Proxy]:
-    """A proxy in front of a port."""
+    """Run a proxy in front of a port."""
     opened = Proxy(target)
     await opened.open()
     try:

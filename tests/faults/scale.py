@@ -1,4 +1,4 @@
-"""How much of everything there is: a few seconds of it in `make test`, all of it in `make faults`."""
+"""The sizes of fault tests: a few seconds in `make test`, the full form in `make faults`."""
 
 import os
 from dataclasses import dataclass
@@ -6,34 +6,34 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Counts of a run. A resource keeps at least 60 readings in Redis, which `pace` makes of so many seconds."""
+    """The counts of a run. Redis retains at least 60 readings of a resource, which is 60 times `pace` seconds."""
 
     long: bool
     resources: int
     displays: int
     meters: int
-    """How many calls are under way at once."""
+    """Number of concurrent calls."""
 
     pace: float
     """Seconds between two rounds of readings."""
 
     rounds: int
-    """How many rounds are sent between one fault and the next."""
+    """Number of rounds between two faults."""
 
     cycles: int
-    """How often a server is killed and started again."""
+    """Number of restarts of a server."""
 
     reconnects: int
-    """How many connections of displays are cut."""
+    """Number of dropped connections of displays."""
 
     resets: int
-    """How often the connections on which Redis tells events are cut."""
+    """Number of times that the pub/sub connections to Redis are killed."""
 
     slow_displays: int
-    """How many displays do not read."""
+    """Number of displays that stop reading."""
 
     slow_rounds: int
-    """How many rounds they do not read."""
+    """Number of rounds for which they do not read."""
 
 
 SHORT = Scale(
@@ -65,5 +65,5 @@ LONG = Scale(
 
 
 def selected_scale() -> Scale:
-    """What WATTGATE_TEST_FAULTS=long asks for, or the short form."""
+    """Return the long form if WATTGATE_TEST_FAULTS is `long`, else the short form."""
     return LONG if os.environ.get("WATTGATE_TEST_FAULTS") == "long" else SHORT

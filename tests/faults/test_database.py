@@ -1,4 +1,4 @@
-"""PostgreSQL fails while readings come and displays watch."""
+"""PostgreSQL fails while meters send and displays are subscribed."""
 
 from tests.faults.environment import Environment, open_scene
 

@@ -1,4 +1,4 @@
-"""Gateways end, in order or not, while readings come and displays watch."""
+"""Gateways are killed or drain while meters send and displays are subscribed."""
 
 import asyncio
 

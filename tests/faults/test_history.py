@@ -1,4 +1,4 @@
-"""The checker itself: it finds what is planted, and nothing where nothing is wrong."""
+"""The checker of histories: it finds planted errors, and nothing in a correct history."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -29,7 +29,7 @@ def at(number: int) -> datetime:
 
 @pytest.fixture
 def ledger() -> Ledger:
-    """Twenty readings of each of two resources, all acknowledged."""
+    """A ledger with 20 acknowledged readings of each of two resources."""
     filled_ledger = Ledger([ONE, OTHER])
     for resource_id in (ONE, OTHER):
         for number in range(COUNT):
@@ -44,7 +44,7 @@ def live(*numbers: int, resource_id: str = ONE) -> list[Entry]:
 
 
 def backfilled(*numbers: int, old_position: str = "") -> list[Entry]:
-    """Readings from the database, the last of which has the new position."""
+    """Readings of a backfill. Only the last one has the new position."""
     return [ReadingShown(ONE, one, at(one), "anew" if one == numbers[-1] else old_position) for one in numbers]
 
 
@@ -100,7 +100,7 @@ def test_reported_loss_is_counted_and_no_problem(ledger: Ledger) -> None:
 
 def test_planted_gap_is_found(ledger: Ledger) -> None:
     findings = check(ledger, position(None, "begin"), live(*range(5), *range(7, COUNT)))
-    assert (findings.gaps, findings.problems) == (2, ["it misses 2 of one before 7, and was not told"])
+    assert (findings.gaps, findings.problems) == (2, ["it misses 2 of one before 7 without a report"])
 
 
 def test_gap_is_a_problem_if_it_is_reported_too_late(ledger: Ledger) -> None:
@@ -113,7 +113,7 @@ def test_gap_is_a_problem_if_it_is_reported_too_late(ledger: Ledger) -> None:
     assert (reported_soon.problems, reported_soon.reported_late, reported_soon.gaps) == ([], 2, 0)
     reported_too_late = check(ledger, *begin, position(False, "live-8", when=at(8) + MAX_REPORT_DELAY), *again, rest)
     assert (reported_too_late.problems, reported_too_late.reported_late, reported_too_late.gaps) == (
-        ["it misses 2 of one before 7, and was not told"],
+        ["it misses 2 of one before 7 without a report"],
         0,
         2,
     )
@@ -129,7 +129,7 @@ def test_planted_gap_after_a_reconnect_is_found(ledger: Ledger) -> None:
 def test_planted_gap_between_backfill_and_live_readings_is_found(ledger: Ledger) -> None:
     findings = check(ledger, position(None), backfilled(6), live(*range(8, COUNT)))
     assert (findings.gaps, len(findings.problems)) == (1, 1)
-    findings = check(ledger, position(None, "begin"), live(*range(2, COUNT)))  # it was not filled at all
+    findings = check(ledger, position(None, "begin"), live(*range(2, COUNT)))  # without a backfill
     assert (findings.gaps, len(findings.problems)) == (2, 1)
 
 
@@ -156,7 +156,7 @@ def test_old_reading_that_is_shown_as_new_is_found(ledger: Ledger) -> None:
         backfilled(4, old_position="live-8"),
         live(*range(5, COUNT)),
     )
-    assert findings.problems == ["it was filled up to 4 of one, and had shown 8"]
+    assert findings.problems == ["it received a backfill up to 4 of one, and had shown 8"]
 
 
 def test_planted_loss_at_the_end_is_found(ledger: Ledger) -> None:
@@ -172,7 +172,7 @@ def test_retried_reading_may_arrive_twice(ledger: Ledger) -> None:
     assert (findings.problems, findings.repeated) == ([], 1)
     findings = check(
         ledger, position(None, "begin"), live(*range(6), 4, *range(6, COUNT))
-    )  # by the other gateway, later
+    )  # later, by the other gateway
     assert (findings.problems, findings.repeated) == ([], 1)
 
 
@@ -194,8 +194,8 @@ def test_reading_that_was_never_sent_is_found(ledger: Ledger) -> None:
 
 
 def test_reading_before_the_first_position_is_found(ledger: Ledger) -> None:
-    assert "before it was told" in check(ledger, live(*range(COUNT))).problems[0]
-    assert "had never begun" in check(ledger, position(True), live(*range(COUNT))).problems[0]
+    assert "before its first position" in check(ledger, live(*range(COUNT))).problems[0]
+    assert "without an earlier position" in check(ledger, position(True), live(*range(COUNT))).problems[0]
 
 
 def test_missing_duplicate_and_unknown_rows_are_found(ledger: Ledger) -> None:

@@ -1,4 +1,4 @@
-"""The links of displays break in every way while readings come."""
+"""The links of displays break in several ways while meters send."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -10,10 +10,10 @@ from tests.faults.proxy import Link, proxy
 Break = Callable[[Display, Link], None]
 
 BREAKS: Mapping[str, Break] = {
-    "the display cuts it": lambda display, link: display.cut(),
-    "it is cut on the way": lambda display, link: link.cut(),
-    "it is reset on the way": lambda display, link: link.reset(),
-    "it carries nothing any more": lambda display, link: link.dangle(),
+    "the display drops it": lambda display, link: display.cut(),
+    "the proxy closes it": lambda display, link: link.cut(),
+    "the proxy resets it": lambda display, link: link.reset(),
+    "the proxy carries no data": lambda display, link: link.dangle(),
 }
 
 
@@ -28,10 +28,10 @@ async def test_broken_links_lose_nothing(environment: Environment) -> None:
                 for display in scene.displays:
                     next(ways)(display, links[display.port])
                 broken += len(scene.displays)
-                next(ways)  # so that it is another way for each display the next time
+                next(ways)  # so that each display gets another kind of break the next time
                 await scene.wait_until(
                     lambda broken=broken: sum(len(display.codes) for display in scene.displays) >= broken,  # type: ignore[misc]
-                    "every display has noticed",
+                    "every display has detected the break",
                 )
             await scene.wait_until_live()
             findings = await scene.finish(f"{broken:,} links to displays break")

@@ -1,4 +1,4 @@
-"""Redis, or the way to it, fails while readings come and displays watch."""
+"""Redis or the connection to it fails while meters send and displays are subscribed."""
 
 from collections.abc import Iterable
 
@@ -8,12 +8,12 @@ from tests.faults.history import Disconnected, PositionReceived, SubscriptionEnd
 
 
 def reported_losses(display: Display) -> int:
-    """How often a display was told that some may be lost."""
+    """Return how often a display received `recovered: false`."""
     return sum(isinstance(display, PositionReceived) and display.recovered is False for display in display.history)
 
 
 def interruptions(displays: Iterable[Display]) -> list[str]:
-    """Whose connection or subscription has ended, and how."""
+    """Return the ended connections and subscriptions of displays."""
     return [
         f"{display.name}: {entry}"
         for display in displays
@@ -27,7 +27,7 @@ async def test_restart_of_redis_with_its_data_closes_no_connection(environment: 
         for _ in range(environment.scale.cycles):
             await scene.meters.wait_for_rounds(environment.scale.rounds)
             await environment.redis.kill()
-            await scene.meters.wait_for_rounds(2)  # readings are acknowledged without it
+            await scene.meters.wait_for_rounds(2)  # readings are acknowledged without Redis
             await environment.redis.start()
             await scene.meters.wait_for_rounds(environment.scale.rounds)
             await scene.wait_until_shown()
@@ -43,7 +43,7 @@ async def test_restart_of_redis_without_data_is_reported_to_all(environment: Env
             await environment.redis.start()
             await scene.wait_until(
                 lambda cycle=cycle: all(reported_losses(display) >= cycle for display in scene.displays),  # type: ignore[misc]
-                "everybody is told that some may be lost",
+                "every display receives recovered: false",
             )
             await scene.meters.wait_for_rounds(environment.scale.rounds)
             await scene.wait_until_shown()
@@ -57,12 +57,12 @@ async def test_restart_of_redis_with_an_old_state_is_reported_to_all(environment
         staying = [display for display in scene.displays if display not in disconnected]
         for _ in range(environment.scale.cycles):
             await scene.meters.wait_for_rounds(environment.scale.rounds)
-            for display in disconnected:  # what it has seen is in the snapshot, and not what it misses
+            for display in disconnected:  # the snapshot has the readings that it received, but not those that it misses
                 display.disconnect()
-            await scene.wait_until(lambda: not any(display.live for display in disconnected), "they have left")
+            await scene.wait_until(lambda: not any(display.live for display in disconnected), "they are disconnected")
             await scene.meters.wait_for_rounds(
                 1
-            )  # so that their seats are given up: a snapshot would bring them back for minutes
+            )  # so that their slots are released: the snapshot would restore them for minutes
             await environment.redis.command("SAVE")
             await scene.meters.wait_for_rounds(environment.scale.rounds)
             await scene.wait_until_shown(exclude=disconnected)
@@ -74,7 +74,7 @@ async def test_restart_of_redis_with_an_old_state_is_reported_to_all(environment
                 display.reconnect()
             await scene.wait_until(
                 lambda counts=counts: all(reported_losses(display) > count for display, count in counts.items()),  # type: ignore[misc]
-                "everybody is told that some may be lost",
+                "every display receives recovered: false",
             )
             await scene.wait_until_shown()
         assert interruptions(staying) == []

@@ -1,4 +1,4 @@
-"""A token is revoked at one gateway, and those who watch with it at all of them are told."""
+"""A token is revoked at one gateway, and all gateways close the connections that use it."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from tests.faults.environment import Environment, open_scene
 
 FORBIDDEN = 4403
 REVOKED_SECONDS = 5
-"""What is promised: after so long nobody watches any more with a token that is revoked."""
+"""The documented bound: after this time, no connection uses a revoked token."""
 
 
 async def test_revoked_token_closes_only_its_sockets_at_every_gateway(environment: Environment) -> None:

@@ -1,9 +1,9 @@
-"""Some displays do not read while others do."""
+"""Some displays stop reading while others continue."""
 
 from tests.faults.environment import Environment, open_scene
 
 MAX_GROWTH_BYTES = 16 * 2**20
-"""Bytes by which a gateway may grow while it has some slow readers; what it sends them is several times as much."""
+"""Maximum growth of a gateway with some slow readers. It sends them several times as much."""
 
 BURST = 50
 TOO_SLOW = 4508

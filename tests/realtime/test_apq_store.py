@@ -1,4 +1,4 @@
-"""Texts that are known by their SHA-256: of one process, and of many."""
+"""Stores of automatic persisted queries: in one process and in Redis."""
 
 from collections.abc import AsyncIterator
 
@@ -34,7 +34,7 @@ def store(request: pytest.FixtureRequest, commands: RedisClient) -> ApqStore:
 
 
 def gateway_store(commands: RedisClient, max_total_size: int = 10_000) -> RedisApqStore:
-    """A gateway that has nothing at hand."""
+    """Return the store of a gateway with an empty local store."""
     return RedisApqStore(BestEffortRedis(commands), LocalApqStore(), max_total_size=max_total_size)
 
 
@@ -64,7 +64,7 @@ async def test_local_store_has_a_maximum_of_texts_and_characters() -> None:
     few = LocalApqStore(max_texts=3)
     for number in range(5):
         await few.put(digest_of(str(number)), str(number))
-        assert await few.get(digest_of("0")) == "0", "what is asked for stays"
+        assert await few.get(digest_of("0")) == "0", "requested texts stay"
         assert len(few) <= 3
     assert [await few.get(digest_of(str(number))) for number in range(5)] == ["0", None, None, "3", "4"]
     small = LocalApqStore(max_total_size=100)
@@ -86,13 +86,15 @@ async def test_redis_store_has_a_maximum_of_bytes(redis: RedisServer, commands: 
     size = 100 + ENTRY_OVERHEAD_BYTES
     for letter in "abcd":
         await gateway_store(commands, 3 * size).put(digest_of(letter * 100), letter * 100)
-        assert await gateway_store(commands).get(digest_of("a" * 100)) == "a" * 100, "what is asked for stays"
+        assert await gateway_store(commands).get(digest_of("a" * 100)) == "a" * 100, "requested texts stay"
     found = [await gateway_store(commands).get(digest_of(letter * 100)) for letter in "abcd"]
     assert [text is not None for text in found] == [True, False, True, True]
     assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 3 * size
     assert await redis.command("HLEN", "wattgate:{texts}:text") == 3
     await gateway_store(commands).put(digest_of("d" * 100), "d" * 100)
-    assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 3 * size, "a text counts once"
+    assert int(await redis.command("GET", "wattgate:{texts}:bytes")) == 3 * size, (
+        "a text that is stored twice counts once"
+    )
 
 
 async def test_texts_expire_in_redis_unless_they_are_requested(redis: RedisServer, commands: RedisClient) -> None:

@@ -1,4 +1,4 @@
-"""What the database has for subscribers whom the bus cannot catch up."""
+"""Backfills from the database for subscribers whose missed events the bus does not retain."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -65,7 +65,7 @@ async def test_backfill_returns_all_readings_received_since_a_time_in_order_of_r
         (first, "POWER", 4),
     ]
     assert readings[1].quality is ReadingQuality.ESTIMATED
-    # a write that was under way at the instant counts as later
+    # a write that was in progress at the time counts as later
     assert len(await load_backfill(tenant, backfill.readings([first, second]), timed.clock.now + 58 * SECOND)) == 3
     assert await load_backfill(tenant, backfill.readings([first, second]), timed.clock.now + 61 * SECOND) == []
 

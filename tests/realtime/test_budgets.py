@@ -1,4 +1,4 @@
-"""Budgets: token buckets that are spent by cost, of one process and of many."""
+"""Request budgets: token buckets in one process and in Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -54,7 +54,7 @@ def make_scope(allowance: Allowance = TEN, policy: str = "login") -> RateLimitSc
 
 
 async def charge_until(charge: Callable[[], Awaitable[Balance]], reached: Callable[[Balance], bool]) -> None:
-    """Ask until what is told is enough."""
+    """Repeat a charge until its balance meets the condition."""
     async with asyncio.timeout(15):
         while not reached(await charge()):  # noqa: ASYNC110 (there is no event: it is in Redis)
             await asyncio.sleep(0.02)
@@ -112,7 +112,7 @@ def test_bucket_does_not_refill_while_the_clock_is_set_back() -> None:
     assert charge_buckets(buckets, scopes, 5, 405.0)[0]
 
 
-# One process and many: the same promises.
+# Both stores give the same guarantees.
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ async def commands(redis: RedisServer) -> AsyncIterator[RedisClient]:
 
 @dataclass
 class StoreUnderTest:
-    """Buckets, and the clock that they go by."""
+    """A bucket store and its clock."""
 
     store: BucketStore
     clock: Clock
@@ -186,7 +186,7 @@ async def test_all_scopes_are_charged_or_none(under_test: StoreUnderTest) -> Non
     under_test.pass_time(1)
     rejected = await under_test.spend(10, caller, application)
     assert (rejected.policy, rejected.remaining, rejected.retry_after) == ("login", 6, 4)
-    assert (await under_test.spend(5, application)).granted, "nobody paid what was refused"
+    assert (await under_test.spend(5, application)).granted, "a rejected cost is charged to no scope"
 
 
 async def test_concurrent_charges_do_not_exceed_the_bucket(under_test: StoreUnderTest) -> None:
@@ -212,7 +212,7 @@ async def test_redis_script_agrees_with_the_python_function(
     await commands.close()
 
 
-# Many processes.
+# The store in Redis.
 
 
 async def test_gateways_on_one_redis_share_a_bucket(redis: RedisServer, commands: RedisClient) -> None:
@@ -264,11 +264,11 @@ async def test_gateway_uses_its_own_buckets_while_redis_is_unavailable(
     await own_redis.start()
     await charge_until(
         lambda: store.spend([scope], 0), lambda balance: balance.remaining == 10
-    )  # a new Redis knows of no spending
+    )  # the new Redis has no charges
     await commands.close()
 
 
-# What a process keeps.
+# The store of one process.
 
 
 async def test_local_store_has_a_maximum_of_buckets() -> None:
@@ -278,7 +278,7 @@ async def test_local_store_has_a_maximum_of_buckets() -> None:
         await store.spend([scope], 10)
         assert len(store) <= 50
     assert (await store.spend([scopes[-1]], 1)).remaining == 0
-    assert (await store.spend([scopes[0]], 1)).remaining == 9, "it was forgotten, and so is full"
+    assert (await store.spend([scopes[0]], 1)).remaining == 9, "its bucket was dropped, and so is full"
 
 
 async def test_local_store_drops_full_buckets() -> None:
@@ -293,7 +293,7 @@ async def test_local_store_drops_full_buckets() -> None:
     assert len(store) == 20
 
 
-# Who pays.
+# Scopes.
 
 
 def scopes_of(principal: Principal, limits: BudgetLimits = LIMITS) -> list[tuple[str, str, int]]:
@@ -374,12 +374,12 @@ def test_balances_in_headers_and_errors() -> None:
 LIST_COST, GET_COST, RESET_COST = (
     cost_of_call(operation(name), {}) for name in ("resources", "resource", "request_password_reset")
 )
-"""What it costs to ask for all resources, for one, and for a new password."""
+"""Costs of the requests for all resources, for one resource, and for a password reset."""
 
 
 @dataclass
 class LimitedGateway:
-    """A gateway whose callers may ask for their resources three times, and once more every ten seconds."""
+    """A gateway whose budget permits three requests for all resources, and one more every ten seconds."""
 
     house: House
     http: httpx.AsyncClient
@@ -389,18 +389,18 @@ class LimitedGateway:
         return await self.http.get(path, headers=headers)
 
     async def reset_password(self, application_id: str) -> httpx.Response:
-        """What somebody without credentials asks."""
+        """Send a request without credentials."""
         body = {"username": "nobody@example.org"}
         return await self.http.post("/user/resetpassword", headers={"applicationId": application_id}, json=body)
 
 
 async def first_rejected(send_request: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
-    """The first answer that is refused, of many."""
+    """Send requests until one is rejected, and return its response."""
     for _ in range(100):
         response = await send_request()
         if response.status_code == 429:
             return response
-    raise AssertionError("nothing was refused")
+    raise AssertionError("no request was rejected")
 
 
 @pytest.fixture
@@ -456,7 +456,7 @@ async def test_runaway_display_does_not_use_the_budget_of_the_phone(limited: Lim
     assert (await limited.get(phone)).status_code == 200
     for _ in range(20):
         assert (await limited.get(display)).status_code == 429
-    assert (await limited.get(phone)).status_code == 200, "what was refused cost nothing"
+    assert (await limited.get(phone)).status_code == 200, "rejected requests cost nothing"
 
 
 async def test_more_log_ins_do_not_raise_the_budget_of_an_account(limited: LimitedGateway) -> None:

@@ -1,4 +1,4 @@
-"""The bus: one set of promises, kept by the one in memory and by the one on Redis."""
+"""The bus: guarantees that the memory bus and the Redis bus share, and those of each one."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -194,7 +194,7 @@ async def test_all_gateways_learn_that_a_stream_was_deleted(redis: RedisServer, 
     ):
         (await first.bus.open_topics([topic]), await second.bus.open_topics([topic]))
         await redis.command("DEL", stream_key(topic))
-        await first.bus.open_topics([topic])  # what the renewal of the lease does
+        await first.bus.open_topics([topic])  # as the renewal of the lease does
         for watcher in (first, second):
             await watcher.until(lambda watcher=watcher: watcher.told == [(topic, False)])  # type: ignore[misc]
 
@@ -250,7 +250,7 @@ def test_decoder_ignores_unknown_kinds_and_logs_each_once(caplog: pytest.LogCapt
 
 
 class ManualClock:
-    """A clock that is moved by hand."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

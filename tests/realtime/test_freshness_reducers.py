@@ -1,4 +1,4 @@
-"""Freshness as it is followed: every change is told, also the silence of a meter, and nothing else is."""
+"""Live freshness: each change reaches subscribers, also the silence of a meter, and nothing else does."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -27,7 +27,7 @@ LIVE, DELAYED, STALE, OFFLINE = FreshnessState
 
 
 class LiveState:
-    """A view of a tenant's, with its state, at the time of the test's clock."""
+    """A reducer of a tenant and its state, at the time of the test's clock."""
 
     def __init__(self, timed: Timed, reducer: Any, tenant: Tenant | None = None) -> None:
         self.timed, self.reducer, self.tenant = timed, reducer, tenant or timed.house.one
@@ -38,11 +38,11 @@ class LiveState:
         return self
 
     def apply(self, payload: Any) -> bool:
-        """Whether something is told after an event."""
+        """Apply an event, and return whether the state has changed."""
         return self._replace(self.reducer.apply_event(self.state, Event("topic", "key", payload), self.timed.clock.now))
 
     def advance(self) -> bool:
-        """Whether something is told because time has passed, at least to the next turn."""
+        """Advance at least to the next change by time, and return whether the state has changed."""
         self.timed.clock.now = max(self.timed.clock.now, self.reducer.next_change(self.state))
         return self._replace(self.reducer.advance(self.state, self.timed.clock.now))
 
@@ -51,7 +51,7 @@ class LiveState:
         return state is not before
 
     def advance_until_changed(self) -> timedelta:
-        """Let time turn until something is told; how long that took."""
+        """Advance until the state changes, and return how long that took."""
         start = self.timed.clock.now
         while not self.advance():
             assert self.timed.clock.now - start < timedelta(days=40)
@@ -112,7 +112,7 @@ async def test_old_and_unrelated_events_change_nothing(timed: Timed) -> None:
         power(timed, resource_id, "HEAT"),
         DeviceStateChanged("another", NetworkState(at=timed.clock.now)),
         IntakeHeartbeat("intake", timed.clock.now, False),
-        "what no one knows",
+        "an unknown payload",
     ):
         assert not live.apply(payload), payload
     assert live.states == [DELAYED]
@@ -135,7 +135,7 @@ def device_report(timed: Timed, display: Display, **more: Any) -> DeviceStateCha
 
 
 async def live_display(timed: Timed, tenant: Tenant | None = None) -> Display:
-    """A display that has told its state and the power just now."""
+    """Add a display that has just reported its network state and the power."""
     display = await display_of(tenant or timed.house.one)
     measured = Measurement("electricity.consumption", "POWER", Decimal(230), "W")
     at = timed.clock.now
@@ -164,7 +164,7 @@ async def test_cause_changes_from_meter_to_gateway_when_the_display_is_silent_to
 
 
 async def test_platform_is_the_cause_while_the_intake_is_disconnected(timed: Timed) -> None:
-    tenant = timed.house.other  # it alone has an intake
+    tenant = timed.house.other  # only this tenant has an intake
     display = await live_display(timed, tenant)
     await run(tenant, record_intake_heartbeat, name="intake", connected=True)
     live = await LiveState(
@@ -192,7 +192,7 @@ async def test_platform_is_the_cause_while_the_intake_is_disconnected(timed: Tim
 
 
 async def test_platform_is_the_cause_of_a_silence_that_began_after_that_of_the_intake(timed: Timed) -> None:
-    tenant = timed.house.other  # it alone has an intake
+    tenant = timed.house.other  # only this tenant has an intake
     silent = await live_display(timed, tenant)
     timed.pass_time(timedelta(hours=1))
     display = await live_display(timed, tenant)
@@ -202,7 +202,7 @@ async def test_platform_is_the_cause_of_a_silence_that_began_after_that_of_the_i
     timed.pass_time(timedelta(minutes=10))
     assert live.advance()
     assert live.causes == [FreshnessCause.GATEWAY, FreshnessCause.PLATFORM]
-    # what comes all the same has come by another way, and falls silent for a reason of its own
+    # a report during the silence of the intake came by another path, so a later silence has another cause
     assert live.apply(device_report(timed, display))
     timed.pass_time(timedelta(minutes=10))
     live.advance()

@@ -1,4 +1,4 @@
-"""Clients of npm, as docs/reference/realtime.md shows them: they lose the link and go on where they were."""
+"""The npm clients of docs/reference/realtime.md: they lose the link and resume at their position."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ each_client = pytest.mark.parametrize("arguments", CLIENTS.values(), ids=CLIENTS
 
 @asynccontextmanager
 async def client(node: Node, arguments: list[str], setup: Link, resource_id: str) -> AsyncIterator[Client]:
-    """A client behind the link that has been told some readings: its subscription stands."""
+    """Start a client behind the link, and wait until its subscription receives readings."""
     script, *options = arguments
     token = setup.tenant.headers["account"]["token"]
     process = await node.start(
@@ -33,7 +33,7 @@ async def client(node: Node, arguments: list[str], setup: Link, resource_id: str
         while not first.done():
             await setup.post(resource_id)
             await asyncio.sleep(0.2)
-        await setup.post(resource_id)  # after it there is nothing left of what the database had at the beginning
+        await setup.post(resource_id)  # after it, no reading of the first backfill is pending
         await values_until(running_client, until=setup.posted - 1)
         yield running_client
 
@@ -83,7 +83,7 @@ async def test_client_learns_that_its_position_is_gone_and_continues(
         resource_id = await setup.tenant.add_resource()
         async with client(node_scripts, arguments, setup, resource_id) as follower:
             await setup.relay.cut()
-            await setup.restart()  # what was in its memory is gone with it
+            await setup.restart()  # a restart loses the events in memory
             await setup.post(resource_id, 3)
             await setup.relay.open()
             assert await follower.next() == {"recovered": False}

@@ -1,4 +1,4 @@
-"""The display of a home over a socket: whole at first, then whenever something of it has changed."""
+"""The display of a home over a socket: a whole frame first, then one after each change."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Two gateways on one database and one Redis: what is written at one is seen by those who watch at the other."""
+"""Two gateways on one database and one Redis: subscribers of one receive readings written at the other."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ SUBSCRIBE = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { value }
 
 @dataclass
 class TwoGateways:
-    """Two served gateways, by their URLs, and a tenant of theirs."""
+    """The URLs of two running gateways, and a tenant of both."""
 
     one: str
     other: str
@@ -38,7 +38,7 @@ class TwoGateways:
     settings: Settings
 
     async def post(self, url: str, resource_id: str, *values: int) -> None:
-        """Record powers at a gateway, one call each."""
+        """Record power readings at a gateway, with one call for each."""
         start = datetime.now(UTC) - timedelta(minutes=10)
         async with httpx.AsyncClient(base_url=url, headers=self.tenant.headers["account"], timeout=20) as http:
             for value in values:
@@ -48,7 +48,7 @@ class TwoGateways:
                 assert response.status_code == 200, response.text
 
     async def watched(self, resource_id: str, gateways: int) -> None:
-        """Wait until so many gateways watch a resource."""
+        """Wait until this many gateways have the topic of a resource open."""
         stream = stream_key(readings(resource_id))
         async with asyncio.timeout(10):
             while True:
@@ -59,7 +59,10 @@ class TwoGateways:
 
     @asynccontextmanager
     async def display(self, url: str, resource_id: str, *, watching: int = 1) -> AsyncIterator["asyncio.Queue[Any]"]:
-        """What a display at a gateway is shown, and the error that ends it, once so many gateways watch."""
+        """Provide the values that a display at a gateway receives, and the error that ends it.
+
+        Begin when `watching` gateways have the topic open.
+        """
         shown: asyncio.Queue[Any] = asyncio.Queue()
         task = asyncio.create_task(self._watch(url, resource_id, shown))
         try:
@@ -125,7 +128,7 @@ async def test_display_receives_readings_imported_on_the_command_line(gateways: 
     async with gateways.display(gateways.one, resource_id) as shown:
         command = await asyncio.to_thread(wattgate, *arguments, "--resource", resource_id, folder=tmp_path, **urls)
         assert command.returncode == 0, command.stderr
-        assert await next_of(shown, 1) == [7]  # of a batch the newest is told
+        assert await next_of(shown, 1) == [7]  # only the newest reading of a batch is sent
 
 
 async def test_subscription_survives_a_short_outage_of_redis_and_ends_after_a_long_one(gateways: TwoGateways) -> None:
@@ -136,13 +139,13 @@ async def test_subscription_survives_a_short_outage_of_redis_and_ends_after_a_lo
         await gateways.post(gateways.one, resource_id, 2, 3)
         assert await next_of(shown, 3) == [1, 2, 3]
         await gateways.redis.kill()
-        await gateways.post(gateways.one, resource_id, 4)  # the operation does not fail for that
+        await gateways.post(gateways.one, resource_id, 4)  # the operation succeeds without Redis
         await gateways.redis.start("--appendonly", "no")
         ((error,),) = await next_of(shown, 1)
     assert error["message"] == "Some events were lost. Subscribe again."
     assert (error["extensions"]["code"], error["extensions"]["retryable"]) == ("UNAVAILABLE", True)
     received: Any = None
-    for value in range(5, 15):  # the first gateway may take some time to see that Redis is back
+    for value in range(5, 15):  # the first gateway may need some time to connect to Redis again
         async with gateways.display(gateways.other, resource_id) as shown:
             await gateways.post(gateways.one, resource_id, value)
             (received,) = await next_of(shown, 1)

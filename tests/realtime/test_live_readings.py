@@ -1,4 +1,4 @@
-"""Live readings over a real socket, with the clients that people use."""
+"""Live readings over a real socket, with common clients."""
 
 import asyncio
 import json
@@ -70,7 +70,7 @@ async def test_gql_client_queries_writes_and_receives_readings_posted_over_rest(
         received = asyncio.create_task(_first(session.subscribe(subscription), 3))
         now = datetime.now(UTC).replace(microsecond=0)
         sent = 0
-        while not received.done():  # what is posted before the subscription stands is not for it
+        while not received.done():  # readings before the start of the subscription do not arrive
             await post_power(served, resource_id, sent, now - timedelta(minutes=10) + timedelta(seconds=sent))
             sent += 1
             await asyncio.sleep(0.02)
@@ -90,7 +90,7 @@ async def _first(source: Any, count: int) -> list[Any]:
 
 
 async def subscribed(house: House, connection: ClientConnection, resource_id: str) -> None:
-    """Subscribe and wait until the first reading has come through."""
+    """Subscribe, and wait until the first reading arrives."""
     await send_message(connection, type="connection_init", payload=house.one.headers["account"])
     assert (await receive_message(connection))["type"] == "connection_ack"
     variables = {"ids": [resource_id]}

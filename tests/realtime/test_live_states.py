@@ -1,4 +1,4 @@
-"""Freshness, alerts and what was missed, over a real socket."""
+"""Freshness, alerts and backfills over a real socket."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -63,7 +63,7 @@ async def test_silence_and_return_of_a_meter_are_sent(served: House) -> None:
         assert items[0]["freshness"]["ageSeconds"] >= 30
         await record(served, first, 231, now())
         assert await states(client) == ["LIVE", "OFFLINE"]
-        await record(served, first, 232, now())  # this is as expected, and not told
+        await record(served, first, 232, now())  # on time, so nothing changes
         await record(served, second, 233, now())
         assert await states(client) == ["LIVE", "LIVE"]
 
@@ -104,7 +104,7 @@ async def test_application_without_a_user_cannot_subscribe_to_alerts(served: Hou
 
 
 async def add_metered_resource(house: House) -> tuple[str, str]:
-    """A resource at a meter point of its own, for which there is a consent."""
+    """Add a resource at its own meter point, with a consent. Return both ids."""
     mpxn = str(uuid4().int)[:13]
     await house.one.run("verify_meter_point", mpxn=mpxn)
     return await house.one.add_resource(mpxn=mpxn), mpxn
@@ -155,7 +155,9 @@ async def test_alerts_are_sent_at_the_start_live_and_after_a_reconnect(served: H
         assert (first["data"]["alerts"], first["extensions"]) == (None, {"position": position, "recovered": True})
         assert [payload["data"]["alerts"]["alertId"] for payload in missed] == ids[2:]
     await mark(served)
-    async with subscribed(served, ALERTS, since="1-1") as client:  # what no bus has kept: all since, read or not
+    async with subscribed(
+        served, ALERTS, since="1-1"
+    ) as client:  # a position that the bus does not retain: all alerts since, read or not
         first = await client.payload()
         assert first["extensions"]["recovered"] is False
         alert_ids: list[str] = []
@@ -181,7 +183,7 @@ async def test_alert_to_another_user_is_not_sent(served: House) -> None:
     async with socket(served.url) as client:
         await client.init(**served.other.headers["account"])
         await client.subscribe(ALERTS, since=None)
-        while (await client.payload())["extensions"]["position"] == "":  # until it stands
+        while (await client.payload())["extensions"]["position"] == "":  # until the backfill ends
             continue
         await send(served.one, served)
         own = await send(served.other, served)

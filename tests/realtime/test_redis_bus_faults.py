@@ -1,4 +1,4 @@
-"""The bus on Redis while things break: no gap that is not told, no duplicate, everything in order."""
+"""The Redis bus under faults: each gap is reported, and events arrive in order and without duplicates."""
 
 import asyncio
 import gc
@@ -33,7 +33,7 @@ async def gateway(redis: RedisServer, *, ping_seconds: float = 5) -> AsyncIterat
 
 
 class MeterSimulator:
-    """Publishes rising values on every topic until it is told to stop; `sent` is how many rounds there were."""
+    """Publish rising values on every topic until `stop` is called. `rounds` counts the values of each topic."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
@@ -50,7 +50,7 @@ class MeterSimulator:
             await asyncio.sleep(0.005)
 
     async def wait_for_rounds(self, count: int) -> None:
-        """Wait for so many more rounds."""
+        """Wait for this many more rounds."""
         target = self.rounds + count
         async with asyncio.timeout(15), self._round_sent:
             await self._round_sent.wait_for(lambda: self.rounds >= target)
@@ -133,7 +133,7 @@ async def test_restart_of_redis_with_old_data_invalidates_all_positions(own_redi
         await own_redis.start("--appendonly", "no")
         await display.until(lambda: display.told == [("topic", False)])
         first, second = (event.position or "" for event in display.events)
-        assert await since(publisher.bus, "topic", first) is None  # the second one is missing after it
+        assert await since(publisher.bus, "topic", first) is None  # the second event is missing after it
         assert await since(publisher.bus, "topic", second) is None
         await publisher.bus.publish([reading("topic", 3)])
         await display.until(lambda: display.values("topic") == [1, 2, 3])
@@ -142,7 +142,7 @@ async def test_restart_of_redis_with_old_data_invalidates_all_positions(own_redi
 async def test_position_before_a_lost_event_is_invalid_though_no_gateway_saw_the_loss(own_redis: RedisServer) -> None:
     async with gateway(own_redis) as publisher, gateway(own_redis) as display:
         position = (await display.bus.open_topics(["topic"]))["topic"]
-        display.bus.close_topics(["topic"])  # its display is away, and the stream is kept for it
+        display.bus.close_topics(["topic"])  # its display is disconnected, and the stream is retained for it
         await publisher.bus.publish([reading("topic", 1)])
         assert values(await since(display.bus, "topic", position) or []) == [1]
         await own_redis.command("SAVE")
@@ -151,7 +151,7 @@ async def test_position_before_a_lost_event_is_invalid_though_no_gateway_saw_the
         await own_redis.start("--appendonly", "no")
         await publisher.bus.publish([reading("topic", 3)])
         assert publisher.bus.lost_events == 0  # type: ignore[attr-defined]
-        assert await own_redis.command("XLEN", stream_key("topic")) == 3  # where it began, and two events of three
+        assert await own_redis.command("XLEN", stream_key("topic")) == 3  # the marker, and two events of three
         assert await since(display.bus, "topic", position) is None
 
 
@@ -164,7 +164,7 @@ async def test_events_lost_while_redis_is_unavailable_are_reported_afterwards(ow
         await publisher.bus.publish([reading("hit", 2)])
         assert asyncio.get_running_loop().time() - start < event_publisher.PUBLISH_TIMEOUT_SECONDS + 0.5
         start = asyncio.get_running_loop().time()
-        for n in range(100):  # while it is known to be away, nobody waits
+        for n in range(100):  # while Redis is known to be unavailable, no publish waits
             await publisher.bus.publish([reading("hit", n)])
         assert asyncio.get_running_loop().time() - start < 0.5
         assert publisher.bus.lost_events == 101  # type: ignore[attr-defined]
@@ -172,7 +172,9 @@ async def test_events_lost_while_redis_is_unavailable_are_reported_afterwards(ow
         await display.until(lambda: ("hit", False) in display.told and ("spared", True) in display.told)
         assert ("spared", False) not in display.told
         assert await since(display.bus, "hit", opened["hit"]) is None
-        assert await since(display.bus, "spared", opened["spared"]) is None  # who can say what Redis has lost
+        assert (
+            await since(display.bus, "spared", opened["spared"]) is None
+        )  # it is unknown whether Redis has lost events
         reopened_at = (await display.bus.open_topics(["spared"]))["spared"]
         await publisher.bus.publish([reading("spared", 2)])
         await display.until(lambda: display.values("spared") == [1, 2])
@@ -237,7 +239,7 @@ async def test_pending_messages_during_a_resync_have_a_bound(own_redis: RedisSer
         await publisher.bus.publish([reading("topic", 0)])
         await display.until(lambda: len(display.events) == 1)
         display.bus._pubsub.abort()  # type: ignore[attr-defined]
-        for _ in range(5):  # turns of the loop, in which the loss is noticed
+        for _ in range(5):  # iterations of the event loop, in which the loss is detected
             await asyncio.sleep(0)
         (topic,) = display.bus._topics.values()  # type: ignore[attr-defined]
         for n in range(3 * MAX_PENDING_ENTRIES):
@@ -253,7 +255,7 @@ async def test_leases_are_renewed_and_a_deleted_stream_is_reported(
     async with gateway(own_redis) as first, gateway(own_redis) as second:
         (await first.bus.open_topics(["topic"]), await second.bus.open_topics(["topic"]))
         await own_redis.command("PEXPIRE", stream_key("topic"), "400")
-        await own_redis.command("BLPOP", "nothing", "0.5")  # longer than what was left of the lease
+        await own_redis.command("BLPOP", "nothing", "0.5")  # longer than the rest of the lease
         assert await own_redis.command("TTL", stream_key("topic")) > TOPIC_LEASE_SECONDS - 5
         assert (first.told, second.told) == ([], [])
         await own_redis.command("FLUSHALL")
@@ -297,13 +299,13 @@ async def test_all_streams_are_reset_when_too_many_topics_have_lost_events(
 
 
 class InterruptedRedisClient(RedisClient):
-    """Commands whose answers come late: `meanwhile` is done before that to a stream which begins anew is here."""
+    """A client that awaits `after_reset` between a reset of streams and its reply."""
 
     def __init__(self, address: ServerAddress, after_reset: Callable[[], Awaitable[None]]) -> None:
         super().__init__(address)
         self._after_reset = after_reset
         self.reset_keys: list[str] = []
-        """The keys of the streams that have begun anew."""
+        """The keys of the streams that were reset."""
 
     async def run(self, calls: Sequence[ScriptCall]) -> list[Any]:
         replies = await super().run(calls)
@@ -343,7 +345,7 @@ async def test_error_after_a_cancellation_is_not_logged_by_asyncio(
     await asyncio.sleep(0.01)
     task.cancel()
     await asyncio.wait([task], timeout=1)
-    await commands.close()  # waits for the error, which is that no answer came
+    await commands.close()  # waits for the timeout of the command
     own_redis.go_on()
     del task
     gc.collect()

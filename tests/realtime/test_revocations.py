@@ -1,4 +1,4 @@
-"""Whoever is connected by credentials that end has to go at once, and nobody else."""
+"""Revoking credentials immediately closes the connections that use them, and no others."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,7 +22,7 @@ async def add_person(house: House) -> Person:
 
 @asynccontextmanager
 async def connected(house: House, *callers: Mapping[str, str]) -> AsyncIterator[list[Socket]]:
-    """A socket for each of these callers."""
+    """Open a socket for each of these callers."""
     async with AsyncExitStack() as stack:
         sockets = [await stack.enter_async_context(socket(house.url)) for _ in callers]
         for client, credentials in zip(sockets, callers, strict=True):

@@ -20,7 +20,7 @@ TOKEN = "X-GraphQL-Event-Stream-Token"
 
 
 class Stream:
-    """A stream of events, one after the other."""
+    """The events of a response."""
 
     def __init__(self, response: httpx.Response) -> None:
         self.response = response
@@ -28,7 +28,7 @@ class Stream:
         self._rest = b""
 
     async def event(self) -> dict[str, str]:
-        """The fields of the next event; comments are passed over."""
+        """Return the fields of the next event. Comments are ignored."""
         while True:
             block, separator, rest = self._rest.partition(b"\n\n")
             if not separator:
@@ -39,7 +39,7 @@ class Stream:
                 return dict(line.split(": ", 1) for line in block.decode().split("\n"))
 
     async def next_data(self) -> Any:
-        """The data of the next event, which is a `next`."""
+        """Return the data of the next event, whose type must be `next`."""
         event = await self.event()
         assert event["event"] == "next", event
         return json.loads(event["data"])
@@ -58,7 +58,7 @@ async def stream(house: House, method: str = "POST", **request: Any) -> AsyncIte
 
 
 def stream_request(house: House, query: str, resource_id: str, **more: str) -> dict[str, Any]:
-    """What a request of the tenant's account for a stream of a resource has."""
+    """Return headers and body of a request of the tenant's account for a stream of a resource."""
     headers = {**house.one.headers["account"], **EVENT_STREAM_HEADERS, **more}
     return {"headers": headers, "json": {"query": query, "variables": {"ids": [resource_id]}}}
 

@@ -174,7 +174,7 @@ class GroupUnderTest:
         self.send_event(MeterPointConsentRevoked("1234567890123"))
 
     def start_load(self) -> None:
-        """Let a load begin and wait in the database."""
+        """Make loads wait in the database until `finish_load`."""
         self.reducer.may_load.clear()
 
     async def finish_load(self) -> None:

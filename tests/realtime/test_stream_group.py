@@ -1,4 +1,4 @@
-"""A group whose subscribers are told events by several topics, while topics open and events are lost."""
+"""A stream group with several topics, while topics open and events are lost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ TOPICS = ("a", "b")
 
 
 class RecordingSubscriber:
-    """A subscriber that keeps what it is told."""
+    """A subscriber that records payloads and errors."""
 
     resumes = True
 
@@ -50,7 +50,7 @@ async def encode_async(payload: Any) -> bytes:
 
 
 class Database:
-    """Answers how often it was asked, once it may."""
+    """A database that returns the number of its queries, when `may_reply` is set."""
 
     def __init__(self) -> None:
         self.queries = 0
@@ -66,14 +66,14 @@ class Database:
 
 
 class LossyBus(MemoryBus):
-    """A bus that a test lets lose events."""
+    """A bus that loses events when a test requests it."""
 
     def set_callbacks(self, deliver: DeliverCallback, on_resync: ResyncCallback) -> None:
         super().set_callbacks(deliver, on_resync)
         self.on_resync = on_resync
 
     def lose(self, topic: str, position: str) -> None:
-        """Lose events of a topic, which goes on from this position."""
+        """Report a loss of events on a topic, which continues after this position."""
         self.on_resync(topic, False, position)
 
 
@@ -134,7 +134,7 @@ async def test_loss_during_a_backfill_causes_another_backfill(on_hub: GroupOnHub
     subscriber = await on_hub.join()
     on_hub.bus.lose("a", "9-1")
     await run_tasks()
-    await on_hub.bus.publish([Event("a", "k", 4)])  # the database has it when it is read the second time
+    await on_hub.bus.publish([Event("a", "k", 4)])  # the second query of the database returns it
     on_hub.bus.lose("a", "9-2")
     on_hub.database.may_reply.set()
     await run_tasks()

@@ -1,4 +1,4 @@
-"""What docs/reference/realtime.md says is so: its tables are those of the code, and its conversations take place."""
+"""docs/reference/realtime.md matches the code: its tables, and its conversations with a gateway."""
 
 import ast
 import inspect
@@ -21,7 +21,7 @@ from wattgate.realtime.connections.protocol import CLOSE_CODE_MEANINGS, TABLE, A
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "realtime.md").read_text()
 UNITS = {"_per_second": "{:g} a second", "_seconds": "{:g} s", "_bytes": "{:,} bytes", "": "{:,}"}
-"""How the values of limits are written, by how their names end."""
+"""Formats of the values of limits, by the endings of their names."""
 
 
 def table(*rows: Iterable[str]) -> str:
@@ -52,7 +52,7 @@ def codes() -> str:
 
 
 def bounds() -> str:
-    """What the limits are, with the first sentence below each of them in the source."""
+    """Build the table of limits from their values and docstrings."""
     (body,) = [node.body for node in ast.parse(inspect.getsource(limits)).body if isinstance(node, ast.ClassDef)]
     descriptions = {
         assignment.target.id: ast.literal_eval(docstring.value)
@@ -77,14 +77,14 @@ def test_tables_of_the_page_match_the_code(build_table: Callable[[], str]) -> No
     name = {"bounds": "limits"}.get(build_table.__name__, build_table.__name__)
     match = re.search(rf"^<!-- {name} -->\n(.*?)\n?<!-- end of {name} -->$", PAGE, re.MULTILINE | re.DOTALL)
     assert match is not None
-    assert match[1] == build_table(), "put the table that was expected between the marks"
+    assert match[1] == build_table(), "replace the table between the marks by the expected one"
 
 
 CONVERSATIONS = re.findall(r"^```transcript\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 class Conversation:
-    """A conversation of the page, with a gateway."""
+    """A conversation of the page, between a client and a gateway."""
 
     def __init__(self, house: LiveHouse, client: Socket, placeholders: dict[str, str]) -> None:
         self.house = house
@@ -129,7 +129,7 @@ class Conversation:
 
 
 def assert_matches(received: Any, expected: Any) -> None:
-    """What was heard is what the page says, where that does not leave it open."""
+    """Check a received value against the page, where `...` matches any value."""
     if isinstance(expected, dict):
         assert isinstance(received, dict)
         assert received.keys() == expected.keys()

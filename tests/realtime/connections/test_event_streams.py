@@ -1,4 +1,4 @@
-"""The bounds of event streams: heartbeats, tokens that expire, and clients that do not read."""
+"""Event streams: heartbeats, expired tokens, and clients that do not read."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def account_token(house: LiveHouse) -> str:
 
 
 async def fill(house: LiveHouse, resource_id: str) -> int:
-    """Tell values from 0 on until the oldest stream is not taken any more; how many."""
+    """Publish values from 0 on until the oldest stream has a backlog. Return their number."""
     (stream,) = house.sessions
     published = waited = 0
     while waited < 20:
@@ -94,7 +94,7 @@ async def test_stream_that_is_not_read_for_long_ends(house: LiveHouse) -> None:
         await house.until(lambda: house.listening(resource_id) == 1)
         count = await fill(house, resource_id)
         house.pass_time(LIMITS.slow_reader_seconds + 0.25)
-        await house.quiet()  # nothing is left of it here, though the client has not noticed
+        await house.quiet()  # the gateway has freed it, although the client has not noticed
         received = [
             json.loads(line[6:]) for line in (await read_to_end(events)).split("\n") if line.startswith("data: {")
         ]
@@ -102,7 +102,7 @@ async def test_stream_that_is_not_read_for_long_ends(house: LiveHouse) -> None:
 
 
 async def read_to_end(events: Stream) -> str:
-    """What is left of a stream, up to its end."""
+    """Read a stream up to its end."""
     async with asyncio.timeout(20):
         return b"".join([chunk async for chunk in events._chunks]).decode()
 
@@ -114,7 +114,9 @@ async def test_stream_with_a_full_backlog_ends(house: LiveHouse) -> None:
         await house.until(lambda: house.gateway.realtime.groups.count == 1)
         (session,) = house.sessions
         sent = 0
-        while house.gateway.realtime.groups.count:  # it is held, then more than ten, and then it is over
+        while (
+            house.gateway.realtime.groups.count
+        ):  # events are queued, then there are more than ten, and the stream ends
             await house.alert(f"alert {sent}")
             sent += 1
             await asyncio.sleep(0 if session._backlog is None else 0.001)

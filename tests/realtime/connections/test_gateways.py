@@ -1,4 +1,4 @@
-"""Two gateways on one Redis: what is decided at one holds for the connections of both."""
+"""Two gateways on one Redis: a decision of one applies to the connections of both."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -19,7 +19,7 @@ from wattgate.realtime.connections.limits import ConnectionLimits
 
 @pytest.fixture
 async def gateways(open_gateway: OpenHouse) -> AsyncIterator[tuple[LiveHouse, LiveHouse]]:
-    """Two gateways, with two seats for each account."""
+    """Two gateways, with two connection slots for each account."""
     limits = ConnectionLimits(max_account_connections=2, ping_seconds=NEVER)
     async with open_gateway(limits=limits) as first, open_gateway(limits=limits) as second:
         yield first, second
@@ -70,7 +70,7 @@ async def test_slots_of_a_dead_gateway_expire_with_their_lease(
             await first_gateway.gateway.connections._renew_slots()
         async with first_gateway.socket() as second:
             await assert_open(first, second)
-            async with first_gateway.socket() as third:  # the first has kept its seat all the time, and is the oldest
+            async with first_gateway.socket() as third:  # the first has kept its slot, and is the oldest
                 assert (await first.closed())[0] == 4509
                 await assert_open(second, third)
 
@@ -95,13 +95,13 @@ async def test_event_stream_accepts_operations_through_another_gateway(
     caller = {"token": first_gateway.one.headers["account"]["token"]}
     async with stream(second_gateway, "GET", headers={TOKEN: token, **EVENT_STREAM_HEADERS, **caller}) as events:
         await second_gateway.until(lambda: second_gateway.gateway.connections.count == 1)
-        for operation_id in ("a", "b", "a"):  # one that runs is not begun again
+        for operation_id in ("a", "b", "a"):  # a running operation does not start again
             assert (
                 await start_operation(first_gateway, token, operation_id, READINGS, ids=[resource_id])
             ).status_code == 202
         await second_gateway.until(lambda: second_gateway.listening(resource_id) == 2)
         await first_gateway.publish_readings(resource_id, 1)
-        received = [await events.next_data() for _ in range(2)]  # which of them began first, nobody has said
+        received = [await events.next_data() for _ in range(2)]  # their order is undefined
         assert {(event["id"], event["payload"]["data"]["readings"]["value"]) for event in received} == {
             ("a", 1),
             ("b", 1),

@@ -1,4 +1,4 @@
-"""The life of a connection on both wires: heartbeats, credentials that end, seats, and the end of a gateway."""
+"""Connections on both wires: pings, expiring credentials, connection slots, and the drain of a gateway."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -43,7 +43,7 @@ async def test_connection_without_replies_to_pings_is_closed(open_house: OpenHou
                 await assert_pinged(client)
             await first.say(type="pong")
             await second.say(type="pong", payload={"any": "thing"})
-            await third.say(type="complete", id="unknown")  # whatever is said is a sign of life
+            await third.say(type="complete", id="unknown")  # any message counts as a reply
             await assert_open(first, second, third)
         house.pass_time(20.25)
         for client in (first, second):
@@ -51,7 +51,7 @@ async def test_connection_without_replies_to_pings_is_closed(open_house: OpenHou
         await first.say(type="pong")
         await assert_open(first)
         house.pass_time(10.25)
-        assert (await second.closed())[0] in (4503, 1006)  # it may be cut before it is told
+        assert (await second.closed())[0] in (4503, 1006)  # the abort may overtake the close frame
         assert (await third.closed())[0] in (4503, 1006)
         await assert_open(first)
 
@@ -87,7 +87,7 @@ async def test_client_renews_an_expired_token_without_interruption(open_house: O
 
 
 async def renew_token(client: Socket, token: str) -> datetime:
-    """Until when a token is good that was brought in a ping."""
+    """Send a token in a ping, and return the time at which it expires."""
     await client.say(type="ping", payload={"token": token})
     message = await client.hear(pings=True)
     assert message["type"] == "pong"
@@ -165,7 +165,7 @@ async def test_periodic_check_finds_a_token_that_was_deleted_without_an_event(
     async with open_house(limits=ConnectionLimits(credential_recheck_seconds=0.05)) as house:
         token = await house.one.add_token()
         async with house.socket(token=token) as client, house.socket() as unaffected:
-            other_gateway = settled.one.gateway  # whose bus is no other's
+            other_gateway = settled.one.gateway  # its bus is not shared
             caller = await other_gateway.authenticator.authenticate({"token": token})
             await other_gateway.runner.run(tokens.delete_token, caller, {})
             assert await client.closed() == (4403, "the credentials were revoked")
@@ -180,7 +180,7 @@ async def test_oldest_connection_of_an_account_is_displaced(open_house: OpenHous
                 assert await first.closed() == (4509, "newer connections replaced it")
                 await assert_open(stranger, second, third)
             await house.until(lambda: house.gateway.connections.count == 2)
-            async with connected(house, user) as (fourth,):  # the third has left its seat
+            async with connected(house, user) as (fourth,):  # the third has released its slot
                 await assert_open(stranger, second, fourth)
 
 
@@ -232,7 +232,7 @@ async def test_drain_closes_connections_that_open_meanwhile(open_house: OpenHous
 
 async def test_connection_without_a_reply_to_close_is_aborted(open_house: OpenHouse) -> None:
     async with open_house() as house, silent_client(house.url) as (reader, _):
-        house.pass_time(11)  # nobody has said who it is
+        house.pass_time(11)  # no connection_init was sent
         await reader.readuntil(b"Connection initialisation timeout")
         house.pass_time(2.5)
         await house.quiet()
@@ -240,7 +240,7 @@ async def test_connection_without_a_reply_to_close_is_aborted(open_house: OpenHo
 
 @asynccontextmanager
 async def silent_client(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A socket of a client that says nothing once it stands."""
+    """Open a socket of a client that sends nothing after the handshake."""
     reader, writer = await asyncio.open_connection(urlsplit(url).hostname, urlsplit(url).port)
     lines = (
         "GET /graphql HTTP/1.1",
@@ -271,11 +271,11 @@ async def test_closed_connections_leave_nothing_behind(open_house: OpenHouse) ->
                     await disconnect(client, number)
         await house.quiet()
         await house.until(lambda: house.traces() == before)
-        assert before["channels"] == 5  # revocations, displacements; what there is to deliver, to retrieve and to judge
+        assert before["channels"] == 5  # revocations, displacements, deliveries, queued catch-ups, rule readings
 
 
 async def subscribe_all(house: LiveHouse, sockets: Sequence[Socket], resource_ids: Sequence[str]) -> None:
-    """Let each follow two of the resources, and be told something."""
+    """Subscribe each client to two of the resources, and publish readings."""
     for number, client in enumerate(sockets):
         ids = [resource_ids[number % 3], resource_ids[(number + 1) % 3]]
         await client.subscribe(READINGS, ids=ids)
@@ -286,7 +286,7 @@ async def subscribe_all(house: LiveHouse, sockets: Sequence[Socket], resource_id
 
 
 async def disconnect(client: Socket, number: int) -> None:
-    """Leave in one of the ways in which clients do."""
+    """Disconnect a client in one of several ways."""
     match number % 4:
         case 0:
             await client.complete()

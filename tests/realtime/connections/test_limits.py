@@ -1,4 +1,4 @@
-"""The bounds of a connection and what is closed when they are passed, on both wires."""
+"""Limits of a connection and the close codes for exceeding them, on both wires."""
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -33,7 +33,7 @@ async def test_client_that_sends_too_many_messages_is_closed_with_4510(open_hous
         await client.say(type="ping")
         assert await client.closed() == (4510, CLOSE_CODE_MEANINGS[CloseCode.TOO_MANY_MESSAGES][0])
         house.pass_time(1_000_000)
-        for _ in range(5):  # no more are earned than may come at once
+        for _ in range(5):  # the burst limits the earned messages
             await second.heard()
         await second.say(type="ping")
         assert (await second.closed())[0] == 4510
@@ -86,7 +86,7 @@ async def test_credentials_of_the_payload_override_those_of_the_handshake(live: 
 async def test_only_allowed_origins_can_open_a_socket(open_house: OpenHouse, origin: str | None, allowed: bool) -> None:
     async with open_house(allowed_origins=["https://app.example"]) as house:
         assert await can_open_socket(house, origin) is allowed
-        assert await can_open_socket(house, house.url)  # its own pages
+        assert await can_open_socket(house, house.url)  # the pages of the gateway itself
 
 
 async def can_open_socket(house: LiveHouse, origin: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""What is asked for over a socket, and how it is answered, on both wires."""
+"""Operations over a socket and their results, on both wires."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ TYPENAME = "{ __typename }"
 
 
 async def execute(client: Socket, query: str, operation_id: str = "1", **more: Any) -> Any:
-    """The one result of an operation, after which it is complete."""
+    """Execute a query or mutation, and return its result."""
     await client.say(type="subscribe", id=operation_id, payload={"query": query, **more})
     message = await client.hear()
     assert (message["type"], message["id"]) == ("next", operation_id)
@@ -26,7 +26,7 @@ async def execute(client: Socket, query: str, operation_id: str = "1", **more: A
 
 
 async def execute_rejected(client: Socket, query: str, **more: Any) -> Any:
-    """The errors of an operation that cannot be begun; the socket goes on, and the id is free."""
+    """Execute an invalid operation, and return its errors. The socket stays open, and the id is free."""
     await client.say(type="subscribe", id="refused", payload={"query": query, **more})
     message = await client.hear()
     assert (message["type"], message["id"]) == ("error", "refused"), message
@@ -119,7 +119,7 @@ async def test_operation_without_permission_is_rejected(live: LiveHouse) -> None
     async with live.socket() as client:
         result = await execute(client, 'mutation { deleteUser(userId: "unknown") { __typename } }')
         assert result["errors"][0]["extensions"]["code"] == "FORBIDDEN"
-    async with live.socket(**live.one.headers["application"]) as client:  # which acts for nobody
+    async with live.socket(**live.one.headers["application"]) as client:  # credentials without a user
         (error,) = await execute_rejected(client, "subscription { alerts { alertId } }")
         assert "user" in error["message"]
 
@@ -220,7 +220,7 @@ async def test_sent_messages_are_counted_in_batches(open_house: OpenHouse) -> No
             for each in (one, other):
                 await each.subscribe(READINGS, ids=[resource_id])
             await house.until(lambda: house.listening(resource_id) == 2)
-            await asyncio.sleep(BATCH_SECONDS + 0.1)  # what others were told is counted
+            await asyncio.sleep(BATCH_SECONDS + 0.1)  # so that messages of other tests are counted
             messages, size = total(MESSAGES_SENT), total(MESSAGES_SENT_BYTES)
             await house.publish_readings(resource_id, 1, 2)
             payloads = [await each.payload() for each in (one, other) for _ in range(2)]

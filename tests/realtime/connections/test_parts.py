@@ -1,4 +1,4 @@
-"""The parts that a connection is made of, each by itself: frames, deadlines, batches, and the inside of uvicorn."""
+"""The parts of a connection: frames, the timer wheel, the request batcher, and the internals of uvicorn."""
 
 import asyncio
 import hashlib
@@ -29,9 +29,10 @@ UVICORN_METHOD_DIGESTS = {
     "stop_keepalive": "bbb91b997b37",
     "run_asgi": "662375aa38d9",
 }
-"""The methods of uvicorn's protocol that DirectWire calls, replaces or lives beside once a session is attached, and
-digests of their source. Where one has changed, read it beside `realtime/connections/direct_wire.py`, and then put the
-new digest here."""
+"""The methods of uvicorn's protocol that DirectWire calls, overrides or runs with, and digests of their source.
+
+If a digest has changed, check `realtime/connections/direct_wire.py` against the new method, then update the digest.
+"""
 
 
 @pytest.mark.parametrize("name", UVICORN_METHOD_DIGESTS)
@@ -39,8 +40,7 @@ def test_uvicorn_methods_that_the_direct_wire_uses_are_unchanged(name: str) -> N
     source = inspect.getsource(getattr(WebSocketsSansIOProtocol, name))
     digest = hashlib.sha256(source.encode()).hexdigest()[:12]
     assert digest == UVICORN_METHOD_DIGESTS[name], (
-        f"uvicorn {uvicorn.__version__} has another {name}: "
-        "see whether realtime/connections/direct_wire.py still does the right thing"
+        f"uvicorn {uvicorn.__version__} has another {name}: check realtime/connections/direct_wire.py against it"
     )
 
 
@@ -64,7 +64,7 @@ def test_encoded_frame_parses_to_the_same_text(length: int) -> None:
 
 
 class RecordingListener:
-    """Something with deadlines: the next ones, and when it was visited."""
+    """A timer listener with its next deadlines and the times of its calls."""
 
     def __init__(self, *deadlines: float) -> None:
         self.timer_slot: int | None = None
@@ -82,7 +82,7 @@ class FailingListener(RecordingListener):
 
 
 class ManualWheel:
-    """A wheel whose time a test sets."""
+    """A timer wheel whose time a test sets."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -133,10 +133,10 @@ def test_delayed_wheel_calls_each_listener_once(caplog: pytest.LogCaptureFixture
     wheel.wheel.schedule(listener, 1_001)
     wheel.advance_to(1_000_000)
     assert listener.calls == [1_000_000]
-    wheel.wheel.schedule(late, 5)  # a deadline that is past already
+    wheel.wheel.schedule(late, 5)  # a deadline in the past
     wheel.advance_to(1_000_000.5)
     assert late.calls == [1_000_000.5]
-    assert "A timer listener failed" in caplog.text  # of the one that did not keep the others from being visited
+    assert "A timer listener failed" in caplog.text  # its error did not stop the others
 
 
 async def test_requests_during_a_batch_form_the_next_batch() -> None:

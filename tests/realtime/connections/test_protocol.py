@@ -1,4 +1,4 @@
-"""graphql-transport-ws as its table says: each message in each state, on both wires."""
+"""The state table of graphql-transport-ws: each message in each state, on both wires."""
 
 from typing import Any
 
@@ -38,16 +38,14 @@ BEFORE: dict[ConnectionState, list[Any]] = {
     ConnectionState.AUTHENTICATING: [INIT],
     ConnectionState.CLOSED: [MALFORMED],
 }
-"""What brings a connection into a state, if the next message comes together with it."""
+"""Messages that bring a connection into a state, if the next message arrives together with them."""
 
 CELLS = [pytest.param(state, kind, id=f"{state.value}-{kind.__name__}") for state, row in TABLE.items() for kind in row]
 
 
 async def assert_effect(client: Socket, state: ConnectionState, effect: Action | CloseCode) -> None:
-    """Look at what comes of a message: it is followed by the effect, and by nothing else."""
-    if (
-        isinstance(effect, CloseCode) or effect is Action.IGNORE
-    ):  # what is ignored comes after a message that was malformed
+    """Check that a message has this effect and no other."""
+    if isinstance(effect, CloseCode) or effect is Action.IGNORE:  # a message is ignored only after a malformed one
         assert await client.rest() == []
         code, reason = await client.closed()
         assert code == (CloseCode.BAD_REQUEST if effect is Action.IGNORE else effect)
@@ -71,7 +69,7 @@ async def assert_effect(client: Socket, state: ConnectionState, effect: Action |
 
 
 def _without_cost(message: dict[str, Any]) -> dict[str, Any]:
-    """A message without what an answer cost, which is of the caller's past."""
+    """Remove the cost from a message, because it depends on earlier requests."""
     if message["type"] == "next":
         del message["payload"]["extensions"]["cost"]
         assert message["payload"].pop("extensions") == {}
@@ -187,7 +185,7 @@ async def test_pong_has_the_payload_of_its_ping(live: LiveHouse) -> None:
             await client.say(type="ping", payload=payload)
             if "token" not in payload:
                 assert await client.hear() == {"type": "pong", "payload": payload}
-        assert (await client.closed())[0] == 4401  # a ping that brings credentials is for later
+        assert (await client.closed())[0] == 4401  # a ping with credentials is valid only after the acknowledgement
 
 
 @pytest.mark.parametrize("offered", [[], ["graphql-ws"], ["graphql-transport-w"], ["GRAPHQL-TRANSPORT-WS"]], ids=str)

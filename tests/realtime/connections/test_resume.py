@@ -1,4 +1,4 @@
-"""A client that is cut at any message and comes back sees each reading once and in order, or is told otherwise."""
+"""A client that reconnects at any point receives each reading once and in order, or learns of a gap."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +16,7 @@ from tests.support.live import RESUMING, LiveHouse
 from wattgate.realtime import topics
 
 TOO_MANY = 700
-"""More readings than are kept of a resource."""
+"""More readings than the bus retains for a resource."""
 
 RESOURCES = 2
 Step = tuple[str, int, int]
@@ -30,19 +30,19 @@ STEPS = st.lists(st.one_of(PUBLISH, PUBLISH, READ, CUT, RECONNECT), min_size=2, 
 
 HYPOTHESIS_OPTIONS: Any = {
     "suppress_health_check": list(HealthCheck),
-    "phases": [Phase.generate],  # a message that does not come is waited for: looking for a shorter run takes long
+    "phases": [Phase.generate],  # no shrinking: waiting for missing messages takes long
 }
 
 
 @dataclass
 class Display:
-    """A client that remembers the position of the last payload it had, and at which gateway it is."""
+    """A client that stores the position of its last payload and reconnects to the gateways in turn."""
 
     gateways: Sequence[LiveHouse]
     ids: Sequence[str]
     published: list[int] = field(default_factory=lambda: [0] * RESOURCES)
     seen: list[int | None] = field(default_factory=lambda: [0] * RESOURCES)
-    """The last value of each resource; None where some may be missing."""
+    """The last received value of each resource. None if values may be missing."""
     position: str | None = None
     connections: int = 0
     was_away_long: bool = False
@@ -67,14 +67,14 @@ class Display:
                 await self.publish(index, count)
 
     async def publish(self, index: int, count: int) -> None:
-        """Publish readings of a resource, whose values count up."""
+        """Publish readings of a resource with consecutive values."""
         last = self.published[index]
         self.published[index] += count
         await self.gateways[0].publish_readings(self.ids[index], *range(last + 1, last + count + 1))
 
     @property
     def pending_count(self) -> int:
-        """How many payloads are sure to come."""
+        """The number of payloads that must still arrive."""
         return sum(told - seen for told, seen in zip(self.published, self.seen, strict=True) if seen is not None)
 
     async def reconnect(self) -> None:
@@ -89,7 +89,7 @@ class Display:
             assert (await self.receive_position()).keys() == {"position"}
             self.seen = list(self.published)
         elif self.was_away_long:
-            await self.receive_one()  # what is told before the answer may be among what is missing
+            await self.receive_one()  # readings before this payload may be among the missing ones
 
     async def cut(self) -> None:
         if self.client is not None:
@@ -104,7 +104,7 @@ class Display:
         return payload["extensions"]
 
     async def receive_one(self) -> None:
-        """Take a payload: the next reading of its resource, or the answer to a position, and then a reading."""
+        """Receive a payload and check it: the next reading of its resource, or the reply to a position."""
         payload = await self.client.payload()
         extensions, reading = payload["extensions"], payload["data"]["readings"]
         self.position = extensions["position"]
@@ -119,7 +119,7 @@ class Display:
         self.seen[index] = value
 
     async def end(self) -> None:
-        """Come back and read all there is."""
+        """Reconnect and read all payloads."""
         await self.reconnect()
         for index in range(RESOURCES):
             await self.publish(index, 1)
@@ -182,9 +182,9 @@ async def test_events_during_recovery_are_sent_once_after_the_missed_ones(live: 
     count, during_recovery = 20, 0
     async with live.socket() as client:
         await client.subscribe(RESUMING, ids=[resource_id], since=position)
-        while topic not in live.gateway.hub._topics:  # noqa: ASYNC110 (until it begins to be caught up)
+        while topic not in live.gateway.hub._topics:  # noqa: ASYNC110 (until recovery starts)
             await asyncio.sleep(0)
-        while during_recovery < 20:  # and then in each turn of the loop, until it must have been
+        while during_recovery < 20:  # publish in each iteration of the event loop, also during recovery
             await live.publish_readings(resource_id, count)
             count += 1
             during_recovery += live.listening(resource_id)
@@ -204,13 +204,13 @@ async def test_asynchronous_selections_are_sent_in_order(live: LiveHouse) -> Non
     async with live.socket() as client:
         await client.subscribe(query, since=None)
         while not (position := (await client.payload())["extensions"]["position"]):
-            continue  # what the user has not read comes first
+            continue  # unread alerts arrive first
         sent = await send(0, 20)
     async with live.socket() as client:
         await client.subscribe(query, since=position)
         assert (await client.payload())["extensions"]["recovered"] is True
         received = []
-        for number in range(20, 40):  # while it is still being told what it missed
+        for number in range(20, 40):  # during the backfill
             sent += await send(number, number + 1)
             received.append((await client.payload())["data"]["alerts"]["alertId"])
         received += [(await client.payload())["data"]["alerts"]["alertId"] for _ in range(20)]

@@ -1,4 +1,4 @@
-"""The compiled form of a selection renders what graphql-core does, byte by byte."""
+"""A compiled selection renders the same bytes as graphql-core."""
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ READING = ReadingRecorded("resource", "POWER", "W", datetime(2026, 11, 1, tzinfo
 
 @dataclass
 class DocumentWriter:
-    """Writes a document out of choices that are drawn."""
+    """A generator of documents from choices that hypothesis draws."""
 
     draw: st.DrawFn
     fragments: dict[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class DocumentWriter:
         return "".join(f" @{name}(if: {self.draw(st.sampled_from(CONDITIONS))})" for name in chosen)
 
     def selections(self, depth: int = 0) -> str:
-        """A selection set of a reading."""
+        """Generate a selection set of a reading."""
         parts = [self.selection(depth) for _ in range(self.draw(st.integers(1, 3)))]
         return "{ " + " ".join(parts) + " }"
 
@@ -64,7 +64,7 @@ class DocumentWriter:
         return f"...{self.fragment(depth)}{self.directives()}"
 
     def fragment(self, depth: int) -> str:
-        """The name of a fragment on readings: one that is there already, or a new one."""
+        """Return the name of an existing or new fragment on readings."""
         same = [name for name, text in self.fragments.items() if " on LiveReading " in text]
         reused = bool(same) and self.draw(st.booleans())
         if reused:
@@ -78,9 +78,9 @@ class DocumentWriter:
         return name
 
     def document(self) -> str:
-        alias = self.draw(st.sampled_from(["", "told: "]))
+        alias = self.draw(st.sampled_from(["", "latest: "]))
         root = f'{alias}readings(resourceIds: ["a"]) {self.selections()}'
-        if self.draw(st.booleans()):  # the same field once more, whose selections are merged
+        if self.draw(st.booleans()):  # the same field twice: GraphQL merges their selections
             root += f' {alias}readings(resourceIds: ["a"]) {self.selections()}'
         match self.draw(st.sampled_from(["plain", "inline", "spread"])):
             case "inline":
@@ -98,22 +98,22 @@ def document_texts(draw: st.DrawFn) -> str:
 
 
 def is_accepted(document: str) -> bool:
-    """Whether a document keeps the gateway's bounds, such as that of 50 directives."""
+    """Return whether a document is within the gateway's limits, such as 50 directives."""
     return limit_error(parse_document(document, LIMITS), LIMITS) is None
 
 
 def documents() -> st.SearchStrategy[str]:
-    """Return documents that the gateway accepts. A few of those that are written exceed a bound."""
+    """Return documents that the gateway accepts. A few generated documents exceed a limit."""
     return document_texts().filter(is_accepted)
 
 
 def run_without_waiting(coroutine: Coroutine[Any, Any, bytes]) -> bytes:
-    """The result of a coroutine that waits for nothing."""
+    """Return the result of a coroutine that never suspends."""
     try:
         coroutine.send(None)
     except StopIteration as stop:
         return bytes(stop.value)
-    raise AssertionError("it waits for something")
+    raise AssertionError("the coroutine suspends")
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def subscription_key(service: SubscriptionService, document: str, variables: dic
 
 
 def prepare(service: SubscriptionService, document: str) -> tuple[PreparedSubscription, Any]:
-    """A subscription as it is prepared, and how graphql-core executes it."""
+    """Return a prepared subscription, and its execution by graphql-core."""
     key = subscription_key(service, document, {"yes": True, "no": False})
     subscription = service.prepare_cached(key)
     return subscription, build_selection(

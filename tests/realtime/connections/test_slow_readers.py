@@ -1,4 +1,4 @@
-"""Clients that do not read: what they get, when they are cut, and that nobody else notices; on both wires."""
+"""Clients that do not read: their messages, their close codes, and no effect on others; on both wires."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from tests.support.socket import Socket, socket
 from wattgate.realtime.connections.limits import ConnectionLimits
 
 FILLING = " ".join(f"a{number}: resourceId" for number in range(48))
-"""What makes a payload some 2 KB, so that few of them fill what lies between a gateway and its client."""
+"""Fields that make a payload about 2 KB, so that few payloads fill the buffers up to the client."""
 
 READINGS = f"subscription ($ids: [ID!]!) {{ readings(resourceIds: $ids) {{ field value {FILLING} }} }}"
 ALERTS = "subscription { alerts { alertId } }"
@@ -20,7 +20,7 @@ LIMITS = ConnectionLimits(ping_seconds=NEVER, max_backlog_messages=10, max_backl
 
 @asynccontextmanager
 async def slow_reader(house: LiveHouse, resource_id: str) -> AsyncIterator[Socket]:
-    """A client with subscriptions of readings and alerts, which reads nothing but what it is told to."""
+    """Open a client with subscriptions to readings and alerts. It reads only when the test reads."""
     async with socket(house.url, window=4096) as client:
         await client.init(**house.one.headers["account"])
         await client.subscribe(ALERTS, "alerts")
@@ -30,7 +30,7 @@ async def slow_reader(house: LiveHouse, resource_id: str) -> AsyncIterator[Socke
 
 
 async def fill(house: LiveHouse, resource_id: str, fast: Socket | None = None) -> int:
-    """Tell values from 0 on until the oldest client does not take them any more, though others do; how many."""
+    """Publish values from 0 on until the oldest client has a backlog. Return their number."""
     session = house.sessions[0]
     published = waited = 0
     while waited < 20:
@@ -47,7 +47,7 @@ async def fill(house: LiveHouse, resource_id: str, fast: Socket | None = None) -
 
 
 async def read(client: Socket, last: Any) -> list[Any]:
-    """Values of readings and ids of alerts, up to and with the last."""
+    """Read values of readings and ids of alerts, up to and including `last`."""
     received: list[Any] = []
     while not received or received[-1] != last:
         data = (await client.payload())["data"]
@@ -68,7 +68,7 @@ async def test_slow_reader_receives_the_newest_of_each_field_and_every_alert(ope
             received = await read(client, 10**7)
             assert received[:count] == list(range(count))
             assert received[count:] == ["alert 0", "alert 250", "alert 500", "alert 750", 10**6 + 999, 10**7]
-            await house.publish_readings(resource_id, 1, 2, 3)  # it reads again, and is told each
+            await house.publish_readings(resource_id, 1, 2, 3)  # it reads again, and receives each one
             assert await read(client, 3) == [1, 2, 3]
 
 
