@@ -70,7 +70,7 @@ async def test_websocket_has_trace_id_of_handshake(served: House, caplog: pytest
             await opened.say(type="connection_init", payload={})
             assert (await opened.closed())[0] == 4429
     (close_record,) = [
-        record for record in caplog.records if record.getMessage().startswith("a connection is ended with 4429")
+        record for record in caplog.records if record.getMessage().startswith("Closing a connection with code 4429")
     ]
     assert close_record.__dict__["trace_id"] == TRACE
 
