@@ -1,4 +1,4 @@
-"""Rules of the house that no tool knows: they read the source."""
+"""Code rules that no linter checks, read from the source."""
 
 import ast
 import importlib
@@ -23,7 +23,7 @@ def nodes(path: Path) -> Iterator[ast.AST]:
     yield from ast.walk(ast.parse(path.read_text()))
 
 
-def test_graphql_is_graphql_core_and_not_our_area_of_that_name() -> None:
+def test_import_graphql_is_graphql_core_not_wattgate_graphql() -> None:
     assert graphql.__file__ is not None
     assert not Path(graphql.__file__).is_relative_to(PACKAGE)
 
@@ -42,12 +42,12 @@ def test_only_the_runner_and_the_database_open_sessions_or_commit() -> None:
                 assert node.func.attr not in ("session", "reading", "commit", "rollback"), f"{path}:{node.lineno}"
 
 
-def test_only_log_in_leaves_the_callers_application() -> None:
+def test_only_login_accesses_another_application() -> None:
     users = [path for path in MODULES if re.search(r"\.for_application\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == ["graphql/services/login.py"]
 
 
-def test_only_background_work_asks_which_applications_there_are() -> None:
+def test_only_background_operations_list_applications() -> None:
     users = [path for path in MODULES if re.search(r"\.(application_ids_with|soonest)\(", path.read_text())]
     assert [str(path.relative_to(PACKAGE)) for path in users] == [
         "graphql/resolvers/alert_rules.py",
@@ -59,7 +59,7 @@ def test_only_background_work_asks_which_applications_there_are() -> None:
     ]
 
 
-def test_every_operation_that_is_declared_stands_in_the_catalogue() -> None:
+def test_catalogue_lists_every_declared_operation() -> None:
     listed = {*OPERATIONS, *SYSTEM_OPERATIONS}
     for path in (PACKAGE / "graphql" / "resolvers").glob("*.py"):
         module = importlib.import_module(f"wattgate.graphql.resolvers.{path.stem}")
@@ -85,7 +85,7 @@ def test_modules_and_functions_are_small() -> None:
                     assert node.end_lineno - node.lineno <= 50, f"{path}:{node.lineno} {node.name}"
 
 
-def test_no_module_imports_inside_a_function_or_for_type_checking_only() -> None:
+def test_imports_are_at_module_level_and_unconditional() -> None:
     for path in MODULES:
         assert "TYPE_CHECKING" not in path.read_text(), path
         for function in nodes(path):
@@ -94,20 +94,20 @@ def test_no_module_imports_inside_a_function_or_for_type_checking_only() -> None
                     assert not isinstance(node, ast.Import | ast.ImportFrom), f"{path}:{node.lineno}"
 
 
-def test_the_changelogs_newest_version_is_the_packages() -> None:
+def test_newest_version_in_the_changelog_is_the_package_version() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     first, *released = re.findall(r"^## \[([^\]]+)\]$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert first == "Unreleased"
     assert released[0] == version
 
 
-def test_lock_files_hold_versions_and_hashes_and_no_addresses() -> None:
-    of_node = [ROOT / "package-lock.json"]
-    of_node += [*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("bench/*/package-lock.json")]
-    for path in (*ROOT.glob("*.lock"), *of_node):
+def test_lock_files_contain_hashes_and_no_urls() -> None:
+    node_lock_files = [ROOT / "package-lock.json"]
+    node_lock_files += [*ROOT.glob("tests/*/package-lock.json"), *ROOT.glob("bench/*/package-lock.json")]
+    for path in (*ROOT.glob("*.lock"), *node_lock_files):
         assert "://" not in path.read_text(), path
-    for path in of_node:
-        _, *packages = json.loads(path.read_text())["packages"].values()  # the first is the folder itself
+    for path in node_lock_files:
+        _, *packages = json.loads(path.read_text())["packages"].values()  # the first is the project itself
         for package in packages:
             assert "integrity" in package, path
             assert "resolved" not in package, path

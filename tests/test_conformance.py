@@ -1,35 +1,35 @@
-"""Both doors agree: every row of the catalogue on GraphQL and REST, for two tenants, on both databases."""
+"""GraphQL and REST agree on every operation of the catalogue, for two tenants and on both databases."""
 
 from typing import Any
 
 import pytest
 
-from tests.support.doors import Answered, by_graphql, by_rest, doors, enums_as_rest, field_of
 from tests.support.examples import EXAMPLES
 from tests.support.house import House, Tenant
-from tests.support.legacy import REST_GIVES, REST_TAKES
+from tests.support.interfaces import InterfaceResult, by_graphql, by_rest, field_of, rest_endpoints, to_rest_values
+from tests.support.legacy import REST_ARGUMENTS, REST_RESULTS
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation, OperationKind, RestRoute
 from wattgate.principal import GRANTS, AuthScheme, Permission, Role
 
-DOORS = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in doors()]
+ENDPOINTS = [pytest.param(operation, rest, id=rest.route_key) for operation, rest in rest_endpoints()]
 NOT_FOR_ACCOUNTS = [
     pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in doors()
+    for operation, rest in rest_endpoints()
     if operation.needs not in GRANTS[Role.ACCOUNT]
 ]
-NOT_RECORDS = {
-    "meter_point_inventory",  # the inventory is the meter network's, and any application may ask it about any number
+NOT_STORED_RECORDS = {
+    "meter_point_inventory",  # the meter network has the inventory, and every application may query any number
     "smart_meter_inventory",
 }
 BY_ID = [
     pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in doors()
-    if "{" in rest.path and operation.name not in NOT_RECORDS
+    for operation, rest in rest_endpoints()
+    if "{" in rest.path and operation.name not in NOT_STORED_RECORDS
 ]
-WITH_REQUIRED = [
+WITH_REQUIRED_ARGUMENTS = [
     pytest.param(operation, rest, id=rest.route_key)
-    for operation, rest in doors()
+    for operation, rest in rest_endpoints()
     if rest.method in ("POST", "PUT") and any(argument.required for argument in operation.arguments.values())
 ]
 VOLATILE = {
@@ -53,34 +53,34 @@ VOLATILE = {
 }
 
 
-GRAPHQL_ALONE = [
+GRAPHQL_ONLY = [
     operation for operation in OPERATIONS if not operation.rest and operation.kind is not OperationKind.SUBSCRIPTION
 ]
 EMPTY_IS_ENOUGH = {
-    "POST /webhook/endpoint/{endpointId}/secret",  # the path says everything
+    "POST /webhook/endpoint/{endpointId}/secret",  # the path has every required argument
     "POST /webhook/endpoint/{endpointId}/ping",
     "POST /webhook/endpoint/{endpointId}/redrive",
     "POST /virtualentity/{veId}/attribute",  # no metadata to merge
-    "POST /user/verification/status/mpxn/{mpxn}/renewal",  # the path says everything
+    "POST /user/verification/status/mpxn/{mpxn}/renewal",  # the path has every required argument
     "POST /user/verification/status/mpxn/{mpxn}/revocation",
 }
 
 
-NOTHING_IS_TOO_LITTLE = {
-    "PUT /user/verify",  # these change nothing by leaving things out: they need what they ask for
+EMPTY_IS_TOO_LITTLE = {
+    "PUT /user/verify",  # PUT, but every argument is required
     "PUT /user/resetpassword",
     "PUT /user/{userId}/username",
     "PUT /account/{accountId}/mobileapptoken",
 }
-CALLERS = {"oauth_user": "oauth"}  # it is about the token that it is called with
+CALLERS_BY_OPERATION = {"oauth_user": "oauth"}  # it describes the token of the request
 
 
-def caller(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, str]:
-    """The headers of a caller who may: an account's where it may, else the application's or the administrator's."""
+def caller_headers(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, str]:
+    """Return the headers of a caller who has the permission, with the scheme of the endpoint."""
     if operation.needs is Permission.ANYONE:
         return {}
-    if operation.name in CALLERS:
-        return tenant.headers[CALLERS[operation.name]]
+    if operation.name in CALLERS_BY_OPERATION:
+        return tenant.headers[CALLERS_BY_OPERATION[operation.name]]
     if rest.scheme is AuthScheme.TOKEN:
         return tenant.headers["administrator"]
     if rest.scheme is AuthScheme.BASIC:
@@ -88,132 +88,134 @@ def caller(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, s
     return tenant.headers["account" if operation.needs in GRANTS[Role.ACCOUNT] else "application"]
 
 
-async def rest_variables(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, Any]:
-    """The example of a place, as REST takes it."""
-    return dict(_as_rest_takes(rest, await EXAMPLES[operation.name](tenant)))
+async def example_rest_variables(tenant: Tenant, operation: Operation, rest: RestRoute) -> dict[str, Any]:
+    """Return the example of an endpoint in its REST format."""
+    return dict(to_rest_variables(rest, await EXAMPLES[operation.name](tenant)))
 
 
-def _as_rest_takes(rest: RestRoute, variables: dict[str, Any]) -> Any:
-    change = REST_TAKES.get(rest.route_key)
+def to_rest_variables(rest: RestRoute, variables: dict[str, Any]) -> Any:
+    change = REST_ARGUMENTS.get(rest.route_key)
     return change(variables) if change else variables
 
 
-async def rest_answer(
+async def send_rest_example(
     house: House, operation: Operation, rest: RestRoute, variables: dict[str, Any], headers: dict[str, str]
-) -> Answered:
-    return await by_rest(house, operation, rest, _as_rest_takes(rest, variables), headers)
+) -> InterfaceResult:
+    return await by_rest(house, operation, rest, to_rest_variables(rest, variables), headers)
 
 
-def test_every_operation_has_an_example_and_every_example_an_operation() -> None:
+def test_operations_and_examples_match() -> None:
     served = {operation.name for operation in OPERATIONS if operation.kind is not OperationKind.SUBSCRIPTION}
     assert set(EXAMPLES) == served
 
 
-@pytest.mark.parametrize(("operation", "rest"), DOORS)
-async def test_both_doors_give_the_same(served: House, operation: Operation, rest: RestRoute) -> None:
+@pytest.mark.parametrize(("operation", "rest"), ENDPOINTS)
+async def test_graphql_and_rest_return_the_same(served: House, operation: Operation, rest: RestRoute) -> None:
     tenant, example = served.one, EXAMPLES[operation.name]
-    headers = caller(tenant, operation, rest)
+    headers = caller_headers(tenant, operation, rest)
     if operation.kind is OperationKind.MUTATION:
-        by_one, by_other = await example(tenant), await example(tenant)
+        graphql_example, rest_example = await example(tenant), await example(tenant)
     else:
-        by_one = by_other = await example(tenant)
-    if operation.name == "delete_token":  # it ends the token that it is called with
+        graphql_example = rest_example = await example(tenant)
+    if operation.name == "delete_token":  # it deletes the token of the request
         headers = {"token": await tenant.add_token()}
-    graphql = await by_graphql(served, operation, by_one, headers, rest.edges)
-    assert graphql.code is None, graphql.body
+    graphql_result = await by_graphql(served, operation, graphql_example, headers, rest.edges)
+    assert graphql_result.code is None, graphql_result.body
     if operation.name == "delete_token":
         headers = {"token": await tenant.add_token()}
-    answered = await rest_answer(served, operation, rest, by_other, headers)
-    assert answered.code is None, answered.body
-    assert answered.status == rest.status
-    gives = REST_GIVES.get(rest.route_key)
-    expected = enums_as_rest(operation, graphql.value)
-    if gives:
-        expected = gives(expected)
+    rest_result = await send_rest_example(served, operation, rest, rest_example, headers)
+    assert rest_result.code is None, rest_result.body
+    assert rest_result.status == rest.status
+    to_rest_result = REST_RESULTS.get(rest.route_key)
+    expected = to_rest_values(operation, graphql_result.value)
+    if to_rest_result:
+        expected = to_rest_result(expected)
     elif rest.acknowledged_fields:
         expected = {"status": "OK", **{name: expected[name] for name in rest.acknowledged_fields}}
     mutation = operation.kind is OperationKind.MUTATION
-    assert settled(answered.value, mutation) == settled(expected, mutation)
+    assert without_volatile_members(rest_result.value, mutation) == without_volatile_members(expected, mutation)
 
 
-@pytest.mark.parametrize(("operation", "rest"), DOORS)
-async def test_without_credentials_neither_door_opens(served: House, operation: Operation, rest: RestRoute) -> None:
+@pytest.mark.parametrize(("operation", "rest"), ENDPOINTS)
+async def test_both_interfaces_refuse_missing_or_forged_credentials(
+    served: House, operation: Operation, rest: RestRoute
+) -> None:
     variables = await EXAMPLES[operation.name](served.one)
     for headers in ({}, {"token": "forged"}, {"Authorization": "Basic Zm9yZ2VkOmZvcmdlZA=="}):
         if operation.needs is Permission.ANYONE and not headers:
             continue
-        graphql = await by_graphql(served, operation, variables, headers)
-        answered = await rest_answer(served, operation, rest, variables, headers)
-        assert (graphql.code, answered.code) == ("UNAUTHENTICATED", "UNAUTHENTICATED")
-        assert answered.status == 401
+        graphql_result = await by_graphql(served, operation, variables, headers)
+        rest_result = await send_rest_example(served, operation, rest, variables, headers)
+        assert (graphql_result.code, rest_result.code) == ("UNAUTHENTICATED", "UNAUTHENTICATED")
+        assert rest_result.status == 401
 
 
 @pytest.mark.parametrize(("operation", "rest"), NOT_FOR_ACCOUNTS)
-async def test_what_an_account_may_not_do_is_forbidden(served: House, operation: Operation, rest: RestRoute) -> None:
+async def test_operations_without_the_permission_are_forbidden(
+    served: House, operation: Operation, rest: RestRoute
+) -> None:
     variables = await EXAMPLES[operation.name](served.one)
     headers = served.one.headers["account basic" if rest.scheme is AuthScheme.BASIC else "account"]
-    graphql = await by_graphql(served, operation, variables, headers)
-    answered = await rest_answer(served, operation, rest, variables, headers)
-    assert (graphql.code, answered.code, answered.status) == ("FORBIDDEN", "FORBIDDEN", 403)
+    graphql_result = await by_graphql(served, operation, variables, headers)
+    rest_result = await send_rest_example(served, operation, rest, variables, headers)
+    assert (graphql_result.code, rest_result.code, rest_result.status) == ("FORBIDDEN", "FORBIDDEN", 403)
 
 
 @pytest.mark.parametrize(("operation", "rest"), BY_ID)
-async def test_another_tenants_record_and_an_unknown_one_are_alike_not_found(
+async def test_records_of_other_tenants_and_unknown_records_are_not_found(
     served: House, operation: Operation, rest: RestRoute
 ) -> None:
-    headers = caller(served.other, operation, rest)
+    headers = caller_headers(served.other, operation, rest)
     theirs = await EXAMPLES[operation.name](served.one)
     for variables in (theirs, _with_unknown_ids(theirs, rest)):
-        graphql = await by_graphql(served, operation, variables, headers)
-        answered = await rest_answer(served, operation, rest, variables, headers)
-        if operation.name == "record_readings":  # its ids are input, so that the whole batch is refused
-            assert (graphql.code, answered.code, answered.status) == ("BAD_INPUT", "BAD_INPUT", 400)
+        graphql_result = await by_graphql(served, operation, variables, headers)
+        rest_result = await send_rest_example(served, operation, rest, variables, headers)
+        if operation.name == "record_readings":  # its IDs are input values, so the whole batch is refused
+            assert (graphql_result.code, rest_result.code, rest_result.status) == ("BAD_INPUT", "BAD_INPUT", 400)
         else:
-            assert (graphql.code, answered.code, answered.status) == ("NOT_FOUND", "NOT_FOUND", 404)
+            assert (graphql_result.code, rest_result.code, rest_result.status) == ("NOT_FOUND", "NOT_FOUND", 404)
 
 
 @pytest.mark.parametrize(
     ("operation", "rest"),
     [
         pytest.param(operation, rest, id=rest.route_key)
-        for operation, rest in doors()
+        for operation, rest in rest_endpoints()
         if operation.returns_list and operation.kind is OperationKind.QUERY and "{" not in rest.path
     ],
 )
-async def test_a_list_never_holds_another_tenants_records(served: House, operation: Operation, rest: RestRoute) -> None:
-    ours = await by_graphql(served, operation, {}, caller(served.one, operation, rest))
-    theirs = await by_graphql(served, operation, {}, caller(served.other, operation, rest))
+async def test_lists_contain_no_records_of_other_tenants(served: House, operation: Operation, rest: RestRoute) -> None:
+    ours = await by_graphql(served, operation, {}, caller_headers(served.one, operation, rest))
+    theirs = await by_graphql(served, operation, {}, caller_headers(served.other, operation, rest))
     assert ours.value
     assert theirs.value
     assert not _ids(ours.value) & _ids(theirs.value)
 
 
-@pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED)
-async def test_an_empty_body_names_everything_that_is_missing(
-    served: House, operation: Operation, rest: RestRoute
-) -> None:
-    headers = caller(served.one, operation, rest)
-    variables = await rest_variables(served.one, operation, rest)
+@pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED_ARGUMENTS)
+async def test_empty_body_returns_all_missing_elements(served: House, operation: Operation, rest: RestRoute) -> None:
+    headers = caller_headers(served.one, operation, rest)
+    variables = await example_rest_variables(served.one, operation, rest)
     path = {name: value for name, value in variables.items() if f"{{{name}}}" in rest.path}
     if rest.path.endswith("/readings"):
         path = {"resourceId": served.one.ids["resource"]}
-    answered = await by_rest(served, operation, rest, path, headers)
-    place = rest.route_key
-    if place in EMPTY_IS_ENOUGH or (rest.method == "PUT" and place not in NOTHING_IS_TOO_LITTLE):
-        assert answered.status == rest.status  # nothing to change is a change of nothing
+    rest_result = await by_rest(served, operation, rest, path, headers)
+    route_key = rest.route_key
+    if route_key in EMPTY_IS_ENOUGH or (rest.method == "PUT" and route_key not in EMPTY_IS_TOO_LITTLE):
+        assert rest_result.status == rest.status  # an update without changes succeeds
         return
-    assert (answered.status, answered.code) == (400, "BAD_INPUT")
-    words = answered.body.get("error_description", answered.body["error"])  # RFC 6749 has a code in `error`
-    assert words.startswith("missing elements -")
-    assert len(answered.body["problems"]) == words.count(" -")
-    assert all(problem["message"] == "is missing" for problem in answered.body["problems"])
+    assert (rest_result.status, rest_result.code) == (400, "BAD_INPUT")
+    error_text = rest_result.body.get("error_description", rest_result.body["error"])  # RFC 6749: `error` is a code
+    assert error_text.startswith("missing elements -")
+    assert len(rest_result.body["problems"]) == error_text.count(" -")
+    assert all(problem["message"] == "is missing" for problem in rest_result.body["problems"])
 
 
-@pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED)
-async def test_a_body_that_is_not_an_object_is_refused(served: House, operation: Operation, rest: RestRoute) -> None:
-    headers = caller(served.one, operation, rest)
+@pytest.mark.parametrize(("operation", "rest"), WITH_REQUIRED_ARGUMENTS)
+async def test_body_that_is_not_an_object_is_refused(served: House, operation: Operation, rest: RestRoute) -> None:
+    headers = caller_headers(served.one, operation, rest)
     path = rest.path
-    for name, value in {**served.one.ids, **(await rest_variables(served.one, operation, rest))}.items():
+    for name, value in {**served.one.ids, **(await example_rest_variables(served.one, operation, rest))}.items():
         path = path.replace(f"{{{name}}}", str(value))
     path = path.replace("{resourceId}", served.one.ids["resource"])
     for body in (b"[1]", b'"text"', b"{", b"\xff", b"null"):
@@ -221,13 +223,11 @@ async def test_a_body_that_is_not_an_object_is_refused(served: House, operation:
         assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT"), body
 
 
-@pytest.mark.parametrize("operation", GRAPHQL_ALONE, ids=lambda operation: operation.name)
-async def test_what_stands_on_graphql_alone_answers_its_callers_and_nobody_else(
-    served: House, operation: Operation
-) -> None:
+@pytest.mark.parametrize("operation", GRAPHQL_ONLY, ids=lambda operation: operation.name)
+async def test_graphql_only_operations_require_their_permission(served: House, operation: Operation) -> None:
     who = "account" if operation.needs in GRANTS[Role.ACCOUNT] else "acting"
-    answered = await by_graphql(served, operation, await EXAMPLES[operation.name](served.one), served.one.headers[who])
-    assert answered.code is None, answered.body
+    result = await by_graphql(served, operation, await EXAMPLES[operation.name](served.one), served.one.headers[who])
+    assert result.code is None, result.body
     variables = await EXAMPLES[operation.name](served.one)
     for headers in ({}, {"token": "forged"}):
         assert (await by_graphql(served, operation, variables, headers)).code == "UNAUTHENTICATED"
@@ -247,7 +247,7 @@ def _with_unknown_ids(variables: dict[str, Any], rest: RestRoute) -> dict[str, A
 
 
 def _ids(value: Any) -> set[str]:
-    """Every identifier in an answer but the shared ones."""
+    """Return every identifier in a response except those that tenants share."""
     found: set[str] = set()
     for record in value:
         found |= {
@@ -256,23 +256,25 @@ def _ids(value: Any) -> set[str]:
     return found
 
 
-def _made(name: str) -> bool:
-    """Whether a member differs because each call of a mutation makes its own record."""
+def _is_created_by_each_call(name: str) -> bool:
+    """Return whether a member differs because each call of a mutation creates a record."""
     return name.endswith("Id") or name in ("ns_alert_id", "mpxn", "mpxns", "validUntil", "isValidUntil", "revokedAt")
 
 
-def settled(value: Any, mutation: bool) -> Any:
-    """An answer without what differs from call to call; a mutation makes a record, and so an id, each time."""
+def without_volatile_members(value: Any, mutation: bool) -> Any:
+    """Replace the values that differ between two calls. Each call of a mutation creates a record with a new ID."""
     if isinstance(value, list):
-        return [settled(item, mutation) for item in value]
+        return [without_volatile_members(item, mutation) for item in value]
     if isinstance(value, dict):
         return {
-            name: "*" if name in VOLATILE or (mutation and _made(name)) else settled(item, mutation)
+            name: "*"
+            if name in VOLATILE or (mutation and _is_created_by_each_call(name))
+            else without_volatile_members(item, mutation)
             for name, item in value.items()
         }
     return value
 
 
-def test_the_field_of_every_operation_is_described() -> None:
+def test_every_root_field_has_a_description() -> None:
     for operation in OPERATIONS:
         assert field_of(operation).description, operation.name

@@ -1,4 +1,4 @@
-"""The browser pages' modules: unit tests by `node --test`, types by tsc, lint by eslint, and the generated table."""
+"""JavaScript modules of the pages: unit tests with `node --test`, types, lint, and the generated close codes."""
 
 import asyncio
 import os
@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def tools() -> Iterator[node.Node]:
-    """Node with tsc and eslint; without it the test is skipped, unless WATTGATE_TEST_NODE=required."""
+    """Yield Node with tsc and eslint. Without Node, skip the test, or fail it if WATTGATE_TEST_NODE=required."""
     try:
-        with node.node(ROOT) as made:
-            yield made
+        with node.node(ROOT) as running:
+            yield running
     except node.NoNode as missing:
         if os.environ.get("WATTGATE_TEST_NODE") == "required":
             pytest.fail(f"{missing}, and WATTGATE_TEST_NODE requires it")
@@ -35,18 +35,18 @@ async def run(tools: node.Node, *arguments: str | Path) -> str:
     return printed.decode()
 
 
-async def test_the_unit_tests_of_the_pages_pass(tools: node.Node) -> None:
+async def test_unit_tests_pass(tools: node.Node) -> None:
     files = sorted((ROOT / "tests" / "javascript").glob("*.test.mjs"))
     assert files
     printed = await run(tools, "--test", "--test-reporter=tap", *files)
     assert "\n# fail 0\n# cancelled 0\n# skipped 0\n# todo 0\n" in printed
 
 
-async def test_types_are_right(tools: node.Node) -> None:
+async def test_type_check_passes(tools: node.Node) -> None:
     await run(tools, tools.packages / "typescript" / "bin" / "tsc", "--project", "tsconfig.json")
 
 
-async def test_tsc_finds_a_wrong_type(tools: node.Node, tmp_path: Path) -> None:
+async def test_type_check_finds_a_wrong_type(tools: node.Node, tmp_path: Path) -> None:
     page = ROOT / "wattgate" / "app" / "static" / "display" / "format.js"
     (tmp_path / "wrong.js").write_text(f'import {{ formatAge }} from "{page}";\nformatAge("old");\n')
     (tmp_path / "tsconfig.json").write_text(f'{{"extends": "{ROOT / "tsconfig.json"}", "include": ["wrong.js"]}}')
@@ -54,13 +54,13 @@ async def test_tsc_finds_a_wrong_type(tools: node.Node, tmp_path: Path) -> None:
         await run(tools, tools.packages / "typescript" / "bin" / "tsc", "--project", tmp_path / "tsconfig.json")
 
 
-async def test_lint_finds_nothing(tools: node.Node) -> None:
+async def test_lint_passes(tools: node.Node) -> None:
     await run(
         tools, tools.packages / "eslint" / "bin" / "eslint.js", "--config", tools.folder / "eslint.config.mjs", "."
     )
 
 
-def test_the_table_of_close_codes_is_up_to_date() -> None:
+def test_close_code_table_is_up_to_date() -> None:
     assert close_codes.FILE.read_text() == close_codes.javascript(), "run `make generate`"
 
 

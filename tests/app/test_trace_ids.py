@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.realtime.test_server_sent_events import TOKEN, asking, stream
+from tests.realtime.test_server_sent_events import TOKEN, stream, stream_request
 from tests.support.house import House
 from tests.support.socket import socket
 from wattgate.request_context import new_trace_id, parse_traceparent
@@ -91,10 +91,10 @@ async def test_websocket_operation_has_own_trace_id_or_that_of_its_traceparent(s
 
 
 async def test_event_stream_operation_has_trace_id_of_request(served: House) -> None:
-    request = asking(served, FORBIDDEN_QUERY, "unknown", traceparent=TRACEPARENT)
+    request = stream_request(served, FORBIDDEN_QUERY, "unknown", traceparent=TRACEPARENT)
     async with stream(served, **request) as event_stream:
         assert event_stream.response.headers["x-trace-id"] == TRACE
-        assert trace_of(await event_stream.told()) == TRACE
+        assert trace_of(await event_stream.next_data()) == TRACE
 
 
 async def test_single_connection_operation_has_trace_id_of_its_request(served: House) -> None:
@@ -104,4 +104,4 @@ async def test_single_connection_operation_has_trace_id_of_its_request(served: H
         body = {"query": FORBIDDEN_QUERY, "extensions": {"operationId": "a"}}
         headers = {TOKEN: token, "traceparent": TRACEPARENT, **account}
         assert (await served.http.post("/graphql", json=body, headers=headers)).status_code == 202
-        assert trace_of((await event_stream.told())["payload"]) == TRACE
+        assert trace_of((await event_stream.next_data())["payload"]) == TRACE

@@ -16,7 +16,7 @@ import pytest
 
 from tests.app.test_cli import wattgate
 from tests.support.house import PASSWORD
-from tests.support.link import Link, link, running, told
+from tests.support.link import Link, link, running, values_until
 from wattgate.app.cli.watch import FatalError, format_age, format_reading, websocket_url
 
 
@@ -57,14 +57,14 @@ async def test_watch_resumes_after_lost_connection(gateway_link: Link) -> None:
     async with running(process) as output:
         await read_status_until(process, "connected to ws://127.0.0.1")
         await gateway_link.post(resource_id, 3)
-        assert await told(output, until=2) == [0, 1, 2]
+        assert await values_until(output, until=2) == [0, 1, 2]
         await gateway_link.relay.cut()
         await gateway_link.post(resource_id, 3)
         status = await read_status_until(process, "next attempt in")
         await gateway_link.relay.open()
         status += await read_status_until(process, "resumed: no readings were missed")
         await gateway_link.post(resource_id, 3)
-        assert await told(output, until=8) == [3, 4, 5, 6, 7, 8]
+        assert await values_until(output, until=8) == [3, 4, 5, 6, 7, 8]
         assert re.search(r"^connection lost: .+; next attempt in \d+\.\d s$", status, re.MULTILINE)
         process.send_signal(signal.SIGINT)
         assert await asyncio.wait_for(process.wait(), 20) == 0

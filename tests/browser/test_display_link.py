@@ -12,7 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Page, WebSocket, WebSo
 
 from tests.browser.controlled_homes import SECOND_HOME, ControlledHomes, controlled_homes
 from tests.browser.displays import NO_VALUE, READINGS_TIMEOUT_MS, open_display
-from tests.faults.scale import scale
+from tests.faults.scale import selected_scale
 from wattgate.app.demo.seed import send_alert
 from wattgate.clock import utc_now
 from wattgate.graphql.services.login import TOKEN_LIFETIME
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 PAST_HALF_TOKEN_LIFETIME_MS = round((TOKEN_LIFETIME / 2 + timedelta(hours=1)) / timedelta(milliseconds=1))
 SOCKET_PATH = re.compile(r"/graphql$")
 LAST_READING_TEXT = re.compile(r"^Last reading \d\d:\d\d:\d\d, \d+ (s|min) ago\. ")
-RECONNECTS = 1000 if scale().long else 50
+RECONNECTS = 1000 if selected_scale().long else 50
 AGE_SHORTLY_BEFORE_STALE = timedelta(seconds=115)
 """The age of a reading that becomes STALE five seconds later. A reading is STALE after two minutes."""
 

@@ -1,4 +1,4 @@
-"""Tables of docs/reference/alerts.md and template-language.md: stages, codes, schedules, filters and limits."""
+"""The tables of docs/reference/alerts.md and template-language.md match the code."""
 
 import re
 from pathlib import Path
@@ -15,12 +15,12 @@ TEMPLATES = (Path(__file__).parents[2] / "docs" / "reference" / "template-langua
 
 
 def first_cells(head: str) -> list[str]:
-    """The first column of the table with this head, without its marks."""
+    """Return the first column of the table with this head, without backquotes."""
     rows = PAGE.split(f"\n{head}\n")[1].split("\n\n")[0].splitlines()[1:]
     return [re.split(r"\s*\|\s*", row)[1].strip("`") for row in rows]
 
 
-def test_every_stage_stands_on_the_page() -> None:
+def test_page_lists_every_stage() -> None:
     assert set(first_cells("| stage | status | meaning |")) == {
         notifications.ADDED,
         notifications.TEMPLATE_NOT_USED,
@@ -33,11 +33,11 @@ def test_every_stage_stands_on_the_page() -> None:
     }
 
 
-def test_every_state_stands_on_the_page() -> None:
-    assert first_cells("| `state` | `status` | meaning |") == [one.value for one in NotificationState]
+def test_page_lists_every_state() -> None:
+    assert first_cells("| `state` | `status` | meaning |") == [state.value for state in NotificationState]
 
 
-def test_the_codes_of_failures_stand_on_the_page() -> None:
+def test_page_lists_the_failure_codes() -> None:
     codes = {
         push.NO_TOKENS_CODE,
         push.TOKEN_REJECTED_CODE,
@@ -48,22 +48,22 @@ def test_the_codes_of_failures_stand_on_the_page() -> None:
     assert set(first_cells("| code | channel | cause |")) >= codes
 
 
-def test_the_schedules_stand_on_the_page() -> None:
+def test_page_lists_the_retry_schedules() -> None:
     units = {"s": 1, "min": 60, "h": 3600}
     for kind, schedule in (("push", PUSH_SCHEDULE), ("webhooks", WEBHOOK_SCHEDULE)):
         (row,) = re.findall(rf"^\| {kind} \| after (.*) \|$", PAGE, re.MULTILINE)
-        told = [int(number) * units[unit] for number, unit in re.findall(r"(\d+) (s|min|h)\b", row)]
-        assert told == [pause.total_seconds() for pause in schedule.pauses]
+        listed_pauses = [int(number) * units[unit] for number, unit in re.findall(r"(\d+) (s|min|h)\b", row)]
+        assert listed_pauses == [pause.total_seconds() for pause in schedule.pauses]
 
 
-def test_the_filters_of_templates_are_those_of_the_page() -> None:
+def test_page_lists_the_template_filters() -> None:
     table = TEMPLATES.split("<!-- filters -->")[1].split("<!-- end of filters -->")[0]
     rows = re.findall(r"^\| (numbers|texts, lists and dates) \| (.*) \|$", table, re.MULTILINE)
     listed = {group: re.findall(r"`(\w+)`", filters) for group, filters in rows}
     assert listed == {"numbers": [*NUMBER_FILTERS], "texts, lists and dates": [*TEXT_FILTERS]}
 
 
-def test_the_limits_of_templates_are_those_of_the_page() -> None:
+def test_page_lists_the_template_limits() -> None:
     assert f"| {DEFAULT_RENDER_LIMITS.max_seconds:g} second |" in TEMPLATES
     assert f"| {DEFAULT_RENDER_LIMITS.max_iterations:,} |" in TEMPLATES
     assert f"| {DEFAULT_RENDER_LIMITS.max_characters:,} characters |" in TEMPLATES

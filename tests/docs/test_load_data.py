@@ -1,4 +1,4 @@
-"""The documents and the line of NDJSON of docs/how-to/load-data.md work as the page shows them."""
+"""The GraphQL documents and the NDJSON line of docs/how-to/load-data.md work unchanged."""
 
 import json
 import re

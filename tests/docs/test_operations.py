@@ -1,4 +1,4 @@
-"""Facts of docs/how-to/operate.md and docs/reference/observability.md: metrics, log fields, settings, Redis memory."""
+"""docs/how-to/operate.md and docs/reference/observability.md match the code: metrics, log fields, settings, memory."""
 
 import json
 import logging
@@ -27,42 +27,42 @@ GUIDE = (DOCS / "how-to" / "operate.md").read_text()
 REFERENCE = (DOCS / "reference" / "observability.md").read_text()
 PAGE = GUIDE + REFERENCE
 FULL_STREAM = 20 * 1024
-"""Bytes of Redis that the page names for a stream."""
+"""Memory of a Redis stream in bytes, as documented on the page."""
 
 
 def part(name: str) -> str:
-    """Return the text between two marks of the pages."""
+    """Return the text between the two marks with this name."""
     found = re.search(rf"<!-- {name} -->\n(.*?)<!-- end of {name} -->", PAGE, re.DOTALL)
     assert found is not None, name
     return found[1]
 
 
 def cells(name: str, *columns: int) -> list[list[str]]:
-    """These columns of a table of the page, without its head."""
+    """Return columns of the table between the marks with this name, without its head."""
     rows = [re.split(r"(?<!\\)\|", row)[1:-1] for row in part(name).splitlines()[2:]]
     return [[row[column].strip() for column in columns] for row in rows]
 
 
-def registered() -> list[list[str]]:
-    """Each metric as Prometheus is told it: its name, type, labels and what it says of itself."""
-    told = []
+def registered_metrics() -> list[list[str]]:
+    """Return the name, type, labels and help of each metric, as exported to Prometheus."""
+    metric_rows = []
     for metric in METRICS:
         (family,) = metric.collect()
         name = f"{family.name}_total" if family.type == "counter" else family.name
         labels = ", ".join(f"`{label}`" for label in metric._labelnames)
-        told.append([f"`{name}`", family.type, labels, family.documentation])
-    return told
+        metric_rows.append([f"`{name}`", family.type, labels, family.documentation])
+    return metric_rows
 
 
-def test_the_table_of_metrics_is_what_is_registered() -> None:
-    assert cells("metrics", 0, 1, 2, 3) == registered()
+def test_page_lists_the_registered_metrics() -> None:
+    assert cells("metrics", 0, 1, 2, 3) == registered_metrics()
 
 
-def test_every_metric_says_what_it_is_good_for() -> None:
+def test_page_states_the_use_of_every_metric() -> None:
     assert all(use for (use,) in cells("metrics", 4))
 
 
-def test_alerts_are_about_metrics_that_there_are() -> None:
+def test_alert_rules_use_existing_metrics() -> None:
     registry = CollectorRegistry()
     for metric in METRICS:
         registry.register(metric)
@@ -76,7 +76,7 @@ def test_alerts_are_about_metrics_that_there_are() -> None:
     assert set(re.findall(r"`(wattgate_[a-z_]+)`", PAGE)) <= known
 
 
-async def test_the_fields_of_a_log_line_are_those_of_the_page() -> None:
+async def test_page_lists_the_log_fields() -> None:
     TRACE_ID.set("4bf92f3577b34da6a3ce929d0e0e4736")
     caller = Principal(Role.ACCOUNT, application_id="a", account_id="b", user_id="c")
     try:
@@ -91,17 +91,17 @@ async def test_the_fields_of_a_log_line_are_those_of_the_page() -> None:
     ]
 
 
-def test_the_settings_that_the_page_names_are_there() -> None:
+def test_settings_on_the_pages_exist() -> None:
     named = {name.lower() for name in re.findall(r"WATTGATE_(\w+)", PAGE)}
     assert named <= set(Settings.model_fields)
 
 
-def test_the_page_says_for_how_long_idle_connections_are_kept() -> None:
-    kept = build_uvicorn_config(Starlette()).timeout_keep_alive
-    assert f"the gateway keeps them for {kept} seconds" in " ".join(PAGE.split())
+def test_page_states_the_keep_alive_timeout() -> None:
+    keep_alive = build_uvicorn_config(Starlette()).timeout_keep_alive
+    assert f"the gateway keeps them for {keep_alive} seconds" in " ".join(PAGE.split())
 
 
-async def test_a_full_stream_takes_no_more_memory_of_redis_than_the_page_says(tmp_path: Path) -> None:
+async def test_full_stream_uses_at_most_the_documented_redis_memory(tmp_path: Path) -> None:
     topic = f"readings:{uuid4()}"
     async with redis_server(tmp_path, "--appendonly", "no") as server:
         bus = RedisBus(ServerAddress.from_redis_url(server.url))
@@ -111,7 +111,7 @@ async def test_a_full_stream_takes_no_more_memory_of_redis_than_the_page_says(tm
                 await bus.publish([reading(topic, n)])
             used = await server.command("MEMORY", "USAGE", stream_key(topic), "SAMPLES", "0")
     assert 0 < int(used) < FULL_STREAM
-    said = " ".join(PAGE.split())
-    assert f"less than {FULL_STREAM // 1024} KiB" in said
-    assert f"of {MIN_RETAINED_ENTRIES} events at least" in said
-    assert f"up to {MAX_CONNECTIONS} connections for commands" in said
+    page_text = " ".join(PAGE.split())
+    assert f"less than {FULL_STREAM // 1024} KiB" in page_text
+    assert f"of {MIN_RETAINED_ENTRIES} events at least" in page_text
+    assert f"up to {MAX_CONNECTIONS} connections for commands" in page_text

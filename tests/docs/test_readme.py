@@ -1,4 +1,4 @@
-"""The README, the tutorial and the migration guide are run literally: commands, GraphQL documents and scripts."""
+"""The commands, GraphQL documents and scripts of the README, the tutorial and the migration guide run unchanged."""
 
 import asyncio
 import contextlib
@@ -31,35 +31,35 @@ def blocks(page: Path, language: str) -> list[str]:
     [(README, 3, 0), (TUTORIAL, 5, 3), (MIGRATION, 4, 0)],
     ids=["readme", "tutorial", "migration"],
 )
-async def test_the_curl_commands_and_graphql_documents_succeed(
+async def test_curl_commands_and_graphql_documents_succeed(
     demo_url: str, page: Path, requests: int, documents: int
 ) -> None:
     async with httpx.AsyncClient(timeout=20) as client:
-        filled = {BASE: demo_url}
-        sent = [request for block in blocks(page, "sh") for request in curl.requests(block)]
-        assert len(sent) == requests
-        for request in sent:
-            request = json.loads(_filled(json.dumps(request), filled))
+        replacements = {BASE: demo_url}
+        curl_requests = [request for block in blocks(page, "sh") for request in curl.requests(block)]
+        assert len(curl_requests) == requests
+        for request in curl_requests:
+            request = json.loads(_filled(json.dumps(request), replacements))
             if request["headers"].get("Accept") == EVENT_STREAM:
                 assert '"field":"POWER"' in await _first_event(client, request)
             else:
                 answer = await client.request(**request)
                 assert answer.status_code == 200, answer.text
                 assert "errors" not in answer.json()
-                filled |= dict(_found(answer.json()))
-        assert set(filled) == {BASE, "TOKEN", "RESOURCE"}
+                replacements |= dict(_found(answer.json()))
+        assert set(replacements) == {BASE, "TOKEN", "RESOURCE"}
         assert len(blocks(page, "graphql")) == documents
         for document in blocks(page, "graphql"):
             answer = await client.post(
                 f"{demo_url}/graphql",
-                json={"query": document, "variables": _variables(page, filled)},
-                headers={"token": filled["TOKEN"]},
+                json={"query": document, "variables": _variables(page, replacements)},
+                headers={"token": replacements["TOKEN"]},
             )
             assert "errors" not in answer.json(), answer.text
 
 
 async def _first_event(client: httpx.AsyncClient, request: dict[str, Any]) -> str:
-    """The first payload of a stream of server-sent events."""
+    """Return the first payload of a server-sent event stream."""
     async with client.stream(**request) as stream:
         assert stream.status_code == 200
         async for line in stream.aiter_lines():
@@ -74,14 +74,14 @@ def _filled(text: str, values: dict[str, str]) -> str:
     return text
 
 
-def _variables(page: Path, filled: dict[str, str]) -> dict[str, str]:
-    """The variables that the page shows."""
+def _variables(page: Path, replacements: dict[str, str]) -> dict[str, str]:
+    """Return the variables of the page's JSON block."""
     (shown,) = blocks(page, "json")
-    return dict(json.loads(_filled(shown, filled)))
+    return dict(json.loads(_filled(shown, replacements)))
 
 
 def _found(answer: Any) -> Iterator[tuple[str, str]]:
-    """The token of a login, and the first resource of the first home, at any depth of an answer."""
+    """Yield placeholders and their values: the token of a login, and the first electricity resource of a response."""
     if isinstance(answer, dict):
         if "token" in answer:
             yield "TOKEN", answer["token"]
@@ -93,7 +93,7 @@ def _found(answer: Any) -> Iterator[tuple[str, str]]:
             yield from _found(item)
 
 
-async def test_the_subscription_prints_live_readings(demo_url: str, tmp_path: Path) -> None:
+async def test_subscription_example_prints_live_readings(demo_url: str, tmp_path: Path) -> None:
     (example,) = blocks(TUTORIAL, "python")
     script = tmp_path / "example.py"
     script.write_text(example.replace("127.0.0.1:8000", demo_url.removeprefix("http://")))
@@ -110,7 +110,7 @@ async def test_the_subscription_prints_live_readings(demo_url: str, tmp_path: Pa
     assert "'field': 'POWER'" in printed, errors.decode()
 
 
-def test_the_files_that_the_documents_link_to_exist() -> None:
+def test_linked_files_exist() -> None:
     for page in [README, ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -1,4 +1,4 @@
-"""docs/reference/settings.md, cli.md and errors.md have every setting, command and error code, as the code has them."""
+"""docs/reference/settings.md, cli.md and errors.md list every setting, command and error code."""
 
 import re
 from pathlib import Path
@@ -12,24 +12,24 @@ ERRORS = (Path(__file__).parents[2] / "docs" / "reference" / "errors.md").read_t
 WRITE = "run `python -m tests.support.reference_pages`"
 
 
-def test_the_tables_of_settings_are_generated_from_the_settings() -> None:
+def test_setting_tables_are_generated_from_the_settings() -> None:
     page = SETTINGS_PAGE.read_text()
     assert page == reference_pages.with_settings(page), WRITE
 
 
-def test_the_page_has_each_setting_once() -> None:
+def test_page_lists_each_setting_once() -> None:
     page = SETTINGS_PAGE.read_text()
     named = reference_pages.settings_named(page)
     assert sorted(named) == sorted(Settings.model_fields)
     assert re.findall(r"^\| `WATTGATE_(\w+)` \|", page, re.MULTILINE) == [name.upper() for name in named]
 
 
-def test_the_descriptions_of_commands_are_generated_from_their_help() -> None:
+def test_command_descriptions_are_generated_from_their_help() -> None:
     page = CLI_PAGE.read_text()
     assert page == reference_pages.with_commands(page), WRITE
 
 
-def test_the_page_has_each_command_once_under_its_name() -> None:
+def test_page_lists_each_command_once_under_its_name() -> None:
     page = CLI_PAGE.read_text()
     named = reference_pages.commands_named(page)
     assert sorted(named) == sorted(reference_pages.commands())
@@ -42,10 +42,11 @@ def test_every_argument_and_option_has_a_help_text() -> None:
             assert parameter.help, f"{name}: {parameter.name}"
 
 
-def test_the_page_has_each_error_code_with_its_status() -> None:
+def test_page_lists_each_error_code_with_its_status() -> None:
     rows = re.findall(r"^\| `([A-Z_]+)` \| (\d+) \| (yes|no) \| ([^|]+) \| ([^|]+) \|$", ERRORS, re.MULTILINE)
     known = {
-        (one.code, str(one.status), "yes" if one.retryable else "no") for one in errors.GatewayError.__subclasses__()
+        (kind.code, str(kind.status), "yes" if kind.retryable else "no")
+        for kind in errors.GatewayError.__subclasses__()
     }
     assert {(code, status, retryable) for code, status, retryable, _, _ in rows} == known
     assert len(rows) == len(known)

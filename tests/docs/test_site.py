@@ -18,7 +18,7 @@ HOST = re.compile(r"([a-z0-9-]+\.)+[a-z]{2,}")
 
 
 def prose(page: Path) -> str:
-    """The text of a page without its code blocks and inline code."""
+    """Return the text of a page without code blocks and inline code."""
     text = re.sub(r"^ *(`{3,}).*?^ *\1", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"`[^`\n]*`", "", text)
 
@@ -31,7 +31,7 @@ def external_links() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site. The build fails on a link to a page or heading that does not exist."""
+    """Build the site and return its folder. A link to an unknown page or heading fails the build."""
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", *STRICT, "-b", "html", "-d", str(folder / "doctrees")]
     built = subprocess.run(
@@ -41,18 +41,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
-def test_every_page_of_the_docs_is_on_the_site(site: Path) -> None:
+def test_site_contains_every_page(site: Path) -> None:
     for page in DOCS.rglob("*.md"):
         assert (site / page.relative_to(DOCS)).with_suffix(".html").exists(), page
 
 
-def test_the_index_links_to_the_four_parts(site: Path) -> None:
+def test_index_links_to_the_four_parts(site: Path) -> None:
     index = (site / "index.html").read_text()
     for part in ("tutorials", "how-to", "reference", "explanation"):
         assert f'href="{part}/index.html"' in index
 
 
-def test_make_docs_builds_as_strictly() -> None:
+def test_make_docs_uses_the_same_strict_options() -> None:
     makefile = (ROOT / "Makefile").read_text()
     assert f"-m sphinx {' '.join(STRICT)} -b html docs build/docs" in makefile
 
@@ -70,7 +70,7 @@ def test_external_links_are_well_formed() -> None:
             assert HOST.fullmatch(host), f"{page}: {link}"
 
 
-def test_the_architecture_page_names_modules_that_exist() -> None:
+def test_modules_on_the_architecture_page_exist() -> None:
     page = (DOCS / "explanation" / "architecture.md").read_text()
     named = set(re.findall(r"`((?:[\w-]+/)+(?:\w+\.py)?)`", page))
     assert len(named) >= 40

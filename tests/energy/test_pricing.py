@@ -20,7 +20,7 @@ from tests.support.pricing import (
     blocks,
     energy,
     half_hours,
-    modelled,
+    model_costs,
     tariff,
 )
 from wattgate.clock import from_ms, to_ms
@@ -152,7 +152,7 @@ def test_cost_of_every_sample_matches_the_reference_model(
     }
     expected = {
         sample.at: (sample.energy, item if cost is not None else None, cost)
-        for sample, item, cost in modelled(samples, tariffs, prices)
+        for sample, item, cost in model_costs(samples, tariffs, prices)
         if sample.at >= start
     }
     assert costs == expected

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.rest_compat.test_spec import assert_is
+from tests.rest_compat.test_spec import assert_record_matches
 from tests.support.house import House
 from wattgate.db.queries.content import culture_chain, parse_version
 
@@ -82,7 +82,7 @@ async def test_newest_started_terms_of_each_reference_are_in_force(served: House
 async def test_response_to_terms_is_stored_unchanged(served: House) -> None:
     body = {"tcId": served.one.ids["terms_conditions"], "data": {"dataAccess": {"valid": True}}, "reference": "x"}
     added = await served.call("POST", "/termsconditionsuser", served.one.headers["acting"], json=body)
-    assert_is(added.json(), "### Terms and conditions user response")
+    assert_record_matches(added.json(), "### Terms and conditions user response")
     assert added.json()["data"] == body["data"]
     path = f"/termsconditionsuser/{added.json()['tcUserId']}"
     assert (await served.call("GET", path, served.one.headers["acting"])).json() == added.json()

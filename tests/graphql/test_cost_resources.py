@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from strawberry import ID
 
-from tests.support.costs import cost_resource, told
+from tests.support.costs import cost_resource, query_field
 from tests.support.house import House, Tenant
 from wattgate.graphql.resolvers.catch_ups import network_readings
 
@@ -15,9 +15,9 @@ SET = "mutation ($input: NewTariff!) { setTariff(input: $input) { resourceId } }
 async def test_cost_resource_has_the_tariff_of_its_consumption(served: House) -> None:
     energy, cost = await priced_pair(served.one)
     tariff = {"name": "Set for the cost", "kind": "FLAT", "rate": 20, "validFrom": "2025-01-01T00:00:00Z"}
-    assert await told(served, served.one, SET, input={"resourceId": cost, **tariff}) == {"resourceId": energy}
+    assert await query_field(served, served.one, SET, input={"resourceId": cost, **tariff}) == {"resourceId": energy}
     for resource_id in (energy, cost):
-        assert (await told(served, served.one, TARIFF, id=resource_id))["tariff"]["name"] == "Set for the cost"
+        assert (await query_field(served, served.one, TARIFF, id=resource_id))["tariff"]["name"] == "Set for the cost"
         legacy = await served.call("GET", f"/resource/{resource_id}/tariff", served.one.headers["account"])
         assert [entry["name"] for entry in legacy.json()["data"]] == ["Set for the cost"]
 
@@ -38,7 +38,7 @@ async def test_cost_resource_finds_its_consumption_at_the_same_meter_point(serve
     await served.one.add_resource(mpxn=number)
     expected.append((await cost_resource(served.one, mpxn=number), None))
     query = "query ($id: ID!) { resource(resourceId: $id) { costOf } }"
-    assert [(await told(served, served.one, query, id=cost))["costOf"] for cost, _ in expected] == [
+    assert [(await query_field(served, served.one, query, id=cost))["costOf"] for cost, _ in expected] == [
         energy for _, energy in expected
     ]
 
@@ -51,7 +51,7 @@ async def test_cost_source_must_be_an_own_resource_without_costs(served: House) 
         (served.other.ids["resource"], f"{served.other.ids['resource']} does not exist"),
     ):
         new_resource = {"resourceTypeId": served.one.ids["resource_type"], "name": "cost", "costOf": cost_of}
-        error = await told(served, served.one, add, input=new_resource)
+        error = await query_field(served, served.one, add, input=new_resource)
         assert error["problems"] == [{"path": ["input", "costOf"], "message": reason}]
 
 
@@ -59,7 +59,7 @@ async def test_readings_cannot_be_recorded_for_a_cost_resource(served: House) ->
     _, cost = await priced_pair(served.one)
     record = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) { recorded } }"
     series = [{"resourceId": cost, "readings": [{"at": "2026-01-05T00:00:00Z", "value": 1}]}]
-    error = await told(served, served.one, record, series=series)
+    error = await query_field(served, served.one, record, series=series)
     assert error["problems"] == [
         {"path": ["series", 0, "resourceId"], "message": "is computed from its consumption; record that"}
     ]

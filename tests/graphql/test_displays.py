@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.support.costs import told
+from tests.support.costs import query_field
 from tests.support.house import House
 
 FRAME = """
@@ -23,7 +23,7 @@ fragment period on DisplayPeriod {
 
 
 async def frame(house: House, home_id: str, caller: str = "account") -> Any:
-    result = await told(house, house.one, FRAME, caller, id=home_id)
+    result = await query_field(house, house.one, FRAME, caller, id=home_id)
     return result.get("display", result)
 
 

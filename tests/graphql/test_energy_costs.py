@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from strawberry import ID
 
-from tests.support.costs import cost_resource, told
+from tests.support.costs import cost_resource, query_field
 from tests.support.house import House
 from wattgate.clock import TimeRange, format_iso
 from wattgate.enums import Period, TariffKind, Weekday
@@ -46,11 +46,11 @@ def span(start: datetime, end: datetime) -> dict[str, str]:
 
 
 async def cost_of(house: House, resource_id: str, start: datetime, end: datetime) -> Any:
-    return (await told(house, house.one, COST, id=resource_id, range=span(start, end)))["cost"]
+    return (await query_field(house, house.one, COST, id=resource_id, range=span(start, end)))["cost"]
 
 
 async def buckets_of(house: House, resource_id: str, start: datetime, end: datetime, period: str) -> Any:
-    resource = await told(house, house.one, COSTS, id=resource_id, range=span(start, end), period=period)
+    resource = await query_field(house, house.one, COSTS, id=resource_id, range=span(start, end), period=period)
     return resource["costs"]["buckets"]
 
 
@@ -157,7 +157,7 @@ async def test_range_without_tariff_has_no_cost_and_energy_before_the_first_tari
     resource_id = await add_day(served, valid_from=DAY + timedelta(hours=18))
     midnight, noon, night = DAY, DAY + timedelta(hours=12), DAY + timedelta(days=1)
     assert await cost_of(served, resource_id, midnight, noon) is None
-    answer = await told(served, served.one, COSTS, id=resource_id, range=span(midnight, noon), period="PT1H")
+    answer = await query_field(served, served.one, COSTS, id=resource_id, range=span(midnight, noon), period="PT1H")
     assert answer == {"costs": None}
     cost = await cost_of(served, resource_id, noon, night)
     assert (cost["energy"], cost["unpriced"], cost["total"]) == ("12", "6", "147")
@@ -193,7 +193,7 @@ async def test_block_tariff_splits_a_sample_at_the_limit_and_counts_from_the_sta
 async def test_half_hour_without_a_price_is_reported_as_unpriced(served: House) -> None:
     resource_id = await add_day(served, kind=TariffKind.DYNAMIC)
     query = "query ($id: ID!) { resource(resourceId: $id) { tariff { tariffId } } }"
-    tariff_id = (await told(served, served.one, query, id=resource_id))["tariff"]["tariffId"]
+    tariff_id = (await query_field(served, served.one, query, id=resource_id))["tariff"]["tariffId"]
     prices = [NewTariffPrice(at=DAY + n * HALF_HOUR, rate=Decimal(n)) for n in range(47) if n != 1]
     await served.one.run("set_tariff_prices", tariff_id=ID(tariff_id), prices=prices)
     cost = await cost_of(served, resource_id, DAY, DAY + timedelta(days=1))
@@ -232,7 +232,7 @@ SERIES = """query ($id: ID!, $range: TimeRange!, $period: Period!, $function: Fu
 
 async def series_of(served: House, resource_id: str, hours: tuple[int, int], period: str, **more: Any) -> Any:
     start, end = (DAY + timedelta(hours=hour) for hour in hours)
-    return await told(served, served.one, SERIES, id=resource_id, range=span(start, end), period=period, **more)
+    return await query_field(served, served.one, SERIES, id=resource_id, range=span(start, end), period=period, **more)
 
 
 async def test_readings_of_a_cost_resource_are_computed_from_consumption_and_tariff(served: House) -> None:
@@ -308,7 +308,7 @@ async def test_one_query_returns_the_costs_of_all_resources_of_a_home(served: Ho
     home = await served.one.add_home(*resource_ids)
     query = """query ($id: ID!, $range: TimeRange!) { virtualEntity(veId: $id) { resources {
         cost(range: $range) { total } currentRates { rate } tariff { rate } } } }"""
-    result = await told(served, served.one, query, id=home, range=span(DAY, DAY + timedelta(days=1)))
+    result = await query_field(served, served.one, query, id=home, range=span(DAY, DAY + timedelta(days=1)))
     costs = {(resource["cost"]["total"], resource["currentRates"]["rate"]) for resource in result["resources"]}
     assert costs == {("240", "10"), ("480", "20"), ("720", "30")}
 
@@ -321,7 +321,7 @@ async def test_costs_are_withheld_without_consent(served: House) -> None:
     await served.one.run("verify_meter_point", mpxn=number)
     await served.one.run("revoke_consents", mpxns=[number])
     for resource_id in (energy, cost):
-        error = await told(served, served.one, COST, id=resource_id, range=span(DAY, DAY + timedelta(days=1)))
+        error = await query_field(served, served.one, COST, id=resource_id, range=span(DAY, DAY + timedelta(days=1)))
         assert error["code"] == "CONSENT_REVOKED"
 
 
@@ -336,9 +336,9 @@ async def test_empty_range_is_rejected_with_its_path(
     served: House, start: datetime, end: datetime, period: str, path: list[str]
 ) -> None:
     resource_id = served.one.ids["resource"]
-    error = await told(served, served.one, COSTS, id=resource_id, range=span(start, end), period=period)
+    error = await query_field(served, served.one, COSTS, id=resource_id, range=span(start, end), period=period)
     assert [problem["path"] for problem in error["problems"]] == [path]
-    error = await told(served, served.one, COST, id=resource_id, range=span(start, end))
+    error = await query_field(served, served.one, COST, id=resource_id, range=span(start, end))
     assert [problem["path"] for problem in error["problems"]] == [path]
 
 
@@ -353,7 +353,7 @@ async def test_range_that_is_too_long_is_rejected_by_cost_or_by_the_edge(
     served: House, days: int, period: Period, path: tuple[str, ...], code: str
 ) -> None:
     resource_id, end = served.one.ids["resource"], DAY + timedelta(days=days)
-    error = await told(served, served.one, COSTS, id=resource_id, range=span(DAY, end), period=period.value)
+    error = await query_field(served, served.one, COSTS, id=resource_id, range=span(DAY, end), period=period.value)
     assert error["code"] == code
     resource = await served.one.run("resource", resource_id=resource_id)
     arguments = {"range": TimeRange(DAY, end), "period": period}

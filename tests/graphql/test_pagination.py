@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.doors import by_graphql
 from tests.support.examples_areas import own_mail_suppression
 from tests.support.house import House
+from tests.support.interfaces import by_graphql
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation
 

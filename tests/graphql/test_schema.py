@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLObjectType
 
-from tests.support.doors import SCHEMA
 from tests.support.house import House
+from tests.support.interfaces import SCHEMA
 from wattgate.graphql.catalogue import OPERATIONS
 from wattgate.graphql.core.operation import Operation
 from wattgate.graphql.execution.descriptions import FIELD_DESCRIPTIONS

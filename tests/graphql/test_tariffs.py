@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chance import examples
-from tests.support.costs import told
+from tests.support.costs import query_field
 from tests.support.house import House
 from tests.support.pricing import EVERY_DAY, WORKING_DAYS, band, band_at, blocks, tariff
 from wattgate.clock import format_iso, utc_now
@@ -227,7 +227,7 @@ async def test_tariff_with_overlapping_bands_is_rejected(served: House) -> None:
         {"name": "night", "rate": "9", "weekdays": ["FRIDAY"], "start": "23:00", "end": "07:30"},
     ]
     tariff_input = tariff_fields(served.one.ids["resource"], kind="TIME_OF_USE", bands=bands)
-    error = await told(served, served.one, SET, input=tariff_input)
+    error = await query_field(served, served.one, SET, input=tariff_input)
     assert error["code"] == "BAD_INPUT"
     assert error["problems"] == [
         {"path": ["input", "bands", 1], "message": "'night' overlaps 'day' on SATURDAY at 07:00"}
@@ -236,19 +236,19 @@ async def test_tariff_with_overlapping_bands_is_rejected(served: House) -> None:
 
 async def test_corrected_tariff_replaces_the_first_and_both_stay_listed(served: House) -> None:
     resource_id = await served.one.add_resource()
-    first = await told(served, served.one, SET, input=tariff_fields(resource_id))
-    later = await told(
+    first = await query_field(served, served.one, SET, input=tariff_fields(resource_id))
+    later = await query_field(
         served, served.one, SET, input=tariff_fields(resource_id, name="Later", validFrom="2026-01-01T00:00:00Z")
     )
-    corrected = await told(
+    corrected = await query_field(
         served, served.one, SET, input=tariff_fields(resource_id, name="Corrected", rate=21.5, vatRate=5)
     )
     assert (first["version"], later["version"], corrected["version"]) == (1, 2, 3)
     assert (corrected["rate"], corrected["vatRate"], corrected["supersededAt"]) == ("21.500000", "5.000000", None)
-    current = await told(served, served.one, TARIFFS, id=resource_id)
+    current = await query_field(served, served.one, TARIFFS, id=resource_id)
     assert [entry["name"] for entry in current["tariffs"]] == ["Later", "Corrected"]
     assert current["tariff"]["name"] == "Later"
-    every = await told(served, served.one, TARIFFS, id=resource_id, superseded=True)
+    every = await query_field(served, served.one, TARIFFS, id=resource_id, superseded=True)
     assert [(entry["name"], entry["supersededAt"] is None) for entry in every["tariffs"]] == [
         ("Later", True),
         ("Corrected", True),
@@ -260,31 +260,31 @@ async def test_withdrawing_a_tariff_restores_the_previous_one(served: House) -> 
     resource_id = await served.one.add_resource()
     await served.one.set_tariff(resource_id, "Before")
     await served.one.set_tariff(resource_id, "Mistaken", datetime(2025, 5, 1, tzinfo=UTC))
-    mistaken = (await told(served, served.one, TARIFFS, id=resource_id))["tariff"]
+    mistaken = (await query_field(served, served.one, TARIFFS, id=resource_id))["tariff"]
     assert mistaken["name"] == "Mistaken"
-    first, second = [await told(served, served.one, WITHDRAW, id=mistaken["tariffId"]) for _ in range(2)]
+    first, second = [await query_field(served, served.one, WITHDRAW, id=mistaken["tariffId"]) for _ in range(2)]
     assert first == second
     assert first["supersededAt"]
-    assert (await told(served, served.one, TARIFFS, id=resource_id))["tariff"]["name"] == "Before"
+    assert (await query_field(served, served.one, TARIFFS, id=resource_id))["tariff"]["name"] == "Before"
 
 
 async def test_upcoming_tariff_is_listed_only_on_request(served: House) -> None:
     resource_id = await served.one.add_resource()
     await served.one.set_tariff(resource_id, "To come", utc_now() + timedelta(days=30))
-    assert await told(served, served.one, TARIFFS, id=resource_id) == {
+    assert await query_field(served, served.one, TARIFFS, id=resource_id) == {
         "tariff": None,
         "currentRates": None,
         "tariffs": [],
     }
-    upcoming = await told(served, served.one, TARIFFS, id=resource_id, upcoming=True)
+    upcoming = await query_field(served, served.one, TARIFFS, id=resource_id, upcoming=True)
     assert [entry["name"] for entry in upcoming["tariffs"]] == ["To come"]
 
 
 async def test_simultaneous_tariffs_get_different_versions_and_one_applies(served: House) -> None:
     resource_id = await served.one.add_resource()
-    calls = (told(served, served.one, SET, input=tariff_fields(resource_id, name=str(n))) for n in range(4))
+    calls = (query_field(served, served.one, SET, input=tariff_fields(resource_id, name=str(n))) for n in range(4))
     assert sorted(response["version"] for response in await asyncio.gather(*calls)) == [1, 2, 3, 4]
-    assert len((await told(served, served.one, TARIFFS, id=resource_id))["tariffs"]) == 1
+    assert len((await query_field(served, served.one, TARIFFS, id=resource_id))["tariffs"]) == 1
 
 
 async def test_tariff_of_another_tenant_or_user_is_not_found(served: House) -> None:
@@ -295,7 +295,7 @@ async def test_tariff_of_another_tenant_or_user_is_not_found(served: House) -> N
         (SET, {"input": tariff_fields(theirs.resource_id)}),
     ):
         for caller in ("account", "acting", "administrator"):
-            assert (await told(served, served.other, query, caller, **variables))["code"] == "NOT_FOUND"
+            assert (await query_field(served, served.other, query, caller, **variables))["code"] == "NOT_FOUND"
     neighbour = replace(served.one.account, user_id="a neighbour")
     with pytest.raises(NotFound, match=f"No tariff with id {theirs.tariff_id}"):
         await served.gateway.runner.run(withdraw_tariff, neighbour, {"tariff_id": theirs.tariff_id})
@@ -306,8 +306,8 @@ async def test_prices_are_upserted_and_invalid_ones_rejected_with_their_path(ser
     dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
     at = datetime(2026, 1, 5, tzinfo=UTC)
     valid = {"at": format_iso(at), "rate": "-1.25"}
-    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[valid, valid]) == {"recorded": 1}
-    assert await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**valid, "rate": 9}]) == {
+    assert await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[valid, valid]) == {"recorded": 1}
+    assert await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[{**valid, "rate": 9}]) == {
         "recorded": 1
     }
     prices = [
@@ -317,7 +317,7 @@ async def test_prices_are_upserted_and_invalid_ones_rejected_with_their_path(ser
         {"at": "2023-12-31T23:30:00Z", "rate": "1"},
         {"at": format_iso(at + timedelta(minutes=30)), "rate": "1.1234567"},
     ]
-    error = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=prices)
+    error = await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=prices)
     assert [(tuple(problem["path"]), problem["message"]) for problem in error["problems"]] == [
         (("prices", 1, "at"), "is given twice with different rates"),
         (("prices", 2, "at"), "2026-01-05T00:10:00.000Z is not on the half hour"),
@@ -329,7 +329,7 @@ async def test_prices_are_upserted_and_invalid_ones_rejected_with_their_path(ser
     ]
     query = """query ($id: ID!) { resource(resourceId: $id) { tariff {
         prices(range: {start: "2026-01-05T00:00:00Z", end: "2026-01-06T00:00:00Z"}) { at rate } } } }"""
-    resource = await told(served, served.one, query, id=resource_id)
+    resource = await query_field(served, served.one, query, id=resource_id)
     assert resource["tariff"]["prices"] == [{"at": format_iso(at), "rate": "9"}]
 
 
@@ -338,19 +338,19 @@ async def test_prices_need_a_dynamic_tariff_in_force_and_are_at_most_10_000(serv
     flat = await served.one.set_tariff(resource_id)
     dynamic = await served.one.set_tariff(resource_id, kind=TariffKind.DYNAMIC)
     price = {"at": "2026-01-05T00:00:00Z", "rate": "1"}
-    error = await told(served, served.one, PRICES, id=flat.tariff_id, prices=[price])
+    error = await query_field(served, served.one, PRICES, id=flat.tariff_id, prices=[price])
     assert error["problems"] == [{"path": ["tariffId"], "message": "was replaced or withdrawn"}]
-    error = await told(served, served.one, PRICES, id=dynamic.tariff_id, prices=[price] * 10_001)
+    error = await query_field(served, served.one, PRICES, id=dynamic.tariff_id, prices=[price] * 10_001)
     assert error["problems"] == [{"path": ["prices"], "message": "contain 10,001 prices"}]
     other = await served.one.set_tariff(await served.one.add_resource())
-    error = await told(served, served.one, PRICES, id=other.tariff_id, prices=[price])
+    error = await query_field(served, served.one, PRICES, id=other.tariff_id, prices=[price])
     assert error["problems"] == [{"path": ["tariffId"], "message": "is FLAT, not DYNAMIC"}]
 
 
 async def test_account_sets_the_tariff_of_its_own_resource(served: House) -> None:
     resource_id = await served.one.add_resource()
     for caller in ("account", "acting", "administrator"):
-        assert (await told(served, served.one, SET, caller, input=tariff_fields(resource_id)))["version"]
+        assert (await query_field(served, served.one, SET, caller, input=tariff_fields(resource_id)))["version"]
 
 
 async def test_current_rate_of_a_block_tariff_is_that_of_the_reached_block(served: House) -> None:
@@ -363,7 +363,7 @@ async def test_current_rate_of_a_block_tariff_is_that_of_the_reached_block(serve
     rates = []
     for kwh in ("1.999", "2"):
         await served.one.record(resource_id, (midnight, kwh))
-        rates.append((await told(served, served.one, TARIFFS, id=resource_id))["currentRates"])
+        rates.append((await query_field(served, served.one, TARIFFS, id=resource_id))["currentRates"])
     assert rates == [
         {"rate": "10.5", "standingCharge": "0", "band": "block 1"},
         {"rate": "21", "standingCharge": "0", "band": "block 2"},

@@ -1,4 +1,4 @@
-"""Any number of readings in one body: NDJSON and Arrow streams, taken and refused by line, in bounded memory."""
+"""Bulk upload of NDJSON and Arrow streams: each line is accepted or refused on its own, in bounded memory."""
 
 import asyncio
 import contextlib
@@ -27,12 +27,12 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
 
 
-async def post(house: House, content: Any, media: str, who: str = "account") -> httpx.Response:
-    headers = house.one.headers[who] | {"Content-Type": media}
+async def post(house: House, content: Any, media_type: str, caller: str = "account") -> httpx.Response:
+    headers = house.one.headers[caller] | {"Content-Type": media_type}
     return await house.http.post("/api/v0-1/readings", content=content, headers=headers)
 
 
-async def stored(house: House, resource_id: str, field: str = "ENERGY") -> dict[str, Any]:
+async def stored_readings(house: House, resource_id: str, field: str = "ENERGY") -> dict[str, Any]:
     document = """query ($id: ID!, $field: String) {
         rawReadings(resourceId: $id, field: $field) { at value quality next } }"""
     answer = await house.graphql(document, house.one.headers["account"], id=resource_id, field=field)
@@ -40,7 +40,7 @@ async def stored(house: House, resource_id: str, field: str = "ENERGY") -> dict[
 
 
 def lines(*members: dict[str, Any]) -> bytes:
-    return b"\n".join(json.dumps(one).encode() for one in members)
+    return b"\n".join(json.dumps(member).encode() for member in members)
 
 
 def table(resource_id: str, count: int, **changes: Any) -> pa.Table:
@@ -52,15 +52,15 @@ def table(resource_id: str, count: int, **changes: Any) -> pa.Table:
     return pa.table({name: column for name, column in {**columns, **changes}.items() if column is not None})
 
 
-def written(*tables: pa.Table, **options: Any) -> bytes:
+def arrow_stream(*tables: pa.Table, **options: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, tables[0].schema, **options) as writer:
-        for one in tables:
-            writer.write(one)
+        for part in tables:
+            writer.write(part)
     return bytes(sink.getvalue())
 
 
-async def test_lines_are_recorded_and_the_bad_ones_refused_by_number(served: House) -> None:
+async def test_valid_lines_are_recorded_and_invalid_lines_refused_by_number(served: House) -> None:
     resource_id = await served.one.add_resource()
     good = {"resourceId": resource_id, "at": "2026-01-01T00:00:00Z", "value": 0.125}
     body = b"\n".join(
@@ -79,9 +79,9 @@ async def test_lines_are_recorded_and_the_bad_ones_refused_by_number(served: Hou
     )
     answer = await post(served, body, f"{NDJSON}; charset=utf-8")
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    assert (told["status"], told["recorded"], told["refused"]) == ("OK", 3, 12)
-    reasons = {problem["line"]: problem["message"] for problem in told["problems"]}
+    report = answer.json()
+    assert (report["status"], report["recorded"], report["refused"]) == ("OK", 3, 12)
+    reasons = {problem["line"]: problem["message"] for problem in report["problems"]}
     assert sorted(reasons) == [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
     assert reasons[4] == "2026-01-01T00:10:00.000Z is not on the sampling grid of 0:30:00"
     assert reasons[5].startswith("is not JSON")
@@ -92,16 +92,16 @@ async def test_lines_are_recorded_and_the_bad_ones_refused_by_number(served: Hou
     assert reasons[11] == "'GUESSED' is not a quality; use one of: ACTUAL, ESTIMATED, SUBSTITUTED, QUESTIONABLE"
     assert reasons[13] == "the same instant is given twice with different values"
     assert reasons[14] == "is longer than 65,536 bytes"
-    assert await stored(served, resource_id) == {
+    assert await stored_readings(served, resource_id) == {
         "at": ["2026-01-01T00:00:00.000Z", "2026-01-01T00:30:00.000Z"],
         "value": [0.125, 0.25],
         "quality": ["ACTUAL", "ESTIMATED"],
         "next": None,
     }
-    assert (await stored(served, resource_id, "POWER"))["value"] == [-250.0]
+    assert (await stored_readings(served, resource_id, "POWER"))["value"] == [-250.0]
 
 
-async def test_a_body_of_more_than_a_batch_comes_in_pieces_that_fall_anywhere(served: House) -> None:
+async def test_lines_may_be_split_across_chunks(served: House) -> None:
     resource_id = await served.one.add_resource()
     count = 25_001
     body = lines(
@@ -125,7 +125,7 @@ async def test_a_body_of_more_than_a_batch_comes_in_pieces_that_fall_anywhere(se
 
 
 @pytest.mark.parametrize("options", [{}, {"resourceId": "dictionary"}, {"value": "decimal"}, {"value": "integer"}])
-async def test_an_arrow_stream_is_recorded(served: House, options: dict[str, str]) -> None:
+async def test_arrow_stream_is_recorded(served: House, options: dict[str, str]) -> None:
     resource_id = await served.one.add_resource()
     changes: dict[str, Any] = {"quality": pa.array([None, "ESTIMATED", "ACTUAL"], pa.string())}
     if options.get("resourceId"):
@@ -135,32 +135,32 @@ async def test_an_arrow_stream_is_recorded(served: House, options: dict[str, str
     values = [0.0, 0.001, 0.002]
     if options.get("value") == "integer":
         changes["value"], values = pa.array([0, 1, 2], pa.int32()), [0.0, 1.0, 2.0]
-    answer = await post(served, written(table(resource_id, 3, **changes)), ARROW)
+    answer = await post(served, arrow_stream(table(resource_id, 3, **changes)), ARROW)
     assert answer.json() == {"status": "OK", "recorded": 3, "refused": 0}
-    found = await stored(served, resource_id)
-    assert found["value"] == values
-    assert found["quality"] == ["ACTUAL", "ESTIMATED", "ACTUAL"]
-    assert found["at"] == [f"2026-01-01T0{time}:00.000Z" for time in ("0:00", "0:30", "1:00")]
+    readings = await stored_readings(served, resource_id)
+    assert readings["value"] == values
+    assert readings["quality"] == ["ACTUAL", "ESTIMATED", "ACTUAL"]
+    assert readings["at"] == [f"2026-01-01T0{time}:00.000Z" for time in ("0:00", "0:30", "1:00")]
 
 
-async def test_what_goes_out_as_arrow_comes_in_again(served: House) -> None:
-    one, other = await served.one.add_resource(), await served.one.add_resource()
-    await post(served, written(table(one, 100)), ARROW)
+async def test_downloaded_arrow_stream_can_be_uploaded(served: House) -> None:
+    source, target = await served.one.add_resource(), await served.one.add_resource()
+    await post(served, arrow_stream(table(source, 100)), ARROW)
     headers = served.one.headers["account"] | {"Accept": ARROW}
-    answer = await served.call("GET", f"/resource/{one}/readings", headers)
-    out = pa.ipc.open_stream(answer.content).read_all()
-    moved = out.append_column("resourceId", pa.array([other] * out.num_rows))
-    assert (await post(served, written(moved), ARROW)).json()["recorded"] == 100
-    assert await stored(served, other) == await stored(served, one)
+    answer = await served.call("GET", f"/resource/{source}/readings", headers)
+    downloaded = pa.ipc.open_stream(answer.content).read_all()
+    uploaded = downloaded.append_column("resourceId", pa.array([target] * downloaded.num_rows))
+    assert (await post(served, arrow_stream(uploaded), ARROW)).json()["recorded"] == 100
+    assert await stored_readings(served, target) == await stored_readings(served, source)
 
 
-async def test_rows_of_an_arrow_stream_are_refused_by_number_over_all_batches(served: House) -> None:
+async def test_arrow_row_numbers_continue_across_batches(served: House) -> None:
     resource_id = await served.one.add_resource()
     first = table(resource_id, 3, value=pa.array([0.1, None, 0.12345]))
     second = table(resource_id, 2, value=pa.array([float("nan"), 1e300]))
-    told = (await post(served, written(first, second), ARROW)).json()
-    assert (told["recorded"], told["refused"]) == (1, 4)
-    assert [(problem["line"], problem["message"]) for problem in told["problems"]] == [
+    report = (await post(served, arrow_stream(first, second), ARROW)).json()
+    assert (report["recorded"], report["refused"]) == (1, 4)
+    assert [(problem["line"], problem["message"]) for problem in report["problems"]] == [
         (2, "has no resourceId, timestamp or value"),
         (3, "0.12345 has more than the 3 decimal places of ENERGY"),
         (4, "NaN is not a number"),
@@ -179,50 +179,46 @@ async def test_rows_of_an_arrow_stream_are_refused_by_number_over_all_batches(se
         ({"quality": pa.array([1], pa.int8())}, "the column quality is of type int8"),
     ],
 )
-async def test_a_column_that_is_no_use_is_told(served: House, changes: dict[str, Any], reason: str) -> None:
-    answer = await post(served, written(table(await served.one.add_resource(), 1, **changes)), ARROW)
+async def test_unusable_column_is_named_in_the_error(served: House, changes: dict[str, Any], reason: str) -> None:
+    answer = await post(served, arrow_stream(table(await served.one.add_resource(), 1, **changes)), ARROW)
     assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
     assert reason in answer.json()["error"]
 
 
-async def test_a_stream_that_cannot_be_read_any_further_says_how_far_it_came(served: House) -> None:
+async def test_truncated_stream_reports_the_recorded_readings(served: House) -> None:
     resource_id = await served.one.add_resource()
-    whole = written(table(resource_id, 3), table(resource_id, 3))
+    whole = arrow_stream(table(resource_id, 3), table(resource_id, 3))
     answer = await post(served, whole[: len(whole) - 40], ARROW)
     assert answer.status_code == 400
-    assert answer.json()["error"] == (
-        "the stream breaks off inside a message; of what came before it 3 readings are recorded"
-    )
-    assert len((await stored(served, resource_id))["at"]) == 3
+    assert answer.json()["error"] == ("the stream ends inside a message; 3 readings before this point are recorded")
+    assert len((await stored_readings(served, resource_id))["at"]) == 3
 
 
-async def test_compressed_and_outsized_messages_are_refused_before_they_unfold(
-    served: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_compressed_and_oversized_messages_are_refused(served: House, monkeypatch: pytest.MonkeyPatch) -> None:
     resource_id = await served.one.add_resource()
-    compressed = written(table(resource_id, 1000), options=pa.ipc.IpcWriteOptions(compression="zstd"))
+    compressed = arrow_stream(table(resource_id, 1000), options=pa.ipc.IpcWriteOptions(compression="zstd"))
     answer = await post(served, compressed, ARROW)
     assert "compressed" in answer.json()["error"]
     monkeypatch.setattr(frames, "MAX_BODY_BYTES", 10_000)
-    answer = await post(served, written(table(resource_id, 1000)), ARROW)
+    answer = await post(served, arrow_stream(table(resource_id, 1000)), ARROW)
     assert "a message is larger than 10,000 bytes: send smaller record batches" in answer.json()["error"]
     many = [
         table(resource_id, 100, resourceId=pa.array([f"{resource_id}{n}-{m}" for m in range(100)]).dictionary_encode())
         for n in range(400)
     ]
-    answer = await post(served, written(*many), ARROW)
+    answer = await post(served, arrow_stream(*many), ARROW)
     assert "the dictionaries are larger than 10,000 bytes" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("body", [b"[1, 2]", b"\xff\xff\xff\xff\xff\xff\xff\x7f", b"\x00" * 64, b"\xff\xff\xff\xff"])
-async def test_what_is_no_arrow_stream_is_told(served: House, body: bytes) -> None:
+async def test_body_that_is_not_arrow_is_refused(served: House, body: bytes) -> None:
     answer = await post(served, body, ARROW)
     assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
 
 
 @pytest.mark.parametrize("name", [b"UTC", b"resourceId", b"value"])
-async def test_a_name_that_is_no_text_is_told(served: House, name: bytes) -> None:
-    whole = written(table(await served.one.add_resource(), 3))
+async def test_name_that_is_not_utf8_is_refused(served: House, name: bytes) -> None:
+    whole = arrow_stream(table(await served.one.add_resource(), 3))
     assert name in whole
     answer = await post(served, whole.replace(name, b"\x80" + name[1:]), ARROW)
     assert (answer.status_code, answer.json()["code"]) == (400, "BAD_INPUT")
@@ -230,8 +226,8 @@ async def test_a_name_that_is_no_text_is_told(served: House, name: bytes) -> Non
 
 @settings(max_examples=examples(300), suppress_health_check=list(HealthCheck))
 @given(cut=st.integers(0, 2000), noise=st.binary(min_size=1, max_size=8))
-async def test_a_damaged_stream_is_unreadable_or_read_and_nothing_else(cut: int, noise: bytes) -> None:
-    whole = written(table("a resource", 20))
+async def test_damaged_stream_raises_unreadable_input_or_is_read(cut: int, noise: bytes) -> None:
+    whole = arrow_stream(table("a resource", 20))
     place = cut % len(whole)
     damaged = whole[:place] + noise + whole[place + len(noise) :]
 
@@ -245,7 +241,7 @@ async def test_a_damaged_stream_is_unreadable_or_read_and_nothing_else(cut: int,
         assert await read() >= 0
 
 
-async def test_a_message_that_announces_more_than_there_may_be_is_not_waited_for() -> None:
+async def test_oversized_message_is_refused_before_its_content_arrives() -> None:
     async def chunks() -> AsyncIterator[bytes]:
         yield struct.pack("<II", frames.CONTINUATION, 2**31)
         pytest.fail("the reader asked for more")
@@ -254,7 +250,7 @@ async def test_a_message_that_announces_more_than_there_may_be_is_not_waited_for
         await anext(frames.read_record_batches(chunks()))
 
 
-async def test_another_media_type_is_an_ordinary_body_and_bounded(served: House) -> None:
+async def test_other_bodies_have_the_general_size_limit(served: House) -> None:
     answer = await post(served, b"[" + b" " * 5_000_000, "application/json")
     assert (answer.status_code, answer.json()["code"]) == (413, "TOO_LARGE")
     other = await served.call(
@@ -266,12 +262,12 @@ async def test_another_media_type_is_an_ordinary_body_and_bounded(served: House)
     assert other.status_code == 413
 
 
-async def test_streams_need_credentials_before_they_are_read(served: House) -> None:
+async def test_streams_are_not_read_without_credentials(served: House) -> None:
     answer = await served.http.post("/api/v0-1/readings", content=b"x\n" * 10, headers={"Content-Type": NDJSON})
     assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
 
 
-async def test_what_a_client_sent_before_it_left_is_recorded(served: House) -> None:
+async def test_readings_before_a_disconnect_are_recorded(served: House) -> None:
     resource_id = await served.one.add_resource()
     power = {"resourceId": resource_id, "field": "POWER"}
     body = lines(*({**power, "at": (START + timedelta(seconds=n)).isoformat(), "value": n} for n in range(50_001)))
@@ -287,12 +283,12 @@ async def test_what_a_client_sent_before_it_left_is_recorded(served: House) -> N
     await until_stored(served, resource_id, 50_001)
 
 
-async def test_one_batch_may_name_more_resources_than_a_statement_takes_parameters(served: House) -> None:
+async def test_batch_may_name_more_resources_than_sql_parameters(served: House) -> None:
     resource_id = await served.one.add_resource()
     strangers = [{"resourceId": f"nobody-{n}", "at": "2026-01-01T00:00:00Z", "value": 1} for n in range(33_000)]
     body = lines(*strangers, {"resourceId": resource_id, "at": "2026-01-01T00:00:00Z", "value": 1})
-    told = (await post(served, body, NDJSON)).json()
-    assert (told["recorded"], told["refused"], told["moreProblems"]) == (1, 33_000, 32_900)
+    report = (await post(served, body, NDJSON)).json()
+    assert (report["recorded"], report["refused"], report["moreProblems"]) == (1, 33_000, 32_900)
 
 
 async def until_stored(house: House, resource_id: str, count: int) -> None:

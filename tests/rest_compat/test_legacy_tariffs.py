@@ -1,4 +1,4 @@
-"""Tariffs as published clients of the legacy interface read them."""
+"""Tariffs have the members that published clients of the legacy interface read."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -19,8 +19,8 @@ BLOCKS = [NewTariffBlock(rate=Decimal(10), up_to=Decimal("2.5")), NewTariffBlock
 TERMS: dict[str, Any] = {"standing_charge": Decimal(50), "vat_rate": Decimal(5), "source": "supplier"}
 
 
-async def data(house: House, resource_id: str, what: str = "tariff") -> Any:
-    answer = await house.call("GET", f"/resource/{resource_id}/{what}", house.one.headers["account"])
+async def data(house: House, resource_id: str, endpoint: str = "tariff") -> Any:
+    answer = await house.call("GET", f"/resource/{resource_id}/{endpoint}", house.one.headers["account"])
     assert answer.status_code == 200
     return answer.json()["data"]
 
@@ -49,48 +49,48 @@ def tier(number: int, rate: float, time: str) -> dict[str, Any]:
         ),
     ],
 )
-async def test_every_kind_of_tariff_has_the_members_that_clients_read_with_vat(
+async def test_every_tariff_kind_has_the_client_members_including_vat(
     served: House, kind: TariffKind, values: dict[str, Any], type_: str, rate: float, parts: list[Any]
 ) -> None:
     resource_id = await served.one.add_resource()
     await served.one.set_tariff(resource_id, kind=kind, **values, **TERMS)
-    (one,) = await data(served, resource_id)
-    assert one["type"] == type_
-    assert one["currentRates"] == {"rate": rate, "standingCharge": 52.5}
-    assert one["plan"] == one["structure"]
-    (plan,) = one["plan"]
+    (tariff,) = await data(served, resource_id)
+    assert tariff["type"] == type_
+    assert tariff["currentRates"] == {"rate": rate, "standingCharge": 52.5}
+    assert tariff["plan"] == tariff["structure"]
+    (plan,) = tariff["plan"]
     assert plan == {"weekName": "1", "source": "supplier", "planDetail": [{"rate": rate}, {"standing": 52.5}, *parts]}
     (listed,) = await data(served, resource_id, "tariff-list")
     assert listed["plan"] == [{"planDetail": plan["planDetail"]}]
 
 
-async def test_a_dynamic_tariff_tells_the_price_of_this_half_hour_and_claims_none_where_it_knows_none(
+async def test_dynamic_tariff_has_the_current_price_or_no_rate(
     served: House,
 ) -> None:
     resource_id = await served.one.add_resource()
     set_tariff = await served.one.set_tariff(resource_id, "Half-hourly", kind=TariffKind.DYNAMIC, **TERMS)
     standing = {"standing": 52.5}
-    nothing_known = [standing, {"dynamic": "Half-hourly", **standing}]
-    (one,) = await data(served, resource_id)
-    assert one["currentRates"] == {"rate": None, "standingCharge": 52.5}
-    assert one["plan"][0]["planDetail"] == nothing_known
+    plan_without_price = [standing, {"dynamic": "Half-hourly", **standing}]
+    (tariff,) = await data(served, resource_id)
+    assert tariff["currentRates"] == {"rate": None, "standingCharge": 52.5}
+    assert tariff["plan"][0]["planDetail"] == plan_without_price
     now = utc_now()
     half_hour = now.replace(minute=now.minute // 30 * 30, second=0, microsecond=0)
     prices = [NewTariffPrice(at=half_hour + n * timedelta(minutes=30), rate=Decimal(-4)) for n in range(2)]
     await served.one.run("set_tariff_prices", tariff_id=ID(set_tariff.tariff_id), prices=prices)
-    (one,) = await data(served, resource_id)
-    assert (one["type"], one["currentRates"]["rate"]) == ("dynamic", -4.2)
-    assert one["plan"][0]["planDetail"] == [{"rate": -4.2}, standing, {"dynamic": "Half-hourly", "rate": -4.2}]
+    (tariff,) = await data(served, resource_id)
+    assert (tariff["type"], tariff["currentRates"]["rate"]) == ("dynamic", -4.2)
+    assert tariff["plan"][0]["planDetail"] == [{"rate": -4.2}, standing, {"dynamic": "Half-hourly", "rate": -4.2}]
     (listed,) = await data(served, resource_id, "tariff-list")
-    assert listed["plan"] == [{"planDetail": nothing_known}]
+    assert listed["plan"] == [{"planDetail": plan_without_price}]
 
 
-async def test_the_list_has_what_stands_and_the_newest_first(served: House) -> None:
+async def test_list_has_effective_tariffs_newest_first(served: House) -> None:
     resource_id = await served.one.add_resource()
     for name, year in (("Mistaken", 2024), ("Corrected", 2024), ("Newer", 2025), ("To come", utc_now().year + 1)):
         await served.one.set_tariff(resource_id, name, datetime(year, 1, 1, tzinfo=UTC))
-    assert [(one["name"], one["from"]) for one in await data(served, resource_id, "tariff-list")] == [
+    assert [(tariff["name"], tariff["from"]) for tariff in await data(served, resource_id, "tariff-list")] == [
         ("Newer", "2025-01-01 00:00:00"),
         ("Corrected", "2024-01-01 00:00:00"),
     ]
-    assert [one["name"] for one in await data(served, resource_id)] == ["Newer"]
+    assert [tariff["name"] for tariff in await data(served, resource_id)] == ["Newer"]

@@ -1,4 +1,4 @@
-"""A published client of the legacy interface, unmodified but for its URL, against a running gateway."""
+"""The published client pyglowmarkt runs against a gateway; only its URL is replaced."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from tests.support.house import PASSWORD, House
 
 
 class Client(BrightClient):  # type: ignore[misc] # it has no types
-    """The client's constructor writes its URL and logs in at once; the URL is ours whatever it writes."""
+    """The published client with a fixed URL: its constructor sets its own URL, which is ignored, and logs in."""
 
     def __init__(self, house: House) -> None:
         self._base = f"{house.rest}/"
@@ -22,7 +22,7 @@ class Client(BrightClient):  # type: ignore[misc] # it has no types
     application = property(lambda self: self._application, lambda self, written: None)
 
     def get(self, path: str) -> Any:
-        """A request as the client makes them, for what it has no working method for."""
+        """Send a request with the client's headers, for endpoints without a working method."""
         headers = {"Content-Type": "application/json", "applicationId": self.application, "token": self.token}
         return self.session.get(f"{self.url}{path}", headers=headers)
 
@@ -34,20 +34,20 @@ async def client(served: House) -> Client:
 
 @pytest.fixture
 async def resource(served: House, client: Client) -> Any:
-    """A resource of a home, as the client finds it, with three half hours of readings on 2026-06-01."""
+    """Return a resource as found by the client, with three half hours of readings on 2026-06-01."""
     resource_id = await served.one.add_resource("gas consumption")
     ve_id = await served.one.add_home(resource_id)
     start = datetime(2026, 6, 1, tzinfo=UTC)
     values = ("0.506", "0.25", "1.5")
     await served.one.record(resource_id, *((start + n * timedelta(minutes=30), v) for n, v in enumerate(values)))
     entities = await asyncio.to_thread(client.get_virtual_entities)
-    entity = next(one for one in entities if one.id == ve_id)
-    (found,) = await asyncio.to_thread(entity.get_resources)
-    assert found.id == resource_id
-    return found
+    entity = next(candidate for candidate in entities if candidate.id == ve_id)
+    (resource_found,) = await asyncio.to_thread(entity.get_resources)
+    assert resource_found.id == resource_id
+    return resource_found
 
 
-async def test_a_wrong_password_is_told_as_the_client_expects(served: House) -> None:
+async def test_wrong_password_fails_as_the_client_expects(served: House) -> None:
     class WrongPassword(Client):
         password = property(lambda self: "wrong", lambda self, written: None)
 
@@ -55,16 +55,16 @@ async def test_a_wrong_password_is_told_as_the_client_expects(served: House) -> 
         await asyncio.to_thread(WrongPassword, served)
 
 
-async def test_the_client_finds_homes_and_their_resources(served: House, client: Client) -> None:
+async def test_client_finds_homes_and_their_resources(served: House, client: Client) -> None:
     entities = await asyncio.to_thread(client.get_virtual_entities)
-    entity = next(one for one in entities if one.id == served.one.ids["virtual_entity"])
+    entity = next(candidate for candidate in entities if candidate.id == served.one.ids["virtual_entity"])
     assert (entity.name, entity.postal_code, entity.application) == ("Home", "A1 1AA", served.one.application_id)
-    (found,) = await asyncio.to_thread(entity.get_resources)
-    assert (found.name, found.classifier) == ("electricity consumption", "electricity.consumption")
-    assert found.base_unit == "kWh"
+    (resource,) = await asyncio.to_thread(entity.get_resources)
+    assert (resource.name, resource.classifier) == ("electricity consumption", "electricity.consumption")
+    assert resource.base_unit == "kWh"
 
 
-async def test_the_client_reads_half_hours_with_and_without_nulls(resource: Any) -> None:
+async def test_client_reads_half_hours_with_and_without_nulls(resource: Any) -> None:
     start = datetime(2026, 6, 1, tzinfo=UTC)
     end = start + timedelta(hours=1, minutes=59)
     readings = await asyncio.to_thread(resource.get_readings, start, end, PT30M)
@@ -76,34 +76,34 @@ async def test_the_client_reads_half_hours_with_and_without_nulls(resource: Any)
     ]
     assert all(isinstance(value, KWH) for _, value in readings)
     known = await asyncio.to_thread(resource.get_readings, start, end, PT30M, "sum", True)
-    assert len(known) == 3  # the client leaves nulls out
+    assert len(known) == 3  # the client omits nulls
 
 
 @pytest.mark.parametrize("period", ["PT1M", "PT30M", "PT1H", "P1D", "P1W", "P1M"])
-async def test_the_client_may_round_as_it_does_for_every_period(resource: Any, period: str) -> None:
+async def test_client_may_round_the_end_to_every_period(resource: Any, period: str) -> None:
     end = resource.round(datetime(2026, 6, 1, 11, 47, tzinfo=UTC), period)
     start = end - timedelta(hours=4)
     assert await asyncio.to_thread(resource.get_readings, start, end, period)
 
 
-async def test_the_client_reads_a_tariff(served: House, client: Client) -> None:
+async def test_client_reads_a_tariff(served: House, client: Client) -> None:
     tariff = await asyncio.to_thread(client.get_tariff, served.one.ids["resource"])
     assert (tariff.name, tariff.commodity, tariff.cid, tariff.type) == ("Standard", "ELEC", "PWER", "flatrate")
     assert (tariff.current_rates.rate.value, tariff.current_rates.standing_charge.value) == (24.5, 53.8)
 
 
-async def test_where_no_tariff_is_known_the_client_gets_an_empty_list(client: Client, resource: Any) -> None:
+async def test_client_gets_an_empty_list_without_a_tariff(client: Client, resource: Any) -> None:
     answer = await asyncio.to_thread(client.get, f"resource/{resource.id}/tariff")
     assert (answer.status_code, answer.json()["data"]) == (200, [])
-    with pytest.raises(UnboundLocalError):  # 0.5.6 returns the last of none: it got past the answer itself
+    with pytest.raises(UnboundLocalError):  # 0.5.6 accepts the response, then returns an unset variable
         await asyncio.to_thread(resource.get_tariff)
 
 
-async def test_the_client_gets_the_current_reading_and_the_first_and_last_time(client: Client, resource: Any) -> None:
+async def test_client_gets_the_current_reading_and_first_and_last_time(client: Client, resource: Any) -> None:
     start = int(datetime(2026, 6, 1, tzinfo=UTC).timestamp())
     current = (await asyncio.to_thread(client.get, f"resource/{resource.id}/current")).json()
     assert (current["data"], current["units"]) == ([[start + 3600, 1.5]], "kWh")
-    with pytest.raises(TypeError, match="print"):  # 0.5.6 fails in a print() of the time that it was given
+    with pytest.raises(TypeError, match="print"):  # 0.5.6 fails when it prints the received time
         await asyncio.to_thread(resource.get_current)
     first = (await asyncio.to_thread(client.get, f"resource/{resource.id}/first-time")).json()
     last = (await asyncio.to_thread(client.get, f"resource/{resource.id}/last-time")).json()

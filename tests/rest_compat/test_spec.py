@@ -1,4 +1,4 @@
-"""SPEC.md's detailed endpoints answer as they are written there."""
+"""The REST interface matches SPEC.md: endpoints, records, statuses and authentication schemes."""
 
 import re
 from collections import defaultdict
@@ -32,14 +32,14 @@ TIMESTAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 JSON_TYPES: dict[str, type] = {"string": str, "boolean": bool, "array": list, "object": dict, "integer": int}
 DOCS = Path(__file__).parents[2] / "docs"
 DECISIONS = (DOCS / "explanation" / "decisions" / "small-decisions.md").read_text()
-DECIDED = {
-    place
+DECIDED_ADDITIONS = {
+    endpoint
     for row in DECISIONS.splitlines()
     if "addition to the specification" in row
-    for place in re.findall(r"`([A-Z]+ /[^`]+)`", row.split("|")[1])
+    for endpoint in re.findall(r"`([A-Z]+ /[^`]+)`", row.split("|")[1])
 }
-"""Places that SPEC.md does not have, each with a row that says so."""
-SHAPES = {
+"""Endpoints that are not in SPEC.md; small-decisions.md has a row for each."""
+RECORD_TYPES = {
     "### Alert type": alerts.AlertType,
     "### Template (alert template)": alerts.Template,
     "### Terms and conditions user response": content.TermsConditionsUser,
@@ -50,17 +50,19 @@ SHAPES = {
 }
 
 
-def plain(text: str) -> str:
-    """A path whose parameters have no names."""
+def without_parameter_names(text: str) -> str:
+    """Return a path without the names of its parameters."""
     return re.sub(r"{.*?}", "{}", text)
 
 
-SERVED = {f"{rest.method} {plain(rest.path)}": rest for operation in OPERATIONS for rest in operation.rest}
-DETAILS = [pytest.param(detail, id=place) for place, detail in spec.details().items()]
+SERVED_ROUTES = {
+    f"{rest.method} {without_parameter_names(rest.path)}": rest for operation in OPERATIONS for rest in operation.rest
+}
+DETAILED_ENDPOINTS = [pytest.param(detail, id=endpoint) for endpoint, detail in spec.details().items()]
 
 
-def assert_is(record: Any, heading: str) -> None:
-    """A record has exactly the fields of its table in SPEC.md, each of the type that stands there."""
+def assert_record_matches(record: Any, heading: str) -> None:
+    """Assert that a record has exactly the fields of its table in SPEC.md, with the types of the table."""
     fields = spec.fields(heading)
     assert set(record) == set(fields)
     for name, type_ in fields.items():
@@ -69,18 +71,18 @@ def assert_is(record: Any, heading: str) -> None:
             assert TIMESTAMP.match(record[name]), name
 
 
-@pytest.mark.parametrize("detail", DETAILS)
-def test_the_scheme_is_the_one_that_is_written(detail: spec.Detail) -> None:
-    rest = SERVED[plain(f"{detail.method} {detail.path}")]
+@pytest.mark.parametrize("detail", DETAILED_ENDPOINTS)
+def test_endpoint_has_the_documented_scheme(detail: spec.Detail) -> None:
+    rest = SERVED_ROUTES[without_parameter_names(f"{detail.method} {detail.path}")]
     assert rest.scheme is not None
     assert rest.scheme.value == detail.scheme
 
 
-async def test_an_alert_type_is_added_and_renamed(served: House) -> None:
+async def test_alert_type_is_added_and_renamed(served: House) -> None:
     headers = served.one.headers["application"]
     body = {"systemAlertTypeId": "CM07", "description": "No data", "name": "Silence"}
     added = await served.call("POST", "/alerttype", headers, json=body)
-    assert_is(added.json(), "### Alert type")
+    assert_record_matches(added.json(), "### Alert type")
     assert added.json() == added.json() | body | {"active": True, "applicationId": served.one.application_id}
     path = f"/alerttype/{added.json()['alertTypeId']}"
     renamed = await served.call("PUT", path, headers, json={"name": "Still silent"})
@@ -88,7 +90,7 @@ async def test_an_alert_type_is_added_and_renamed(served: House) -> None:
     assert (await served.call("GET", path, headers)).json() == renamed.json()
 
 
-async def test_a_resource_type_is_added_as_it_is_written(served: House) -> None:
+async def test_added_resource_type_has_the_sent_members(served: House) -> None:
     body = {
         "name": "reactive import",
         "classifier": "electricity.import.reactive",
@@ -111,21 +113,21 @@ async def test_a_resource_type_is_added_as_it_is_written(served: House) -> None:
     added = await served.call("POST", "/resourcetype", headers, json=body)
     assert added.status_code == 200
     assert set(added.json()) == {"status", "resourceTypeId"}
-    kept = (await served.call("GET", f"/resourcetype/{added.json()['resourceTypeId']}", headers)).json()
+    stored = (await served.call("GET", f"/resourcetype/{added.json()['resourceTypeId']}", headers)).json()
     for name in spec.fields("### Resource type"):
         if name != "storage":
-            assert kept[name] == body[name]
-    definition, given = kept["storage"][0], body["storage"][0]
-    assert isinstance(given, dict)
-    assert definition == {**given, "interval": None}
-    assert set(given) == {"type", "sampling", "start", "fields"}
+            assert stored[name] == body[name]
+    definition, sent_definition = stored["storage"][0], body["storage"][0]
+    assert isinstance(sent_definition, dict)
+    assert definition == {**sent_definition, "interval": None}
+    assert set(sent_definition) == {"type", "sampling", "start", "fields"}
 
 
-async def test_faqs_are_listed_and_narrowed_down(served: House) -> None:
+async def test_faqs_are_listed_and_filtered(served: House) -> None:
     headers = served.one.headers["application"]
     everything = (await served.call("GET", "/faq", headers)).json()
     for record in everything:
-        assert_is(record, "### FAQ")
+        assert_record_matches(record, "### FAQ")
         assert all(set(item) == {"question", "reply"} for item in record["data"])
     params = {"reference": "app", "country": "GB", "version": "1.2.0"}
     (found,) = (await served.call("GET", "/faq", headers, params=params)).json()
@@ -135,61 +137,67 @@ async def test_faqs_are_listed_and_narrowed_down(served: House) -> None:
         assert (nothing.status_code, nothing.json()) == (200, [])
 
 
-async def test_an_account_is_renamed(served: House) -> None:
+async def test_account_is_renamed(served: House) -> None:
     account_id = await served.one.add_account("renamed@one.example")
     headers = served.one.headers["application"]
     renamed = await served.call("PUT", f"/account/{account_id}", headers, json={"name": "Grace"})
-    assert_is(renamed.json(), "### Account")
+    assert_record_matches(renamed.json(), "### Account")
     assert renamed.json()["name"] == "Grace"
     assert (await served.call("GET", f"/account/{account_id}", headers)).json() == renamed.json()
 
 
-async def test_answers_are_json_whatever_is_asked_for(served: House) -> None:
+async def test_response_is_json_for_any_accept_header(served: House) -> None:
     headers = {**served.one.headers["account"], "Accept": "*/*", "Content-Type": "application/json; charset=UTF-8"}
     answer = await served.call("GET", "/virtualentity", headers)
     assert answer.headers["content-type"] == "application/json"
 
 
-def test_every_purpose_of_the_index_is_served_and_nothing_else_without_a_decision() -> None:
+def test_served_endpoints_are_those_of_the_index_and_decided_additions() -> None:
     served: dict[str, set[str]] = defaultdict(set)
     for operation in OPERATIONS:
         for rest in operation.rest:
-            if f"{rest.method} {rest.path}" not in DECIDED:
-                served[plain(rest.path)].add(rest.method)
-    promised = spec.purposes()
-    assert {path: len(methods) for path, methods in served.items()} == promised
+            if f"{rest.method} {rest.path}" not in DECIDED_ADDITIONS:
+                served[without_parameter_names(rest.path)].add(rest.method)
+    index_counts = spec.purposes()
+    assert {path: len(methods) for path, methods in served.items()} == index_counts
     for method, path in spec.known_methods():
-        assert method in served[plain(path)], path
-    assert (len(spec.index()), len({plain(row.path) for row in spec.index()})) == (116, 110)
+        assert method in served[without_parameter_names(path)], path
+    assert (len(spec.index()), len({without_parameter_names(row.path) for row in spec.index()})) == (116, 110)
 
 
-def test_the_page_of_rest_differences_lists_exactly_the_added_places() -> None:
+def test_rest_differences_page_lists_the_added_endpoints() -> None:
     page = (DOCS / "reference" / "rest-differences.md").read_text()
     listed = re.search(r"^## Added paths\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)
     assert listed is not None
-    assert set(re.findall(r"`([A-Z]+ /[^`]+)`", listed[1])) == DECIDED
+    assert set(re.findall(r"`([A-Z]+ /[^`]+)`", listed[1])) == DECIDED_ADDITIONS
 
 
-@pytest.mark.parametrize(("heading", "shape"), SHAPES.items())
-def test_a_record_has_the_fields_of_its_table_and_no_more_without_a_decision(heading: str, shape: type) -> None:
-    ours = {wire_name(field) for field in get_object_definition(shape, strict=True).fields if edge_of(field) is None}
-    written = set(spec.fields(heading))
-    assert written <= ours
-    for extra in ours - written:
+@pytest.mark.parametrize(("heading", "record_type"), RECORD_TYPES.items())
+def test_record_fields_are_those_of_the_table_and_decided_additions(heading: str, record_type: type) -> None:
+    served_fields = {
+        wire_name(field) for field in get_object_definition(record_type, strict=True).fields if edge_of(field) is None
+    }
+    documented_fields = set(spec.fields(heading))
+    assert documented_fields <= served_fields
+    for extra in served_fields - documented_fields:
         assert f"`{extra}`" in DECISIONS, f"{heading}: {extra}"
 
 
-async def defect(call: Call, **arguments: Any) -> Any:
-    """Fail as a resolver with a defect does."""
+async def raise_defect(call: Call, **arguments: Any) -> Any:
+    """Fail like a defective resolver."""
     raise RuntimeError("a defect")
 
 
 @pytest.fixture
-async def defective(served: House) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a gateway on which each operation of the table of errors has a defect."""
-    places = spec.error_statuses()
-    listed = [one for one in OPERATIONS if any(f"{rest.method} {rest.path}" in places for rest in one.rest)]
-    operations = (*(replace(one, resolver=defect) for one in listed), live.readings)
+async def defective_client(served: House) -> AsyncIterator[httpx.AsyncClient]:
+    """Yield a client of a gateway on which every operation of the errors table fails with an unexpected exception."""
+    endpoints = spec.error_statuses()
+    listed = [
+        operation
+        for operation in OPERATIONS
+        if any(f"{rest.method} {rest.path}" in endpoints for rest in operation.rest)
+    ]
+    operations = (*(replace(operation, resolver=raise_defect) for operation in listed), live.readings)
     schema, authenticate = build_schema(operations), served.gateway.authenticator.authenticate
     app = Starlette(
         routes=build_routes(operations, runner=served.gateway.runner, schema=schema, authenticate=authenticate),
@@ -199,11 +207,11 @@ async def defective(served: House) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-@pytest.mark.parametrize(("place", "statuses"), spec.error_statuses().items())
-async def test_the_statuses_that_are_listed_are_documented_and_answered(
-    served: House, defective: httpx.AsyncClient, place: str, statuses: dict[str, bool]
+@pytest.mark.parametrize(("endpoint", "statuses"), spec.error_statuses().items())
+async def test_listed_statuses_are_documented_and_returned(
+    served: House, defective_client: httpx.AsyncClient, endpoint: str, statuses: dict[str, bool]
 ) -> None:
-    method, path = place.split(" ")
+    method, path = endpoint.split(" ")
     documented = build_openapi_document(OPERATIONS, build_schema(OPERATIONS), "")["paths"][path][method.lower()][
         "responses"
     ]
@@ -218,14 +226,16 @@ async def test_the_statuses_that_are_listed_are_documented_and_answered(
         "active": False,
         "htmlTemplate": "Dear {{name}}",
     }
-    good: dict[str, Any] = {"json": template} if place == "POST /template" else {}
-    headers = served.one.headers["application" if SERVED[plain(place)].scheme is AuthScheme.BASIC else "account"]
+    valid_body: dict[str, Any] = {"json": template} if endpoint == "POST /template" else {}
+    headers = served.one.headers[
+        "application" if SERVED_ROUTES[without_parameter_names(endpoint)].scheme is AuthScheme.BASIC else "account"
+    ]
     path = path.format(webhookId=served.one.ids.get("webhook"))
     answers = {
-        "200": await served.call(method, path, headers, **good),
+        "200": await served.call(method, path, headers, **valid_body),
         "400": await served.call(method, path, headers, content=b"{"),
-        "401": await served.call(method, path, {}, **good),
-        "500": await defective.request(method, path, headers=headers, **good),
+        "401": await served.call(method, path, {}, **valid_body),
+        "500": await defective_client.request(method, path, headers=headers, **valid_body),
     }
     assert set(statuses) == set(answers)
     for status, answer in answers.items():
@@ -236,14 +246,14 @@ async def test_the_statuses_that_are_listed_are_documented_and_answered(
 
 
 @pytest.mark.parametrize(("scheme", "places"), spec.schemes().items())
-def test_the_authentication_table_holds(scheme: str, places: list[str]) -> None:
-    for place in places:
-        rest = SERVED[plain(place)]
+def test_endpoints_have_the_schemes_of_the_authentication_table(scheme: str, endpoints: list[str]) -> None:
+    for endpoint in endpoints:
+        rest = SERVED_ROUTES[without_parameter_names(endpoint)]
         assert rest.scheme is not None
         assert rest.scheme.value == {"Basic": "basic", "API key": "token"}[scheme]
 
 
-async def test_the_event_and_error_codes_that_are_written_come_through_a_webhook_record(served: House) -> None:
+async def test_webhook_record_returns_event_and_error_codes(served: House) -> None:
     payload = dict(re.findall(r"\| (eventCode|errorCode) \| (\S+) \|", spec.section("## Events")))
     assert set(payload) == {"eventCode", "errorCode"}
     arguments = {
@@ -252,6 +262,6 @@ async def test_the_event_and_error_codes_that_are_written_come_through_a_webhook
         "payload": payload,
         "failed_attempts": [],
     }
-    made = await served.gateway.runner.run(record_webhook, served.one.system, arguments)
-    told = await served.call("GET", f"/webhook/{made.webhook_id}", served.one.headers["account"])
-    assert told.json()["payload"] == payload
+    webhook = await served.gateway.runner.run(record_webhook, served.one.system, arguments)
+    response = await served.call("GET", f"/webhook/{webhook.webhook_id}", served.one.headers["account"])
+    assert response.json()["payload"] == payload

@@ -1,4 +1,4 @@
-"""A tenant's rows, for what no operation asks of them."""
+"""Access to a tenant's rows for tests that need more than the operations offer."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,13 +10,17 @@ from wattgate.principal import Permission, Principal
 
 
 async def with_rows(
-    tenant: Tenant, do: Callable[[Rows], Awaitable[Any]], *, write: bool = False, principal: Principal | None = None
+    tenant: Tenant,
+    function: Callable[[Rows], Awaitable[Any]],
+    *,
+    write: bool = False,
+    principal: Principal | None = None,
 ) -> Any:
-    """What a function of rows answers: the tenant's own, with every permission, unless somebody else asks."""
+    """Return the result of a function of the rows that a principal can access: by default, all rows of the tenant."""
 
     async def resolve(call: Call) -> Any:
-        return await do(call.rows)
+        return await function(call.rows)
 
     kind = OperationKind.MUTATION if write else OperationKind.QUERY
-    asking = Operation("ask", kind, resolve, returns=None, needs=Permission.RESOURCE_READ, description="")
-    return await tenant.gateway.runner.run(asking, principal or tenant.system, {})
+    operation = Operation("ask", kind, resolve, returns=None, needs=Permission.RESOURCE_READ, description="")
+    return await tenant.gateway.runner.run(operation, principal or tenant.system, {})

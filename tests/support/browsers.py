@@ -1,4 +1,4 @@
-"""A browser's side of Web Push, written from RFC 8291 and not from our code."""
+"""The browser side of Web Push, implemented from RFC 8291 independently of the delivery code."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from wattgate.delivery.channels.web_push import PushSubscription, encode_base64u
 
 
 class Browser:
-    """An app in a browser that has subscribed at a push service's endpoint."""
+    """A browser app with a subscription at an endpoint of a push service."""
 
     def __init__(self, endpoint: str) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -22,7 +22,7 @@ class Browser:
 
     @property
     def token(self) -> str:
-        """What the app registers as its push token."""
+        """The push token that the app registers."""
         keys = {
             "p256dh": encode_base64url(self.subscription.public_key),
             "auth": encode_base64url(self.subscription.secret),
@@ -30,15 +30,15 @@ class Browser:
         return json.dumps({"endpoint": self.subscription.endpoint, "keys": keys})
 
     def decrypt(self, body: bytes) -> bytes:
-        """The message of a request's body."""
+        """Return the message in the body of a push request."""
         salt, size, length = body[:16], int.from_bytes(body[16:20], "big"), body[20]
-        theirs, sealed = body[21 : 21 + length], body[21 + length :]
-        assert len(sealed) <= size
-        shared = self._key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), theirs))
-        info = b"WebPush: info\0" + self.subscription.public_key + theirs
+        sender_key, ciphertext = body[21 : 21 + length], body[21 + length :]
+        assert len(ciphertext) <= size
+        shared = self._key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), sender_key))
+        info = b"WebPush: info\0" + self.subscription.public_key + sender_key
         material = HKDF(SHA256(), 32, self.subscription.secret, info).derive(shared)
         key = HKDF(SHA256(), 16, salt, b"Content-Encoding: aes128gcm\0").derive(material)
         nonce = HKDF(SHA256(), 12, salt, b"Content-Encoding: nonce\0").derive(material)
-        plain = AESGCM(key).decrypt(nonce, sealed, None).rstrip(b"\0")
+        plain = AESGCM(key).decrypt(nonce, ciphertext, None).rstrip(b"\0")
         assert plain[-1:] == b"\x02"
         return plain[:-1]

@@ -1,4 +1,4 @@
-"""Time as people tell it, by a calendar and a clock on the wall."""
+"""Calendar labels of instants, as an independent model for bucket tests."""
 
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -7,7 +7,10 @@ from wattgate.enums import Period, Weekday
 
 
 def label(instant: datetime, period: Period, zone: ZoneInfo, week_start: Weekday = Weekday.MONDAY) -> object:
-    """What tells two buckets apart for a person with a calendar and a wall clock of the zone."""
+    """Return a label of the bucket of an instant, from the calendar and wall-clock time of the zone.
+
+    Two instants have the same label if and only if they are in the same bucket.
+    """
     local = instant.astimezone(zone)
     day: date = local.date()
     match period:

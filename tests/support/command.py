@@ -1,4 +1,4 @@
-"""The command line, run as a user runs it."""
+"""Run the command line in a separate process."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ import sys
 
 
 async def wattgate(database_url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """What `python -m wattgate` prints on a database, and how it ends."""
+    """Run `python -m wattgate` on a database. Return its output and exit code."""
     return await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-m", "wattgate", *arguments],

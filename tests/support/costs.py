@@ -1,4 +1,4 @@
-"""Resources that tell costs, and answers to questions about them."""
+"""Cost resources, and a helper for GraphQL requests with one root field."""
 
 from typing import Any
 
@@ -16,15 +16,17 @@ COST_STORAGE = types.NewStorageDefinition(
 
 
 async def cost_resource(tenant: Tenant, **values: Any) -> str:
-    """A new resource of a type of its own, whose classifier is that of a cost."""
-    kind = types.NewResourceType(name="cost", classifier="electricity.consumption.cost", storage=[COST_STORAGE])
-    added = await tenant.run("add_resource_type", input=kind)
-    given = types.NewResource(resource_type_id=ID(added.resource_type_id), name="electricity cost", **values)
-    return str((await tenant.run("add_resource", input=given)).resource_id)
+    """Add a resource with a new resource type for costs, and return its ID."""
+    resource_type = types.NewResourceType(
+        name="cost", classifier="electricity.consumption.cost", storage=[COST_STORAGE]
+    )
+    added = await tenant.run("add_resource_type", input=resource_type)
+    resource = types.NewResource(resource_type_id=ID(added.resource_type_id), name="electricity cost", **values)
+    return str((await tenant.run("add_resource", input=resource)).resource_id)
 
 
-async def told(house: House, tenant: Tenant, query: str, who: str = "account", **variables: Any) -> Any:
-    """What the one field of a query answers, or the extensions of its error."""
+async def query_field(house: House, tenant: Tenant, query: str, who: str = "account", **variables: Any) -> Any:
+    """Send a query with one root field. Return the value of the field, or the extensions of the first error."""
     answer = await house.graphql(query, tenant.headers[who], **variables)
     if errors := answer.get("errors"):
         return errors[0]["extensions"]

@@ -1,4 +1,4 @@
-"""The requests that documented curl commands make, so that examples run where there is no curl."""
+"""Parse documented curl commands, so that tests can send their requests without curl."""
 
 import shlex
 from typing import Any
@@ -7,7 +7,7 @@ import httpx
 
 
 def requests(block: str) -> list[dict[str, Any]]:
-    """The arguments of `httpx.Client.request` for each curl command of a shell block."""
+    """Return the arguments of `httpx.Client.request` for each curl command of a shell block."""
     commands: list[list[str]] = []
     for word in shlex.split(block, comments=True):
         if word == "curl":
@@ -18,20 +18,20 @@ def requests(block: str) -> list[dict[str, Any]]:
 
 
 def _request(words: list[str]) -> dict[str, Any]:
-    made: dict[str, Any] = {"method": "GET", "headers": {}}
-    rest = iter(words)
-    for word in rest:
+    arguments: dict[str, Any] = {"method": "GET", "headers": {}}
+    remaining = iter(words)
+    for word in remaining:
         match word:
             case "-X":
-                made["method"] = next(rest)
+                arguments["method"] = next(remaining)
             case "-H":
-                name, value = next(rest).split(": ", 1)
-                made["headers"][name] = value
+                name, value = next(remaining).split(": ", 1)
+                arguments["headers"][name] = value
             case "-u":
-                made["auth"] = httpx.BasicAuth(*next(rest).split(":", 1))
+                arguments["auth"] = httpx.BasicAuth(*next(remaining).split(":", 1))
             case "-d":
-                made["content"] = next(rest)
-                made["method"] = "POST" if made["method"] == "GET" else made["method"]
+                arguments["content"] = next(remaining)
+                arguments["method"] = "POST" if arguments["method"] == "GET" else arguments["method"]
             case _:
-                made["url"] = word
-    return made
+                arguments["url"] = word
+    return arguments

@@ -1,4 +1,4 @@
-"""The demonstration as `wattgate demo` makes it, with as much history as a test needs."""
+"""The data of `wattgate demo`, with as much history as a test needs."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +11,7 @@ from wattgate.clock import utc_now
 
 
 async def demonstration(folder: Path, history: timedelta) -> tuple[Settings, list[seed.InstalledHome]]:
-    """Make one in a folder, which nobody serves yet: its settings and its homes."""
+    """Create the demo database in a folder. Return the settings for serving it, and its homes."""
     settings = demo_settings(folder)
     gateway = build_gateway(settings)
     try:

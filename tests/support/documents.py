@@ -1,4 +1,4 @@
-"""GraphQL documents: those that our own pages and guides send, random ones, and some that are meant to harm."""
+"""GraphQL documents for tests: those of the pages and guides, random ones, and malicious ones."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ INTERPOLATED = {
         f"{name}: resource(resourceId: ${name}) {{ ...Series }}" for name in ("electricity", "gas", "exported")
     ),
 }
-"""What the history of the display puts into its document."""
+"""The values that the history panel of the display inserts into its document."""
 
 INTROSPECTION = get_introspection_query(
     specified_by_url=True,
@@ -25,41 +25,41 @@ INTROSPECTION = get_introspection_query(
     experimental_directive_deprecation=True,
     one_of=True,
 )
-"""What tools ask to know a schema, with everything that they can ask."""
+"""The introspection query that tools send, with all options."""
 
 
 def own() -> dict[str, str]:
-    """The documents of our pages and guides, by the file and the name or the number in it."""
-    found: dict[str, str] = {}
+    """Return the documents of the pages and guides, by file name and operation name or number."""
+    documents: dict[str, str] = {}
     for path in sorted((ROOT / "wattgate" / "app" / "static").rglob("*.js")):
-        found |= _named(path.name, _of_javascript(path.read_text()))
+        documents |= _named(path.name, _of_javascript(path.read_text()))
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
-        found |= _named(path.name, code_blocks(path.read_text(), "graphql"))
-    return found
+        documents |= _named(path.name, code_blocks(path.read_text(), "graphql"))
+    return documents
 
 
 def _of_javascript(source: str) -> list[str]:
     texts = dict(re.findall(r"const (\w+) = `([^`]*)`", source)) | INTERPOLATED
-    written = re.findall(r"[`\"]((?:query|mutation|subscription) [^`\"]*)[`\"]", source)
-    return [re.sub(r"\$\{(\w+)\}", lambda match: texts[match[1]], one) for one in written]
+    documents = re.findall(r"[`\"]((?:query|mutation|subscription) [^`\"]*)[`\"]", source)
+    return [re.sub(r"\$\{(\w+)\}", lambda match: texts[match[1]], document) for document in documents]
 
 
 def _named(file: str, documents: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    named_documents: dict[str, str] = {}
     for number, document in enumerate(documents, 1):
         name = re.match(r"\s*\w+ (\w+)", document)
-        found[f"{file} {name[1] if name else number}"] = document
-    return found
+        named_documents[f"{file} {name[1] if name else number}"] = document
+    return named_documents
 
 
 def bomb(levels: int, *, spread: str = "...{0} ...{0}", leaf: str = "__typename", on: str = "Query") -> str:
-    """A document whose fragments each spread the next one twice."""
-    inner = [f"fragment F{one} on {on} {{ {spread.format(f'F{one + 1}')} }}" for one in range(levels - 1)]
+    """Return a document whose fragments each spread the next one twice, so that it expands exponentially."""
+    inner = [f"fragment F{number} on {on} {{ {spread.format(f'F{number + 1}')} }}" for number in range(levels - 1)]
     return "\n".join(["{ ...F0 }", *inner, f"fragment F{levels - 1} on {on} {{ {leaf} }}"])
 
 
 def chain(length: int) -> str:
-    """A document whose fragments each spread the next one once."""
+    """Return a document whose fragments each spread the next one once."""
     return bomb(length, spread="...{0}")
 
 
@@ -70,23 +70,23 @@ FRAGMENTS = 4
 
 @st.composite
 def shapeless(draw: st.DrawFn) -> str:
-    """A random document of no schema: aliases, directives, inline and named fragments, none of them circular."""
-    heads = [f"query{draw(DIRECTIVES)}", *(f"fragment F{one} on T{draw(DIRECTIVES)}" for one in range(FRAGMENTS))]
+    """Draw a document without a schema: aliases, directives, and inline and named fragments without cycles."""
+    heads = [f"query{draw(DIRECTIVES)}", *(f"fragment F{number} on T{draw(DIRECTIVES)}" for number in range(FRAGMENTS))]
     return "\n".join(f"{head} {_selection(draw, first, 3)}" for first, head in enumerate(heads))
 
 
 def _selection(draw: st.DrawFn, first: int, levels: int) -> str:
-    """A selection set that spreads fragments from the first one on, and one that there is not."""
-    chosen = []
+    """Draw a selection set. It spreads only fragments from number `first` on, and one that does not exist."""
+    selections = []
     for _ in range(draw(st.integers(1, 4))):
         kind, directives = draw(st.sampled_from(["field", "field", "spread", "inline"])), draw(DIRECTIVES)
         if kind == "spread":
-            chosen.append(f"...F{draw(st.integers(first, FRAGMENTS))}{directives}")
+            selections.append(f"...F{draw(st.integers(first, FRAGMENTS))}{directives}")
         elif kind == "inline":
             inner = _selection(draw, first, levels - 1) if levels > 1 else "{ __typename }"
-            chosen.append(f"... on T{directives} {inner}")
+            selections.append(f"... on T{directives} {inner}")
         else:
             alias = draw(st.sampled_from(["", "", "a: ", "b: "]))
             inner = _selection(draw, first, levels - 1) if levels > 1 and draw(st.booleans()) else ""
-            chosen.append(f"{alias}{draw(NAMES)}{directives} {inner}")
-    return "{ " + " ".join(chosen) + " }"
+            selections.append(f"{alias}{draw(NAMES)}{directives} {inner}")
+    return "{ " + " ".join(selections) + " }"

@@ -1,4 +1,4 @@
-"""How an example call is written: an async function of a tenant that gives the variables."""
+"""Helpers for example calls. An example is an async function that returns the variables for a tenant."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

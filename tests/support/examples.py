@@ -1,6 +1,6 @@
-"""An example call of every operation of the catalogue, by its name: the variables, as a client would give them.
+"""Example variables for every operation of the catalogue, by operation name.
 
-Each is made anew for a tenant, so that an example which changes or deletes a record has one of its own.
+Each call of an example creates the records that the operation changes or deletes.
 """
 
 from typing import Any
@@ -46,11 +46,11 @@ async def _token_id(tenant: Tenant) -> dict[str, Any]:
 
 
 async def _readings(tenant: Tenant) -> dict[str, Any]:
-    one = {
+    series = {
         "resourceId": await tenant.add_resource(),
         "readings": [{"at": "2026-02-01T00:00:00Z", "value": 0.25}, {"at": "2026-02-01T00:30:00Z", "value": "0.5"}],
     }
-    return {"series": [one]}
+    return {"series": [series]}
 
 
 def _new_resource_type() -> dict[str, Any]:
@@ -75,19 +75,19 @@ def _new_resource_type() -> dict[str, Any]:
 
 
 async def _new_type(tenant: Tenant) -> dict[str, Any]:
-    kind = resource_types.NewResourceType(name="kept", classifier="gas.consumption", storage=STORAGE)
-    added = await tenant.run("add_resource_type", input=kind)
+    resource_type = resource_types.NewResourceType(name="kept", classifier="gas.consumption", storage=STORAGE)
+    added = await tenant.run("add_resource_type", input=resource_type)
     return {"resourceTypeId": added.resource_type_id, "retentionDays": 400}
 
 
 async def _reading_columns(tenant: Tenant) -> dict[str, Any]:
-    one = {
+    series = {
         "resourceId": await tenant.add_resource(),
         "at": ["2026-02-01T00:00:00Z", "2026-02-01T00:10:00Z", "2026-02-01T00:30:00Z"],
         "value": [0.25, 1, "0.5"],
         "quality": ["ACTUAL", "ACTUAL", "ESTIMATED"],
     }
-    return {"series": [one]}
+    return {"series": [series]}
 
 
 async def _own_tariff(tenant: Tenant, **terms: Any) -> dict[str, Any]:
@@ -102,7 +102,7 @@ async def _prices(tenant: Tenant) -> dict[str, Any]:
 
 async def _tariff_to_set(tenant: Tenant) -> dict[str, Any]:
     night = {"name": "night", "rate": "7.5", "weekdays": ["MONDAY", "SUNDAY"], "start": "23:30", "end": "05:30"}
-    given = {
+    tariff = {
         "resourceId": await tenant.add_resource(),
         "name": "Night saver",
         "kind": "TIME_OF_USE",
@@ -111,7 +111,7 @@ async def _tariff_to_set(tenant: Tenant) -> dict[str, Any]:
         "vatRate": 5,
         "validFrom": "2025-01-01T00:00:00Z",
     }
-    return {"input": given}
+    return {"input": tariff}
 
 
 EXAMPLES: dict[str, Example] = {

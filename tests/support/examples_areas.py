@@ -1,4 +1,4 @@
-"""Examples of the content, consent, notification and flexibility areas, and what the legacy interface makes of them."""
+"""Examples for content, consent, notifications and flexibility, with their legacy REST formats."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -9,8 +9,8 @@ from uuid import uuid4
 from strawberry import ID
 
 from tests.support.example import NOTHING, Example, by_id, fixed
-from tests.support.furniture import silence_rule
 from tests.support.house import Tenant
+from tests.support.sample_records import silence_rule
 from wattgate.db.models import MailSuppression
 from wattgate.enums import SuppressionCause
 from wattgate.graphql.core.operation import Call, OperationKind, operation
@@ -38,7 +38,7 @@ async def _own_opt_in(tenant: Tenant) -> dict[str, Any]:
 
 @operation(OperationKind.MUTATION, returns=None, needs=Permission.SYSTEM)
 async def _suppress(call: Call, *, address: str) -> None:
-    """Have an address that gets no mail."""
+    """Add a suppressed mail address."""
     await call.rows.add(MailSuppression(address=address, cause=SuppressionCause.REFUSED))
 
 
@@ -56,22 +56,22 @@ def _times() -> dict[str, str]:
 async def _announced(tenant: Tenant) -> dict[str, Any]:
     start = datetime.now(UTC) + timedelta(days=2)
     event = NewDfsEvent(name="Evening", starts_at=start, ends_at=start + timedelta(hours=1), reward=Decimal(1))
-    made = await tenant.run("add_dfs_event", input=event)
-    return {"dfsEventId": made.dfs_event_id, "state": "OPEN"}
+    created = await tenant.run("add_dfs_event", input=event)
+    return {"dfsEventId": created.dfs_event_id, "state": "OPEN"}
 
 
 async def _own_endpoint(tenant: Tenant) -> dict[str, Any]:
-    given = NewWebhookEndpoint(url="https://hooks.invalid/gone", events=["*"], enabled=False)
-    return {"endpointId": (await tenant.run("add_webhook_endpoint", input=given)).endpoint.endpoint_id}
+    arguments = NewWebhookEndpoint(url="https://hooks.invalid/gone", events=["*"], enabled=False)
+    return {"endpointId": (await tenant.run("add_webhook_endpoint", input=arguments)).endpoint.endpoint_id}
 
 
 async def _twice_published(tenant: Tenant) -> dict[str, Any]:
     channel = Channel.INBOX
-    given = NewTemplateText(name="Twice", html_template=MARK)
+    arguments = NewTemplateText(name="Twice", html_template=MARK)
     kind = {"alert_type_id": tenant.ids["alert_type"], "channel_type": channel, "culture_code": "it"}
-    made = await tenant.run("add_template_for", **kind, input=given)
-    await tenant.run("update_template", template_id=made.template_id, input=TemplateChange(subject="Second"))
-    return {"templateId": made.template_id}
+    created = await tenant.run("add_template_for", **kind, input=arguments)
+    await tenant.run("update_template", template_id=created.template_id, input=TemplateChange(subject="Second"))
+    return {"templateId": created.template_id}
 
 
 async def _own_rule(tenant: Tenant) -> dict[str, Any]:
@@ -242,8 +242,8 @@ EXAMPLES: dict[str, Example] = {
 }
 
 
-def _alert_body(given: dict[str, Any]) -> dict[str, Any]:
-    alert = given["input"]
+def _alert_body(arguments: dict[str, Any]) -> dict[str, Any]:
+    alert = arguments["input"]
     return {
         "userId": alert["userId"],
         "alertTypeId": alert["alertTypeId"],
@@ -255,36 +255,36 @@ def _alert_body(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _alert(told: dict[str, Any]) -> dict[str, Any]:
-    yes_or_no = {name: "yes" if name in told["channels"] else "no" for name in ("email", "push", "inbox")}
+def _alert(result: dict[str, Any]) -> dict[str, Any]:
+    yes_or_no = {name: "yes" if name in result["channels"] else "no" for name in ("email", "push", "inbox")}
     return {
-        "ns_alert_id": told["alertId"],
-        "applicationId": told["applicationId"],
-        "userId": told["userId"],
-        "alertTypeId": told["systemAlertTypeId"],
+        "ns_alert_id": result["alertId"],
+        "applicationId": result["applicationId"],
+        "userId": result["userId"],
+        "alertTypeId": result["systemAlertTypeId"],
         **yes_or_no,
         **{f"send2{name.title()}": value for name, value in yes_or_no.items()},
-        "Priority": told["priority"],
-        "callbackUrl": told["callbackUrl"],
-        "dataToFill": told["data"],
-        "createdAt": told["createdAt"],
+        "Priority": result["priority"],
+        "callbackUrl": result["callbackUrl"],
+        "dataToFill": result["data"],
+        "createdAt": result["createdAt"],
     }
 
 
-def _notification(told: dict[str, Any]) -> dict[str, Any]:
+def _notification(result: dict[str, Any]) -> dict[str, Any]:
     return {
-        "notificationid": told["notificationId"],
-        "ns_alert_id": told["alertId"],
-        "received_dtm": told["createdAt"],
-        "Status": told["status"],
-        "status_at": told["statusAt"],
-        "channel": told["channel"],
-        "userid": told["userId"],
-        "alertData": told["data"],
+        "notificationid": result["notificationId"],
+        "ns_alert_id": result["alertId"],
+        "received_dtm": result["createdAt"],
+        "Status": result["status"],
+        "status_at": result["statusAt"],
+        "channel": result["channel"],
+        "userid": result["userId"],
+        "alertData": result["data"],
     }
 
 
-def _log(told: dict[str, Any]) -> Any:
+def _log(result: dict[str, Any]) -> Any:
     return [
         {
             "notificationid": step["notificationId"],
@@ -297,74 +297,74 @@ def _log(told: dict[str, Any]) -> Any:
             "Status": step["status"],
             "status_at": step["statusAt"],
         }
-        for step in told["log"]
+        for step in result["log"]
     ]
 
 
-def _status(told: Any) -> dict[str, Any]:
+def _status(result: Any) -> dict[str, Any]:
     return {
         "meterPointVerification": [
             {
-                "isVerified": one["verified"],
-                "isValidUntil": one["revokedAt"] or one["validUntil"],
-                "mpxnKey": one["mpxnKey"],
-                "mpxn": one["mpxn"],
+                "isVerified": item["verified"],
+                "isValidUntil": item["revokedAt"] or item["validUntil"],
+                "mpxnKey": item["mpxnKey"],
+                "mpxn": item["mpxn"],
             }
-            for one in told
+            for item in result
         ]
     }
 
 
-def _renewals(told: Any) -> dict[str, Any]:
+def _renewals(result: Any) -> dict[str, Any]:
     return {
         "valid": True,
         "meterPointVerificationRenewals": [
             {
-                "mpxn": one["mpxn"],
+                "mpxn": item["mpxn"],
                 "valid": True,
-                "meterPointVerificationRenewalId": one["changeId"],
-                "isValidUntil": one["validUntil"],
+                "meterPointVerificationRenewalId": item["changeId"],
+                "isValidUntil": item["validUntil"],
             }
-            for one in told
+            for item in result
         ],
     }
 
 
-def _revocations(told: Any) -> dict[str, Any]:
-    points = [{"mpxn": one["mpxn"], "meterPointVerificationRevocationId": one["changeId"]} for one in told]
+def _revocations(result: Any) -> dict[str, Any]:
+    points = [{"mpxn": item["mpxn"], "meterPointVerificationRevocationId": item["changeId"]} for item in result]
     return {"valid": True, "meterPointRevocations": points}
 
 
-def _renewal_history(told: Any) -> dict[str, Any]:
+def _renewal_history(result: Any) -> dict[str, Any]:
     return {
         "valid": True,
         "meterPointRenewals": [
             {
-                "auditReference": {"applicationId": one["applicationId"]},
-                "createdAt": one["createdAt"],
-                "mpxnKey": one["mpxnKey"],
-                "mpxn": one["mpxn"],
-                "renewedBy": {"key": "userId", "value": one["userId"]},
-                "meterPointVerificationRenewalId": one["changeId"],
+                "auditReference": {"applicationId": item["applicationId"]},
+                "createdAt": item["createdAt"],
+                "mpxnKey": item["mpxnKey"],
+                "mpxn": item["mpxn"],
+                "renewedBy": {"key": "userId", "value": item["userId"]},
+                "meterPointVerificationRenewalId": item["changeId"],
             }
-            for one in told
+            for item in result
         ],
     }
 
 
-def _points(given: dict[str, Any]) -> dict[str, Any]:
-    return {"meterPoints": [{"mpxn": mpxn} for mpxn in given["mpxns"]]}
+def _points(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"meterPoints": [{"mpxn": mpxn} for mpxn in arguments["mpxns"]]}
 
 
-def _point(given: dict[str, Any]) -> dict[str, Any]:
-    return {"mpxn": given["mpxns"][0]}
+def _point(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"mpxn": arguments["mpxns"][0]}
 
 
-def _channel(given: dict[str, Any]) -> dict[str, Any]:
-    return {**given, "channelType": given["channelType"].lower()}
+def _channel(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {**arguments, "channelType": arguments["channelType"].lower()}
 
 
-REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
+REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "POST /alert": _alert_body,
     "GET /template/{alertTypeId}/{channelType}/{cultureCode}": _channel,
     "POST /template/{alertTypeId}/{channelType}/{cultureCode}": _channel,
@@ -372,13 +372,13 @@ REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
     f"POST {ROOT}/mpxns/revocation": _points,
     f"POST {ROOT}/mpxn/{{mpxn}}/renewal": _point,
     f"POST {ROOT}/mpxn/{{mpxn}}/revocation": _point,
-    f"GET {ROOT}/mpxn/{{mpxn}}/renewal": lambda given: {"mpxn": given["mpxn"]},
-    f"GET {ROOT}/mpxn/{{mpxn}}/revocation": lambda given: {"mpxn": given["mpxn"]},
+    f"GET {ROOT}/mpxn/{{mpxn}}/renewal": lambda arguments: {"mpxn": arguments["mpxn"]},
+    f"GET {ROOT}/mpxn/{{mpxn}}/revocation": lambda arguments: {"mpxn": arguments["mpxn"]},
 }
-REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "POST /alert": lambda told: {"ns_alert_id": "*", "status": "OK"},
+REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "POST /alert": lambda result: {"ns_alert_id": "*", "status": "OK"},
     "GET /alert/{alertId}": _alert,
-    "GET /alert/user": lambda told: [_alert(one) for one in told],  # type: ignore[arg-type]
+    "GET /alert/user": lambda result: [_alert(item) for item in result],  # type: ignore[arg-type]
     "GET /notification/{notificationId}": _notification,
     "GET /notification/{notificationId}/log": _log,
     f"GET {ROOT}": _status,
@@ -387,5 +387,5 @@ REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
     f"POST {ROOT}/mpxns/revocation": _revocations,
     f"POST {ROOT}/mpxn/{{mpxn}}/revocation": _revocations,
     f"GET {ROOT}/mpxn/{{mpxn}}/renewal": _renewal_history,
-    f"GET {ROOT}/mpxn/{{mpxn}}/revocation": lambda told: {"valid": True, "meterPointRevocations": []},
+    f"GET {ROOT}/mpxn/{{mpxn}}/revocation": lambda result: {"valid": True, "meterPointRevocations": []},
 }

@@ -1,4 +1,4 @@
-"""Examples of devices, eligibility and the rest of the resource system, and what the legacy interface makes of them."""
+"""Examples for devices, eligibility and resources, with their legacy REST formats."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -55,18 +55,18 @@ EXAMPLES: dict[str, Example] = {
             }
         }
     ),
-    "meter_point_inventory": at_meter_point(lambda one: {"meterPointNumber": one.mpxn}),
-    "smart_meter_inventory": at_meter_point(lambda one: {"eui": one.eui}),
-    "meter_point_resources": at_meter_point(lambda one: {"meterPointNumber": one.mpxn}),
-    "has_consumer_device": at_meter_point(lambda one: {"mpxn": one.mpxn}),
-    "display_at_postcode": at_meter_point(lambda one: {"postcode": "ls6 3qt", "eui": one.eui}),
-    "display_at_meter_point": at_meter_point(lambda one: {"mpxn": one.mpxn, "eui": one.eui}),
-    "meter_point_eligible": at_meter_point(lambda one: {"mpxn": one.mpxn}),
+    "meter_point_inventory": at_meter_point(lambda item: {"meterPointNumber": item.mpxn}),
+    "smart_meter_inventory": at_meter_point(lambda item: {"eui": item.eui}),
+    "meter_point_resources": at_meter_point(lambda item: {"meterPointNumber": item.mpxn}),
+    "has_consumer_device": at_meter_point(lambda item: {"mpxn": item.mpxn}),
+    "display_at_postcode": at_meter_point(lambda item: {"postcode": "ls6 3qt", "eui": item.eui}),
+    "display_at_meter_point": at_meter_point(lambda item: {"mpxn": item.mpxn, "eui": item.eui}),
+    "meter_point_eligible": at_meter_point(lambda item: {"mpxn": item.mpxn}),
     "resource_counts": NOTHING,
     "resource_type_resources": by_id("resource_type", "resourceTypeId"),
     "resource_type_application_resources": by_id("resource_type", "resourceTypeId"),
     "raw_readings": by_id("resource", "resourceId"),
-    "meter_read": at_meter_point(lambda one: {"resourceId": one.resource_id}),
+    "meter_read": at_meter_point(lambda item: {"resourceId": item.resource_id}),
     "catch_up": _caught_up,
     "catch_ups": _caught_up,
 }
@@ -76,13 +76,13 @@ def _epoch(text: str) -> int:
     return int(datetime.fromisoformat(text).timestamp())
 
 
-def _device(told: dict[str, Any]) -> dict[str, Any]:
-    ids = {name: value for name, value in told["hardwareIds"].items() if value}
-    return {**told, "hardwareIds": ids, "hardwareIdNames": list(ids)}
+def _device(result: dict[str, Any]) -> dict[str, Any]:
+    ids = {name: value for name, value in result["hardwareIds"].items() if value}
+    return {**result, "hardwareIds": ids, "hardwareIdNames": list(ids)}
 
 
-def _status(told: dict[str, Any]) -> dict[str, Any]:
-    status = told["status"]
+def _status(result: dict[str, Any]) -> dict[str, Any]:
+    status = result["status"]
     value = status["lastPacketAt"] and _epoch(status["lastPacketAt"])
     return {
         **{name: status[name] for name in ("found", "deviceId", "hardwareId", "status", "expectedEvery")},
@@ -90,7 +90,7 @@ def _status(told: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _inventory(told: dict[str, Any]) -> dict[str, Any]:
+def _inventory(result: dict[str, Any]) -> dict[str, Any]:
     names = {
         "DateCommissioned": "commissionedAt",
         "DeviceFirmwareVersion": "firmwareVersion",
@@ -104,67 +104,67 @@ def _inventory(told: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         "valid": True,
-        "inventory": [{theirs: one[ours] for theirs, ours in names.items()} for one in told["inventory"]],
+        "inventory": [{theirs: item[ours] for theirs, ours in names.items()} for item in result["inventory"]],
     }
 
 
-def _meter_point_resources(told: dict[str, Any]) -> dict[str, Any]:
+def _meter_point_resources(result: dict[str, Any]) -> dict[str, Any]:
     names = ("resourceId", "resourceTypeId", "classifier")
-    return {**told, "resources": [{name: one[name] for name in names} for one in told["resources"]]}
+    return {**result, "resources": [{name: item[name] for name in names} for item in result["resources"]]}
 
 
 def _envelope(resource: dict[str, Any], data: Any, units: str | None = None) -> dict[str, Any]:
-    told = {name: resource[name] for name in ("name", "resourceTypeId", "resourceId", "classifier")}
-    return {"status": "OK", "query": {}, "units": units or resource["baseUnit"], "data": data, **told}
+    members = {name: resource[name] for name in ("name", "resourceTypeId", "resourceId", "classifier")}
+    return {"status": "OK", "query": {}, "units": units or resource["baseUnit"], "data": data, **members}
 
 
-def _tariff_list(told: dict[str, Any]) -> dict[str, Any]:
+def _tariff_list(result: dict[str, Any]) -> dict[str, Any]:
     tariffs = [
         {
-            "id": one["tariffId"],
-            "name": one["name"],
-            "displayName": one["name"],
+            "id": item["tariffId"],
+            "name": item["name"],
+            "displayName": item["name"],
             "from": "2024-01-01 00:00:00",
             "effectiveDate": "2024-01-01 00:00:00",
-            "plan": [{"planDetail": [{"rate": one["rate"]}, {"standing": one["standingCharge"]}]}],
+            "plan": [{"planDetail": [{"rate": item["rate"]}, {"standing": item["standingCharge"]}]}],
         }
-        for one in told["tariffs"]
+        for item in result["tariffs"]
     ]
-    return _envelope(told, tariffs)
+    return _envelope(result, tariffs)
 
 
-def _catch_up(told: dict[str, Any]) -> dict[str, Any]:
-    catch_up = told["catchUp"]
+def _catch_up(result: dict[str, Any]) -> dict[str, Any]:
+    catch_up = result["catchUp"]
     data = {"valid": True, "status": "started", "catchUpId": catch_up["catchUpId"], "state": catch_up["state"]}
-    return _envelope(told["resource"], data)
+    return _envelope(result["resource"], data)
 
 
-def _columns(told: dict[str, Any]) -> dict[str, Any]:
+def _columns(result: dict[str, Any]) -> dict[str, Any]:
     return {
-        "timestamp": told["at"],
-        "value": told["value"],
-        "field": [told["field"]] * len(told["at"]),
-        "quality": told["quality"],
+        "timestamp": result["at"],
+        "value": result["value"],
+        "field": [result["field"]] * len(result["at"]),
+        "quality": result["quality"],
     }
 
 
-REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "GET /device/status": lambda given: {"tags": given["hardwareId"]},
+REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "GET /device/status": lambda arguments: {"tags": arguments["hardwareId"]},
 }
-REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "GET /device": lambda told: [_device(one) for one in told],  # type: ignore[arg-type]
+REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "GET /device": lambda result: [_device(item) for item in result],  # type: ignore[arg-type]
     "GET /device/{deviceId}": _device,
     "GET /device/resource/{resourceId}": _device,
     "GET /discover/{hardwareId}": _device,
-    "POST /device": lambda told: {"status": "OK", "valid": True, "deviceId": told["deviceId"]},
+    "POST /device": lambda result: {"status": "OK", "valid": True, "deviceId": result["deviceId"]},
     "GET /device/{deviceId}/status": _status,
     "GET /device/status": _status,
     "GET /device/meter-point/{meterPointNumber}/inventory": _inventory,
     "GET /device/smart-meter/{eui}/inventory": _inventory,
     "GET /device/meter-point/{meterPointNumber}/resources": _meter_point_resources,
     "GET /resource/{resourceId}/tariff-list": _tariff_list,
-    "GET /resource/{resourceId}/meterread": lambda told: _envelope(
-        told["resource"], [[_epoch(told["at"]), told["value"]]], told["unit"]
+    "GET /resource/{resourceId}/meterread": lambda result: _envelope(
+        result["resource"], [[_epoch(result["at"]), result["value"]]], result["unit"]
     ),
     "GET /resource/{resourceId}/catchup": _catch_up,
     f"GET /resource/{{resourceId}}/readings {ARROW}": _columns,

@@ -1,4 +1,4 @@
-"""Examples of the user system, and what the legacy interface makes of them."""
+"""Examples for users, accounts, profiles and OAuth, with their legacy REST formats."""
 
 import re
 from collections.abc import Callable
@@ -100,42 +100,42 @@ EXAMPLES: dict[str, Example] = {
 }
 
 
-def _in_snake_case(given: dict[str, Any]) -> dict[str, Any]:
-    """OAuth's own members as RFC 6749 spells them."""
+def _in_snake_case(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Rename OAuth members from camel case to the snake case of RFC 6749."""
     return {
         re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name) if OAUTH_NAMES.match(name) else name: value
-        for name, value in given.items()
+        for name, value in arguments.items()
     }
 
 
-def _tokens(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _tokens(result: list[dict[str, Any]]) -> list[dict[str, Any]]:
     plain = ("tokenId", "userId", "accountId", "createdAt", "expiresAt")
-    return [{name: one[name] for name in plain} for one in told]
+    return [{name: item[name] for name in plain} for item in result]
 
 
-REST_TAKES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "POST /accountprofile": lambda given: {"profileName": given["profileName"], **given["data"]},
-    "PUT /accountsession": lambda given: given["values"],
+REST_ARGUMENTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "POST /accountprofile": lambda arguments: {"profileName": arguments["profileName"], **arguments["data"]},
+    "PUT /accountsession": lambda arguments: arguments["values"],
     "POST /auth/oauth": _in_snake_case,
     "POST /auth/oauth/access": _in_snake_case,
 }
-REST_GIVES: dict[str, Callable[[dict[str, Any]], Any]] = {
+REST_RESULTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "GET /auth/token": _tokens,  # type: ignore[dict-item]
-    "DELETE /user/{userId}": lambda told: {"valid": True},
-    "POST /accountprofile": lambda told: {
+    "DELETE /user/{userId}": lambda result: {"valid": True},
+    "POST /accountprofile": lambda result: {
         "status": "OK",
-        "profileName": told["profileName"],
-        "devUserId": told["userId"],
+        "profileName": result["profileName"],
+        "devUserId": result["userId"],
     },
-    "GET /accountprofile/{profileName}": lambda told: {**told["data"], "profileName": told["profileName"]},
-    "GET /accountsession": lambda told: told["data"],
-    "PUT /accountsession": lambda told: told["data"],
-    "POST /auth/oauth/access": lambda told: {
+    "GET /accountprofile/{profileName}": lambda result: {**result["data"], "profileName": result["profileName"]},
+    "GET /accountsession": lambda result: result["data"],
+    "PUT /accountsession": lambda result: result["data"],
+    "POST /auth/oauth/access": lambda result: {
         "token_type": "bearer",
         "access_token": "*",
         "expires_in": 604800,
         "refresh_token": "*",
         "refresh_type": "*",
-        "scope": told["scope"],
+        "scope": result["scope"],
     },
 }

@@ -1,4 +1,4 @@
-"""Processes of `python -m wattgate` that are forked from one which has loaded all: its imports take over a second."""
+"""Start `python -m wattgate` by forking a process that has loaded all modules; imports take more than a second."""
 
 import asyncio
 import multiprocessing
@@ -13,15 +13,15 @@ from pathlib import Path
 
 from wattgate.__main__ import main
 
-_LOADED = multiprocessing.get_context("forkserver")
-_LOADED.set_forkserver_preload([__name__, "wattgate.app.cli.main"])
+_FORK_SERVER = multiprocessing.get_context("forkserver")
+_FORK_SERVER.set_forkserver_preload([__name__, "wattgate.app.cli.main"])
 
-_ONE_BY_ONE = threading.Lock()
-"""Whoever starts a process looks whether others have ended, and that can be read only once."""
+_PROCESS_LOCK = threading.Lock()
+"""Guards exit codes. Starting a process polls its siblings, and an exit code can be read only once."""
 
 
 class Forked:
-    """A process that runs, in the words of `asyncio.subprocess.Process`."""
+    """A forked process with the interface of `asyncio.subprocess.Process`."""
 
     def __init__(self, process: BaseProcess) -> None:
         assert process.pid is not None  # it has been started
@@ -30,17 +30,17 @@ class Forked:
 
     @property
     def returncode(self) -> int | None:
-        """Its exit code, negative where a signal has ended it; None while it runs."""
-        with _ONE_BY_ONE:
+        """The exit code, or None while the process runs. It is negative if a signal ended the process."""
+        with _PROCESS_LOCK:
             return self._process.exitcode
 
     def send_signal(self, sent: signal.Signals) -> None:
-        with suppress(ProcessLookupError):  # it may have ended since
+        with suppress(ProcessLookupError):  # the process may have ended meanwhile
             if self.returncode is None:
                 os.kill(self.pid, sent)
 
     async def wait(self) -> int:
-        """Its exit code, once it has ended."""
+        """Wait for the end of the process and return its exit code."""
         while (code := self.returncode) is None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         return code
@@ -52,7 +52,10 @@ Running = Forked | asyncio.subprocess.Process
 async def start(
     arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str], log: Path, anew: bool = False
 ) -> Running:
-    """Start a command in a folder, forked or `anew` as its users do; what it writes is added to its log."""
+    """Start a command in a folder and append its output to a log file.
+
+    The process is forked, or with `anew` started with a new Python interpreter.
+    """
     if not anew:
         return await asyncio.to_thread(_fork, arguments, folder, dict(environment), log)
     command = (sys.executable, "-m", "wattgate", *arguments)
@@ -62,8 +65,8 @@ async def start(
 
 def _fork(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> Forked:
     log.touch()
-    process = _LOADED.Process(target=_run, args=(arguments, folder, environment, log))
-    with _ONE_BY_ONE:
+    process = _FORK_SERVER.Process(target=_run, args=(arguments, folder, environment, log))
+    with _PROCESS_LOCK:
         process.start()
     return Forked(process)
 

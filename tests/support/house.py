@@ -12,8 +12,8 @@ import httpx
 from strawberry import ID
 
 from tests.support import metering
-from tests.support.furniture import furnish
 from tests.support.people import oauth_headers
+from tests.support.sample_records import add_sample_records
 from tests.support.schema import bring_up
 from tests.support.servers import serving
 from wattgate.app.server.factory import Gateway, build_gateway, create_app
@@ -34,7 +34,7 @@ from wattgate.principal import Principal, Role
 
 PASSWORD = "correct horse"
 CALLER_BUDGET = 10_000_000
-"""What an account may spend in a minute, whose log-in the tests of a run share."""
+"""Budget of an account per minute. It is high because all tests of a run share the account."""
 TARIFF_START = datetime(2024, 1, 1, tzinfo=UTC)
 STORAGE = [
     resource_types.NewStorageDefinition(
@@ -53,18 +53,18 @@ STORAGE = [
 
 
 def operation(name: str, kind: OperationKind | None = None) -> Operation:
-    """The operation of that name in the catalogue."""
-    return next(one for one in OPERATIONS if one.name == name and kind in (None, one.kind))
+    """Return the operation with this name in the catalogue."""
+    return next(candidate for candidate in OPERATIONS if candidate.name == name and kind in (None, candidate.kind))
 
 
 def basic(username: str, password: str) -> dict[str, str]:
-    """The headers of SPEC.md's Basic scheme."""
+    """Return the headers of the Basic authentication scheme."""
     return {"Authorization": "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()}
 
 
 @dataclass
 class Tenant:
-    """An application with its people and one record of every kind; `headers` by who calls."""
+    """An application with its users and one record of every kind. `headers` holds credentials by kind of caller."""
 
     gateway: Gateway
     application_id: str
@@ -89,63 +89,63 @@ class Tenant:
         return await self.gateway.runner.run(operation(name), self.system, arguments)
 
     async def edge(self, shape: Any, name: str, parents: list[Any]) -> list[Any]:
-        """What an edge of a type leads to from each parent."""
+        """Load an edge of a type for each parent."""
         return await self.gateway.runner.load(find_edge(shape, name), self.system, parents, {})
 
     async def add_resource(self, name: str = "electricity consumption", **values: Any) -> str:
-        given = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name, **values)
-        return str((await self.run("add_resource", input=given)).resource_id)
+        resource = resource_types.NewResource(resource_type_id=ID(self.ids["resource_type"]), name=name, **values)
+        return str((await self.run("add_resource", input=resource)).resource_id)
 
     async def add_home(self, *resource_ids: str) -> str:
-        given = home_types.NewVirtualEntity(
+        home = home_types.NewVirtualEntity(
             ve_type_id=ID(self.ids["virtual_entity_type"]),
             name="Home",
             postal_code="A1 1AA",
-            resources=[home_types.OwnedResource(resource_id=ID(one)) for one in resource_ids],
+            resources=[home_types.OwnedResource(resource_id=ID(owned_id)) for owned_id in resource_ids],
         )
-        return str((await self.run("add_virtual_entity", input=given)).ve_id)
+        return str((await self.run("add_virtual_entity", input=home)).ve_id)
 
     async def add_account(self, username: str) -> str:
-        given = identity_types.NewAccount(username=username, user_id=ID(self.user_id), password=PASSWORD)
-        return str((await self.run("add_account", input=given)).account_id)
+        account = identity_types.NewAccount(username=username, user_id=ID(self.user_id), password=PASSWORD)
+        return str((await self.run("add_account", input=account)).account_id)
 
     async def add_token(self) -> str:
-        """A further token of the tenant's account."""
+        """Issue another token for the tenant's account."""
         issued = await self.gateway.runner.run(tokens.new_token, self.account, {})
         return str(issued.token)
 
     async def set_tariff(
         self, resource_id: str, name: str = "Standard", valid_from: datetime = TARIFF_START, **values: Any
     ) -> Any:
-        """Set a tariff of a resource: flat at 24.5 pence unless told otherwise; the record."""
+        """Set a tariff of a resource and return the record. The default is a flat rate of 24.5 pence."""
         terms = {"kind": TariffKind.FLAT, "rate": Decimal("24.5")} if "kind" not in values else {}
-        given = tariff_types.NewTariff(
+        tariff = tariff_types.NewTariff(
             resource_id=ID(resource_id), name=name, valid_from=valid_from, **{**terms, **values}
         )
-        return await self.run("set_tariff", input=given)
+        return await self.run("set_tariff", input=tariff)
 
     async def record(self, resource_id: str, *values: tuple[datetime, str], field: str | None = None) -> None:
-        given = reading_types.NewReadings(
+        series = reading_types.NewReadings(
             resource_id=ID(resource_id),
             field=field,
             readings=[reading_types.NewReading(at=at, value=Decimal(value)) for at, value in values],
         )
-        await self.gateway.runner.run(recording.record_readings, self.system, {"series": [given]})
+        await self.gateway.runner.run(recording.record_readings, self.system, {"series": [series]})
 
 
 async def settle(gateway: Gateway, name: str) -> Tenant:
-    """Make a tenant: an application, a user with an account, an administrator, and a record of every kind."""
+    """Create a tenant: an application, a user with an account, an administrator, and one record of every kind."""
     run = gateway.runner.run
-    founded = await run(
+    application = await run(
         provisioning.create_application, Principal(Role.SYSTEM), {"name": name, "username": f"{name}-app"}
     )
-    tenant = Tenant(gateway, founded.application_id)
+    tenant = Tenant(gateway, application.application_id)
     tenant.username = f"user@{name}.example"
-    for who, username, administrator in (
+    for caller, username, administrator in (
         ("account", tenant.username, False),
         ("administrator", f"admin@{name}.example", True),
     ):
-        made = await run(
+        created = await run(
             provisioning.create_user,
             tenant.system,
             {"username": username, "password": PASSWORD, "administrator": administrator},
@@ -155,25 +155,25 @@ async def settle(gateway: Gateway, name: str) -> Tenant:
             Principal(Role.ANONYMOUS),
             {"application_id": tenant.application_id, "username": username, "password": PASSWORD},
         )
-        tenant.headers[who] = {"token": login.token}
-        if who == "account":
-            tenant.user_id, tenant.account_id = made.user_id, made.account_id
+        tenant.headers[caller] = {"token": login.token}
+        if caller == "account":
+            tenant.user_id, tenant.account_id = created.user_id, created.account_id
             tenant.headers["account basic"] = {
                 **basic(username, PASSWORD),
                 "applicationId": tenant.application_id,
             }
-    tenant.headers["application"] = basic(founded.username, founded.secret)
+    tenant.headers["application"] = basic(application.username, application.secret)
     tenant.headers["acting"] = {**tenant.headers["application"], "userId": tenant.user_id}
-    await _furnish(tenant)
-    await furnish(tenant)
-    await metering.furnish(tenant)
+    await _add_basic_records(tenant)
+    await add_sample_records(tenant)
+    await metering.add_device_records(tenant)
     tenant.headers["oauth"] = await oauth_headers(tenant)
     return tenant
 
 
 @asynccontextmanager
 async def tenant_on(database_url: str) -> AsyncIterator[Tenant]:
-    """A tenant on an empty database that no server works on, unless a test starts one."""
+    """Yield a tenant on a new database without a running server."""
     gateway = build_gateway(Settings(_env_file=None, database_url=database_url))
     try:
         await bring_up(gateway.database)
@@ -182,15 +182,15 @@ async def tenant_on(database_url: str) -> AsyncIterator[Tenant]:
         await gateway.database.close()
 
 
-async def _furnish(tenant: Tenant) -> None:
+async def _add_basic_records(tenant: Tenant) -> None:
     ids = tenant.ids
-    kind = resource_types.NewResourceType(
+    resource_type = resource_types.NewResourceType(
         name="electricity", classifier="electricity.consumption", storage=STORAGE, base_unit="kWh"
     )
-    ids["resource_type"] = (await tenant.run("add_resource_type", input=kind)).resource_type_id
-    wanted = home_types.NewWantedResource(resource_type_id=ID(ids["resource_type"]), required=True)
-    home_kind = home_types.NewVirtualEntityType(name="Home", resources=[wanted])
-    ids["virtual_entity_type"] = (await tenant.run("add_virtual_entity_type", input=home_kind)).ve_type_id
+    ids["resource_type"] = (await tenant.run("add_resource_type", input=resource_type)).resource_type_id
+    required_resource = home_types.NewWantedResource(resource_type_id=ID(ids["resource_type"]), required=True)
+    home_type = home_types.NewVirtualEntityType(name="Home", resources=[required_resource])
+    ids["virtual_entity_type"] = (await tenant.run("add_virtual_entity_type", input=home_type)).ve_type_id
     ids["resource"] = await tenant.add_resource()
     ids["virtual_entity"] = await tenant.add_home(ids["resource"])
     alert_type = alerts.NewAlertType(name="High", system_alert_type_id="CM01", description="High use")
@@ -227,12 +227,12 @@ class House:
         return f"{self.url}/api/v0-1"
 
     async def graphql(self, query: str, headers: dict[str, str], **variables: Any) -> dict[str, Any]:
-        """The JSON answer to a GraphQL request."""
+        """Send a GraphQL request and return the JSON response."""
         answer = await self.http.post("/graphql", json={"query": query, "variables": variables}, headers=headers)
         return dict(answer.json())
 
     async def call(self, method: str, path: str, headers: dict[str, str], **more: Any) -> httpx.Response:
-        """The answer to a REST request."""
+        """Send a REST request and return the response."""
         return await self.http.request(method, f"/api/v0-1{path}", headers=headers, **more)
 
 
@@ -240,17 +240,17 @@ class House:
 async def house(
     database_url: str, broker_url: str | None = None, *, clock: Clock = utc_now, **more: Any
 ) -> AsyncIterator[House]:
-    """A gateway on a fresh database, served on a free port; the displays of the first tenant are on the broker.
+    """Serve a gateway with two tenants on a new database and a free port. `more` holds additional settings.
 
-    `more` are further settings.
+    With `broker_url`, the gateway receives readings of the first tenant's displays from this MQTT broker.
     """
-    usual: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "database_url": database_url,
         "allowed_origins": ["*"],
         "test_addresses": ["@testers.example"],
         "caller_budget": CALLER_BUDGET,
     }
-    settings = Settings(_env_file=None, **usual | more)
+    settings = Settings(_env_file=None, **defaults | more)
     gateway = build_gateway(settings, clock=clock)
     try:
         await bring_up(gateway.database)

@@ -1,6 +1,7 @@
-"""What the legacy interface makes of an operation's arguments and result, said a second time for the tests.
+"""Legacy REST formats, implemented independently of the product code for comparison.
 
-By method and path; places that are not here are uniform.
+Each table maps the method and path of an endpoint to the conversion of the GraphQL arguments or result. Endpoints that
+are not listed use the uniform format.
 """
 
 from collections.abc import Callable
@@ -16,23 +17,23 @@ def epoch(text: str) -> int:
     return int(datetime.fromisoformat(text).timestamp())
 
 
-def _readings_query(given: dict[str, Any]) -> dict[str, Any]:
-    """GraphQL's end is exclusive, the legacy `to` is inclusive; legacy times have no zone."""
-    start, end = (datetime.fromisoformat(given["range"][name]).replace(tzinfo=None) for name in ("start", "end"))
+def _readings_query(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Convert the range: the GraphQL end is exclusive, the legacy `to` is inclusive, and legacy times have no zone."""
+    start, end = (datetime.fromisoformat(arguments["range"][name]).replace(tzinfo=None) for name in ("start", "end"))
     last = end - timedelta(seconds=1)
     return {
-        "resourceId": given["resourceId"],
+        "resourceId": arguments["resourceId"],
         "from": start.isoformat(),
         "to": last.isoformat(),
-        "period": given["period"],
+        "period": arguments["period"],
         "function": "sum",
         "nulls": 1,
     }
 
 
 def _envelope(resource: dict[str, Any]) -> dict[str, Any]:
-    told = {name: resource[name] for name in ("name", "resourceTypeId", "resourceId", "classifier")}
-    return {"status": "OK", "query": {}, "units": resource["baseUnit"], **told}
+    members = {name: resource[name] for name in ("name", "resourceTypeId", "resourceId", "classifier")}
+    return {"status": "OK", "query": {}, "units": resource["baseUnit"], **members}
 
 
 def _readings(series: dict[str, Any]) -> dict[str, Any]:
@@ -49,39 +50,39 @@ def _readings(series: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-REST_TAKES: dict[str, Change] = {
+REST_ARGUMENTS: dict[str, Change] = {
     "GET /resource/{resourceId}/readings": _readings_query,
-    "POST /resource/{resourceId}/readings": lambda given: given["series"][0],
-    "POST /virtualentity/{veId}/attribute": lambda given: {"veId": given["veId"], **given["attributes"]},
-    "DELETE /virtualentity/{veId}/attribute": lambda given: {
-        "veId": given["veId"],
-        "removeAttributes": dict.fromkeys(given["names"], ""),
+    "POST /resource/{resourceId}/readings": lambda arguments: arguments["series"][0],
+    "POST /virtualentity/{veId}/attribute": lambda arguments: {"veId": arguments["veId"], **arguments["attributes"]},
+    "DELETE /virtualentity/{veId}/attribute": lambda arguments: {
+        "veId": arguments["veId"],
+        "removeAttributes": dict.fromkeys(arguments["names"], ""),
     },
-    **examples_areas.REST_TAKES,
-    **examples_users.REST_TAKES,
-    **examples_devices.REST_TAKES,
+    **examples_areas.REST_ARGUMENTS,
+    **examples_users.REST_ARGUMENTS,
+    **examples_devices.REST_ARGUMENTS,
 }
 
 
-def _home(told: dict[str, Any]) -> dict[str, Any]:
-    short = [{name: one[name] for name in ("resourceId", "resourceTypeId", "name")} for one in told["resources"]]
-    return {**told, "resources": short, "veChildren": []}
+def _home(result: dict[str, Any]) -> dict[str, Any]:
+    short = [{name: item[name] for name in ("resourceId", "resourceTypeId", "name")} for item in result["resources"]]
+    return {**result, "resources": short, "veChildren": []}
 
 
-def _attribute(told: dict[str, Any]) -> dict[str, Any]:
-    return {"veId": told["veId"], "attribute": told["attributes"]}
+def _attribute(result: dict[str, Any]) -> dict[str, Any]:
+    return {"veId": result["veId"], "attribute": result["attributes"]}
 
 
-def _current(told: dict[str, Any]) -> dict[str, Any]:
-    current = told["current"]
-    return {**_envelope(told), "data": [[epoch(current["at"]), current["value"]]], "units": current["unit"]}
+def _current(result: dict[str, Any]) -> dict[str, Any]:
+    current = result["current"]
+    return {**_envelope(result), "data": [[epoch(current["at"]), current["value"]]], "units": current["unit"]}
 
 
-def _tariff(told: dict[str, Any]) -> dict[str, Any]:
-    tariff = told["tariff"]
-    rate, standing = (float(told["currentRates"][name]) for name in ("rate", "standingCharge"))
+def _tariff(result: dict[str, Any]) -> dict[str, Any]:
+    tariff = result["tariff"]
+    rate, standing = (float(result["currentRates"][name]) for name in ("rate", "standingCharge"))
     plan = [{"weekName": "1", "source": "user", "planDetail": [{"rate": rate}, {"standing": standing}]}]
-    one = {
+    entry = {
         "id": tariff["tariffId"],
         "name": "Standard",
         "commodity": "ELEC",
@@ -93,39 +94,39 @@ def _tariff(told: dict[str, Any]) -> dict[str, Any]:
         "structure": plan,
         "plan": plan,
     }
-    return {**_envelope(told), "data": [one]}
+    return {**_envelope(result), "data": [entry]}
 
 
-REST_GIVES: dict[str, Change] = {
-    "GET /virtualentity": lambda told: [_home(one) for one in told],  # type: ignore[arg-type]
+REST_RESULTS: dict[str, Change] = {
+    "GET /virtualentity": lambda result: [_home(item) for item in result],  # type: ignore[arg-type]
     "GET /virtualentity/{veId}": _home,
     "DELETE /virtualentity/{veId}": _home,
     "GET /virtualentity/{veId}/attribute": _attribute,
     "POST /virtualentity/{veId}/attribute": _attribute,
-    "DELETE /virtualentity/{veId}/attribute": lambda told: {"status": "OK", **_attribute(told)},
-    "DELETE /account/{accountId}": lambda told: {
+    "DELETE /virtualentity/{veId}/attribute": lambda result: {"status": "OK", **_attribute(result)},
+    "DELETE /account/{accountId}": lambda result: {
         "valid": True,
-        **{name: told[name] for name in ("accountId", "userId", "status")},
+        **{name: result[name] for name in ("accountId", "userId", "status")},
     },
-    "POST /resource": lambda told: {
+    "POST /resource": lambda result: {
         "status": "OK",
         "valid": True,
-        "resourceId": told["resourceId"],
+        "resourceId": result["resourceId"],
         "resourceApplicationAccess": [],
     },
     "GET /resource/{resourceId}/readings": _readings,
-    "POST /resource/{resourceId}/readings": lambda told: {"status": "OK", **told},
+    "POST /resource/{resourceId}/readings": lambda result: {"status": "OK", **result},
     "GET /resource/{resourceId}/current": _current,
-    "GET /resource/{resourceId}/first-time": lambda told: {
-        **_envelope(told),
-        "data": {"firstTs": epoch(told["firstTime"])},
+    "GET /resource/{resourceId}/first-time": lambda result: {
+        **_envelope(result),
+        "data": {"firstTs": epoch(result["firstTime"])},
     },
-    "GET /resource/{resourceId}/last-time": lambda told: {
-        **_envelope(told),
-        "data": {"lastTs": epoch(told["lastTime"])},
+    "GET /resource/{resourceId}/last-time": lambda result: {
+        **_envelope(result),
+        "data": {"lastTs": epoch(result["lastTime"])},
     },
     "GET /resource/{resourceId}/tariff": _tariff,
-    **examples_areas.REST_GIVES,
-    **examples_users.REST_GIVES,
-    **examples_devices.REST_GIVES,
+    **examples_areas.REST_RESULTS,
+    **examples_users.REST_RESULTS,
+    **examples_devices.REST_RESULTS,
 }

@@ -1,4 +1,4 @@
-"""A gateway behind a link that can be cut, for clients that must survive it."""
+"""A gateway behind a relay that tests can cut, to check that clients reconnect."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ RECOVERED, LOST = "recovered", "lost"
 
 @dataclass
 class Link:
-    """A gateway that is reached through a link, and a tenant of it."""
+    """A gateway with a tenant, reachable through a relay."""
 
     settings: Settings
     tenant: Tenant
@@ -33,7 +33,7 @@ class Link:
     begun: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1))
 
     async def post(self, resource_id: str, count: int = 1) -> None:
-        """Record the next powers, 0, 1, 2 and so on, one call each, at the gateway itself."""
+        """Record the next power readings 0, 1, 2 and so on, with one request for each, bypassing the relay."""
         headers = self.tenant.headers["account"]
         async with httpx.AsyncClient(base_url=self.gateway, headers=headers, timeout=20) as http:
             for _ in range(count):
@@ -44,7 +44,7 @@ class Link:
                 self.posted += 1
 
     async def restart(self) -> None:
-        """Stop the gateway, and start another one in its place."""
+        """Stop the gateway, start a new one, and connect the relay to it."""
         await self.stack.aclose()
         self.gateway = await self.stack.enter_async_context(serving(create_app(self.settings)))
         self.relay.lead_to(self.gateway)
@@ -52,19 +52,19 @@ class Link:
 
 @asynccontextmanager
 async def link(folder: Path, **settings: Any) -> AsyncIterator[Link]:
-    """A gateway on a fresh SQLite database, with further settings, and a link to it."""
-    made = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **settings)
-    gateway = build_gateway(made)
+    """Serve a gateway on a new SQLite database, with additional settings, behind a relay."""
+    link_settings = Settings(_env_file=None, database_url=f"sqlite:///{folder / 'test.sqlite3'}", **settings)
+    gateway = build_gateway(link_settings)
     await bring_up(gateway.database)
     try:
         async with gateway.bus:
             tenant = await settle(gateway, "one")
         async with AsyncExitStack() as stack:
-            url = await stack.enter_async_context(serving(create_app(made)))
+            url = await stack.enter_async_context(serving(create_app(link_settings)))
             relay = Relay(url)
             await relay.open()
             try:
-                yield Link(made, tenant, relay, url, stack)
+                yield Link(link_settings, tenant, relay, url, stack)
             finally:
                 await relay.cut()
     finally:
@@ -72,25 +72,25 @@ async def link(folder: Path, **settings: Any) -> AsyncIterator[Link]:
 
 
 class Client:
-    """A process that prints JSON, one value a line."""
+    """A process that prints one JSON value on each line."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     async def next(self) -> Any:
-        """The next value it prints."""
+        """Return the next printed value. Fail if the process ends or prints nothing for 30 s."""
         assert self._process.stdout is not None
         async with asyncio.timeout(30):
             line = await self._process.stdout.readline()
         if not line:
-            _, told = await self._process.communicate()
-            raise AssertionError(f"the client has ended: {told.decode()}")
+            _, error_output = await self._process.communicate()
+            raise AssertionError(f"the client has ended: {error_output.decode()}")
         return json.loads(line)
 
 
 @asynccontextmanager
 async def running(process: asyncio.subprocess.Process) -> AsyncIterator[Client]:
-    """A client that is killed in the end."""
+    """Yield the client of a process, and kill the process at the end."""
     try:
         yield Client(process)
     finally:
@@ -99,8 +99,8 @@ async def running(process: asyncio.subprocess.Process) -> AsyncIterator[Client]:
         await process.communicate()
 
 
-async def told(client: Client, *, until: float) -> list[Any]:
-    """What a client prints up to a value: values, and RECOVERED or LOST where it came back."""
+async def values_until(client: Client, *, until: float) -> list[Any]:
+    """Return the printed values up to and including `until`, with RECOVERED or LOST for each reconnection."""
     heard: list[Any] = []
     while not heard or heard[-1] != until:
         printed = await client.next()

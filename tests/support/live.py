@@ -1,4 +1,4 @@
-"""Served gateways whose limits and time a test sets, over either wire, and live readings in them."""
+"""Served gateways for subscription tests: with configurable limits, a movable clock, and either WebSocket protocol."""
 
 import asyncio
 import time
@@ -28,13 +28,13 @@ from wattgate.realtime.connections.limits import ConnectionLimits
 from wattgate.realtime.events import AlertSent, Event, ReadingRecorded
 
 WIRES: dict[str, Any] = {"direct": DirectWire, "portable": "websockets-sansio"}
-"""How sockets are served: by our own protocol of uvicorn, and by its plain one, as on any other server."""
+"""The WebSocket implementations: the gateway's own uvicorn protocol, and uvicorn's standard one."""
 
 NEVER = 1e9
-"""Seconds after which nothing is due in a test."""
+"""A delay in seconds that no test reaches."""
 
-STANDING = 2
-"""How many tasks look after connections also when there are none."""
+BACKGROUND_TASKS = 2
+"""Number of tasks that run even without connections."""
 
 READINGS = "subscription ($ids: [ID!]!) { readings(resourceIds: $ids) { resourceId field value } }"
 RESUMING = """
@@ -44,8 +44,8 @@ subscription ($ids: [ID!]!, $since: String) {
 """
 
 
-class Hands:
-    """The time of a gateway: it runs by itself, and a test moves it on."""
+class MovableClock:
+    """A running clock for a gateway. A test can move it forwards and backwards."""
 
     def __init__(self) -> None:
         self._ahead = 0.0
@@ -61,7 +61,7 @@ class Hands:
 
     @contextmanager
     def ago(self, span: timedelta) -> Iterator[None]:
-        """Let what is done meanwhile have been done so long ago."""
+        """Move the clock back by a span for the length of the context."""
         self.move(-span.total_seconds())
         try:
             yield
@@ -80,7 +80,7 @@ class Settled:
 
 @asynccontextmanager
 async def settled_in(folder: Path) -> AsyncIterator[Settled]:
-    """A database in SQLite with two tenants."""
+    """Create a SQLite database with two tenants."""
     url = f"sqlite:///{folder / 'live.sqlite3'}"
     gateway = build_gateway(Settings(_env_file=None, database_url=url))
     try:
@@ -92,13 +92,13 @@ async def settled_in(folder: Path) -> AsyncIterator[Settled]:
 
 @dataclass
 class LiveHouse(House):
-    """A served gateway. Unlike those of a plain house, its parts are those that serve."""
+    """A served gateway with a movable clock. Unlike in `House`, `gateway` is the instance that serves requests."""
 
-    hands: Hands
+    clock: MovableClock
 
-    async def tell(self, resource_id: str, *values: float, field: str = "POWER") -> None:
-        """Publish readings of a resource, as those that were recorded."""
-        at = self.hands.utc()
+    async def publish_readings(self, resource_id: str, *values: float, field: str = "POWER") -> None:
+        """Publish readings of a resource as if they had just been recorded."""
+        at = self.clock.utc()
         topic = topics.readings(resource_id)
         await self.gateway.bus.publish(
             [
@@ -108,24 +108,24 @@ class LiveHouse(House):
         )
 
     async def dying_token(self, *, seconds: float) -> str:
-        """A token of the first tenant's account that expires so soon."""
-        with self.hands.ago(TOKEN_LIFETIME - timedelta(seconds=seconds)):
+        """Issue a token for the first tenant's account that expires after this time."""
+        with self.clock.ago(TOKEN_LIFETIME - timedelta(seconds=seconds)):
             return await self.one.add_token()
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass, and what is due happen."""
-        self.hands.move(seconds)
+        """Move the clock and run the timers that are due."""
+        self.clock.move(seconds)
         self.gateway.realtime.timer_wheel.advance()
 
     @asynccontextmanager
     async def socket(self, **payload: str) -> AsyncIterator[Socket]:
-        """A socket that is acknowledged: that of the first tenant's account, or whose credentials are given."""
-        async with socket(self.url) as one:
-            await one.init(**(payload or self.one.headers["account"]))
-            yield one
+        """Open an acknowledged WebSocket connection, by default for the first tenant's account."""
+        async with socket(self.url) as opened:
+            await opened.init(**(payload or self.one.headers["account"]))
+            yield opened
 
     async def alert(self, *alert_ids: str) -> None:
-        """Publish alerts to the first tenant's user, as those that were sent."""
+        """Publish alerts to the first tenant's user as if they had been sent."""
         user_id = self.one.user_id
         sent = [
             AlertSent(
@@ -138,11 +138,13 @@ class LiveHouse(House):
                 priority="low",
                 callback_url=None,
                 data=None,
-                created_at=self.hands.utc(),
+                created_at=self.clock.utc(),
             )
             for alert_id in alert_ids
         ]
-        await self.gateway.bus.publish([Event(topics.alerts(user_id), one.alert_id, one) for one in sent])
+        await self.gateway.bus.publish(
+            [Event(topics.alerts(user_id), alert_sent.alert_id, alert_sent) for alert_sent in sent]
+        )
 
     @property
     def sessions(self) -> list[Any]:
@@ -150,7 +152,7 @@ class LiveHouse(House):
         return list(self.gateway.realtime.connections._connections)
 
     def traces(self) -> dict[str, object]:
-        """What connections leave behind while they are there."""
+        """Return counts of everything that connections allocate. Compare them to detect leaks."""
         live = self.gateway.realtime
         return {
             "connections": live.connections.count,
@@ -166,20 +168,20 @@ class LiveHouse(House):
         }
 
     def listening(self, resource_id: str) -> int:
-        """How many subscribers are told the readings of a resource."""
+        """Return the number of subscribers to the readings of a resource."""
         groups = self.gateway.realtime.groups._groups.values()
         return sum(group.size for group in groups if topics.readings(resource_id) in group.topics)
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        """Wait until something is so."""
+        """Wait at most 10 s until a condition holds."""
         async with asyncio.timeout(10):
-            while not reached():  # noqa: ASYNC110 (what is looked at does not tell)
+            while not reached():  # noqa: ASYNC110 (no event signals the change)
                 await asyncio.sleep(0.005)
 
     async def quiet(self, but: int = 0) -> None:
-        """Wait until no more than so many connections are left, and what their end has begun is done."""
+        """Wait until `but` connections are left and the cleanup of the others has finished."""
         sockets = self.gateway.connections
-        await self.until(lambda: sockets.count == but and len(sockets._tasks) <= STANDING)
+        await self.until(lambda: sockets.count == but and len(sockets._tasks) <= BACKGROUND_TASKS)
         await self.until(
             lambda: (
                 bool(but)
@@ -192,16 +194,16 @@ class LiveHouse(House):
 async def live_house(
     settled: Settled, *, wire: str = "direct", limits: ConnectionLimits | None = None, **settings: Any
 ) -> AsyncIterator[LiveHouse]:
-    """A gateway on a database that others may be on as well, served on a free port."""
-    hands = Hands()
+    """Serve a gateway on a free port. Several gateways may share a database."""
+    clock = MovableClock()
     app = create_app(
         Settings(_env_file=None, database_url=settled.url, **settings),
-        clock=hands.utc,
+        clock=clock.utc,
         limits=limits or ConnectionLimits(),
     )
     gateway: Gateway = app.state.gateway
-    gateway.realtime.timer_wheel.now = hands.monotonic
+    gateway.realtime.timer_wheel.now = clock.monotonic
     one, other = (replace(tenant, gateway=gateway) for tenant in (settled.one, settled.other))
     async with serving(app, ws=WIRES[wire]) as url, httpx.AsyncClient(base_url=url, timeout=30) as http:
         await gateway.hub.open_topics(CONTROL_TOPICS)
-        yield LiveHouse(url, http, gateway, one, other, hands)
+        yield LiveHouse(url, http, gateway, one, other, clock)

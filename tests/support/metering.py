@@ -1,4 +1,4 @@
-"""Meter points, devices and what the meter network has of them, for a tenant's user."""
+"""Devices and meter points of a tenant, with their records in the registry of the meter network."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ HALF_HOUR = timedelta(minutes=30)
 
 @dataclass(frozen=True)
 class Metered:
-    """A resource at a meter point that the network knows, with its display's EUI."""
+    """A resource at a meter point of the network, with the EUI of its display."""
 
     resource_id: str
     mpxn: str
@@ -29,13 +29,13 @@ class Metered:
 
 
 async def record(tenant: Any, *records: Any) -> int:
-    """Put records into the network's registry."""
-    done = await tenant.gateway.runner.run(store_registry_records, Principal(Role.SYSTEM), {"records": records})
-    return int(done)
+    """Store records in the network's registry and return their number."""
+    stored = await tenant.gateway.runner.run(store_registry_records, Principal(Role.SYSTEM), {"records": records})
+    return int(stored)
 
 
 async def metered(tenant: Any, values: Sequence[str] = ("0.1", "0.2", "0.3")) -> Metered:
-    """A new resource at a meter point of its own, of which the network has these half hours and a register."""
+    """Add a resource at a new meter point. The network has these half hours and a register value for it."""
     number, eui = str(uuid4().int)[:13], uuid4().hex[:16].upper()
     commissioned = datetime(2024, 5, 1, 9, tzinfo=UTC)
     await record(
@@ -60,7 +60,7 @@ async def metered(tenant: Any, values: Sequence[str] = ("0.1", "0.2", "0.3")) ->
 
 
 def readings(number: str, values: Sequence[str], start: datetime = START) -> list[NetworkReading]:
-    """What the network has of a meter point's electricity from an instant on."""
+    """Return half-hourly electricity readings of a meter point in the network, starting at `start`."""
     return [
         NetworkReading(
             mpxn=number, classifier="electricity.consumption", at=start + n * HALF_HOUR, value=Decimal(value)
@@ -70,34 +70,37 @@ def readings(number: str, values: Sequence[str], start: datetime = START) -> lis
 
 
 async def resource_at(tenant: Any, number: str) -> str:
-    given = resource_types.NewResource(
+    resource = resource_types.NewResource(
         resource_type_id=ID(tenant.ids["resource_type"]), name="metered electricity", mpxn=number
     )
-    return str((await tenant.run("add_resource", input=given)).resource_id)
+    return str((await tenant.run("add_resource", input=resource)).resource_id)
 
 
 async def add_device(tenant: Any, *resource_ids: str) -> str:
-    """A new device whose sensors feed these resources."""
+    """Add a device with one sensor for each resource, and return its ID."""
     hardware_id = uuid4().hex[:12].upper()
-    given = types.NewDevice(
+    device = types.NewDevice(
         device_type_id=ID(tenant.ids["device_type"]),
         hardware_id=hardware_id,
         hardware_ids=types.NewHardwareIds(mac=hardware_id),
         protocol=types.NewDeviceProtocol(
             sensors=[
-                types.NewDeviceSensor(protocol_id=f"S{n}", resource_id=ID(one)) for n, one in enumerate(resource_ids)
+                types.NewDeviceSensor(protocol_id=f"S{n}", resource_id=ID(feeding_id))
+                for n, feeding_id in enumerate(resource_ids)
             ]
         ),
     )
-    return str((await tenant.run("add_device", input=given)).device_id)
+    return str((await tenant.run("add_device", input=device)).device_id)
 
 
-async def furnish(tenant: Any) -> None:
-    """A device type, and a device of it that feeds the tenant's resource."""
+async def add_device_records(tenant: Any) -> None:
+    """Add a device type, and a device of this type for the tenant's resource."""
     protocol = types.NewTypeProtocol(
         protocol="MQTT",
         sensors=[types.NewTypeSensor(protocol_id="ELEC", resource_type_id=ID(tenant.ids["resource_type"]))],
     )
-    kind = await tenant.run("add_device_type", input=types.NewDeviceType(description="Display", protocol=protocol))
-    tenant.ids["device_type"] = kind.device_type_id
+    device_type = await tenant.run(
+        "add_device_type", input=types.NewDeviceType(description="Display", protocol=protocol)
+    )
+    tenant.ids["device_type"] = device_type.device_type_id
     tenant.ids["device"] = await add_device(tenant, tenant.ids["resource"])

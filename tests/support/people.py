@@ -1,4 +1,4 @@
-"""Registered users, the codes that are sent to them, and OAuth clients: made for tests by the runner itself."""
+"""Users, their one-time codes, and OAuth clients, created through the runner."""
 
 from typing import Any
 from uuid import uuid4
@@ -16,33 +16,33 @@ CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
 async def anonymously(tenant: Any, operation: Any, **arguments: Any) -> Any:
-    """Run an operation as somebody without credentials who names the tenant's application."""
+    """Run an operation for the tenant's application without credentials."""
     anonymous = Principal(Role.ANONYMOUS, application_id=tenant.application_id)
     return await tenant.gateway.runner.run(operation, anonymous, arguments)
 
 
 async def registered(tenant: Any) -> dict[str, str]:
-    """The username and the id of a user who has just registered, with PASSWORD."""
+    """Register a user with PASSWORD, not yet verified. Return the username and IDs."""
     username = f"{uuid4().hex}@example.org"
-    made = await anonymously(
+    created = await anonymously(
         tenant, registration.register, name="Ada", username=username, email=username, password=PASSWORD
     )
-    return {"username": username, "userId": made.user_id, "accountId": made.applications[0].account_id}
+    return {"username": username, "userId": created.user_id, "accountId": created.applications[0].account_id}
 
 
 async def active(tenant: Any) -> dict[str, str]:
-    """The username and the ids of a user of their own, with PASSWORD, who can log in."""
+    """Add a user with PASSWORD who can log in. Return the username and IDs."""
     username = f"{uuid4().hex}@example.org"
-    made = await tenant.gateway.runner.run(
+    created = await tenant.gateway.runner.run(
         users.add_user,
         tenant.system,
         {"input": NewUser(username=username, email=username, password=PASSWORD)},
     )
-    return {"username": username, "userId": made.user_id, "accountId": made.applications[0].account_id}
+    return {"username": username, "userId": created.user_id, "accountId": created.applications[0].account_id}
 
 
 async def sent(tenant: Any, who: dict[str, str], operation: Any, **arguments: Any) -> str:
-    """The code that an operation has sent to a user."""
+    """Run an operation and return the one-time code that it sends to the user."""
     async with tenant.gateway.hub.open_queue([topics.one_time_codes(who["userId"])]) as feed:
         await anonymously(tenant, operation, username=who["username"], **arguments)
         assert feed.pending_count == 1
@@ -58,17 +58,17 @@ async def reset_token(tenant: Any, who: dict[str, str]) -> str:
 
 
 async def oauth_client(tenant: Any, **more: Any) -> dict[str, str]:
-    """The id and secret of a client that may ask for reading and writing."""
-    made = await tenant.gateway.runner.run(
+    """Create an OAuth client with the scopes `read` and `write`. Return its ID and secret."""
+    created = await tenant.gateway.runner.run(
         oauth.create_oauth_client,
         tenant.system,
         {"name": "Client", "redirect_uris": [REDIRECT], "scope": "read write", **more},
     )
-    return {"clientId": made.client_id, "clientSecret": made.secret}
+    return {"clientId": created.client_id, "clientSecret": created.secret}
 
 
 async def authorisation(tenant: Any, scope: str = "read write") -> dict[str, Any]:
-    """What a client asks of a user of their own."""
+    """Return the arguments of `authorise` for a new user and a new client."""
     who, client = await active(tenant), await oauth_client(tenant)
     return {
         "applicationId": tenant.application_id,
@@ -84,9 +84,9 @@ async def authorisation(tenant: Any, scope: str = "read write") -> dict[str, Any
 
 
 async def exchange(tenant: Any, scope: str = "read write") -> dict[str, Any]:
-    """What a client sends to the token endpoint for the authorization code of a user of their own."""
+    """Return the arguments of a token request with the authorization code of a new user."""
     who, client = await active(tenant), await oauth_client(tenant)
-    made = await anonymously(
+    created = await anonymously(
         tenant,
         oauth.authorise,
         username=who["username"],
@@ -99,23 +99,23 @@ async def exchange(tenant: Any, scope: str = "read write") -> dict[str, Any]:
     return {
         **client,
         "grantType": "authorization_code",
-        "code": made.code,
+        "code": created.code,
         "codeVerifier": VERIFIER,
         "redirectUri": REDIRECT,
     }
 
 
 async def oauth_headers(tenant: Any) -> dict[str, str]:
-    """The headers of an OAuth client with every scope, for a user of their own."""
-    given = await exchange(tenant)
-    granted = await anonymously(
+    """Return the headers of an OAuth client with every scope for a new user."""
+    request = await exchange(tenant)
+    tokens = await anonymously(
         tenant,
         oauth.grant_oauth_tokens,
-        client_id=given["clientId"],
-        client_secret=given["clientSecret"],
-        grant_type=given["grantType"],
-        code=given["code"],
-        code_verifier=given["codeVerifier"],
-        redirect_uri=given["redirectUri"],
+        client_id=request["clientId"],
+        client_secret=request["clientSecret"],
+        grant_type=request["grantType"],
+        code=request["code"],
+        code_verifier=request["codeVerifier"],
+        redirect_uri=request["redirectUri"],
     )
-    return {"token": granted.access_token}
+    return {"token": tokens.access_token}

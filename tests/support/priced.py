@@ -1,4 +1,4 @@
-"""A small schema with everything that a cost can come of, and random documents for it."""
+"""A small schema with every kind of cost declaration, and random documents for it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,11 +24,8 @@ async def counted(rows: Any, parents: Sequence[Any], *, count: int = 20) -> list
     return []
 
 
-async def told(call: Call) -> Any: ...
-
-
-def to(of: Any, **declared: Any) -> Any:
-    """An edge."""
+def free_edge(of: Any, **declared: Any) -> Any:
+    """Declare an edge that everyone may load."""
     return edge(of, needs=FREE, description="", **declared)
 
 
@@ -50,8 +47,8 @@ class Part(Thing):
 
 @strawberry.type
 class Cat(Thing):
-    label: Label = to(plain, weight=9)
-    kittens: list[Part] = to(plain, sizes=[ListSize(6)])
+    label: Label = free_edge(plain, weight=9)
+    kittens: list[Part] = free_edge(plain, sizes=[ListSize(6)])
 
 
 @strawberry.type
@@ -78,8 +75,8 @@ class Series:
     points: list[Point]
     columns: Columns
     house: "House"
-    again: "Series" = to(plain, weight=3)
-    other: "Series" = to(plain, sizes=[ListSize(1_000, ("Columns",))])
+    again: "Series" = free_edge(plain, weight=3)
+    other: "Series" = free_edge(plain, sizes=[ListSize(1_000, ("Columns",))])
 
 
 @strawberry.type
@@ -87,18 +84,18 @@ class Room(Thing):
     parts: list[Part]
     tags: list[str]
     grid: list[list[Part]]
-    lamps: list[Part] = to(plain, weight=2, sizes=[ListSize(4)])
+    lamps: list[Part] = free_edge(plain, weight=2, sizes=[ListSize(4)])
 
 
 @strawberry.type
 class House(Thing):
     address: Part
-    rooms: list[Room] = to(plain, sizes=[ListSize(3)])
-    pets: list[Cat | Dog] = to(plain, sizes=[ListSize(2)])
+    rooms: list[Room] = free_edge(plain, sizes=[ListSize(3)])
+    pets: list[Cat | Dog] = free_edge(plain, sizes=[ListSize(2)])
     things: list[Thing]
-    neighbour: "House | None" = to(plain, weight=5)
-    age: int = to(plain)
-    series: Series = to(
+    neighbour: "House | None" = free_edge(plain, weight=5)
+    age: int = free_edge(plain)
+    series: Series = free_edge(
         counted,
         weight=linear_in_argument("count", 20, 2_000, weight=7, weight_per_one=2),
         sizes=[
@@ -115,17 +112,17 @@ async def house(call: Call) -> Any:
 
 @operation(OperationKind.QUERY, returns=list[House], needs=FREE, sizes=[ListSize(linear_in_argument("first", 5, 50))])
 async def houses(call: Call, *, first: int = 5) -> Any:
-    """Houses, by the page."""
+    """Houses in pages."""
 
 
 @operation(OperationKind.QUERY, returns=list[House], needs=FREE)
 async def all_houses(call: Call) -> Any:
-    """Houses, nobody knows how many."""
+    """An unbounded list of houses."""
 
 
 @operation(OperationKind.QUERY, returns=int, needs=FREE, weight=8)
 async def count(call: Call) -> Any:
-    """How many there are."""
+    """The number of houses."""
 
 
 @strawberry.input
@@ -146,11 +143,11 @@ async def build(call: Call, *, input: list[NewHouse]) -> Any:
 
 @operation(OperationKind.SUBSCRIPTION, returns=House, needs=FREE)
 async def sold(call: Call) -> Any:
-    """Houses, as they are sold."""
+    """Houses at the time of their sale."""
 
 
 def _root(name: str, operations: Sequence[Operation]) -> type:
-    return create_type(name, [build_root_field(one) for one in operations])
+    return create_type(name, [build_root_field(operation) for operation in operations])
 
 
 SCHEMA: GraphQLSchema = strawberry.Schema(
@@ -161,16 +158,16 @@ SCHEMA: GraphQLSchema = strawberry.Schema(
 )._schema
 
 ARGUMENTS = {"houses": "first", "series": "count"}
-"""Fields whose argument is a number."""
+"""Fields with a numeric argument."""
 
 VARIABLES = "($n: Int! = 7, $m: Int! = 30)"
 FRAGMENTS = ("House", "Series", "Room", "Thing")
-"""The types that fragments of random documents are on, each spread by those before it at most."""
+"""Types of the fragments in random documents. Only earlier fragments spread a fragment, so there are no cycles."""
 
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """A random query: duplicates that are merged, aliases, arguments, inline and named fragments on any type."""
+    """Draw a query with mergeable duplicates, aliases, arguments, and inline and named fragments on any type."""
     fragments = [
         f"fragment F{place} on {kind} {_selection(draw, kind, place + 1, 2)}" for place, kind in enumerate(FRAGMENTS)
     ]
@@ -178,40 +175,46 @@ def documents(draw: st.DrawFn) -> str:
 
 
 def _selection(draw: st.DrawFn, name: str, first: int, levels: int) -> str:
-    """A selection set of a type that spreads fragments from the first one on."""
+    """Draw a selection set of a type. It spreads only fragments from number `first` on."""
     kind = SCHEMA.type_map[name]
-    chosen = ["__typename"]
-    members = [one.name for one in SCHEMA.get_possible_types(kind)] if not isinstance(kind, GraphQLObjectType) else []  # type: ignore[arg-type]
+    selections = ["__typename"]
+    members = (
+        [candidate.name for candidate in SCHEMA.get_possible_types(kind)]  # type: ignore[arg-type]
+        if not isinstance(kind, GraphQLObjectType)
+        else []
+    )
     fields = {} if is_union_type(kind) else kind.fields  # type: ignore[attr-defined]
     spread = [place for place in range(first, len(FRAGMENTS)) if FRAGMENTS[place] == name or name in _members(place)]
     for _ in range(draw(st.integers(1, 3))):
         ways = (["field"] * 3 if fields else []) + (["inline"] if levels else []) + (["spread"] if spread else [])
         match draw(st.sampled_from(ways or ["none"])):
             case "field":
-                chosen.append(_field(draw, fields, first, levels))
+                selections.append(_field(draw, fields, first, levels))
             case "inline":
                 on = draw(st.sampled_from([*members, name]))
-                chosen.append(f"... on {on} {_selection(draw, on, first, levels - 1)}")
+                selections.append(f"... on {on} {_selection(draw, on, first, levels - 1)}")
             case "spread":
-                chosen.append(f"...F{draw(st.sampled_from(spread))}")
-    return "{ " + " ".join(chosen) + " }"
+                selections.append(f"...F{draw(st.sampled_from(spread))}")
+    return "{ " + " ".join(selections) + " }"
 
 
 def _members(place: int) -> list[str]:
     kind: Any = SCHEMA.type_map[FRAGMENTS[place]]
-    return [] if isinstance(kind, GraphQLObjectType) else [one.name for one in SCHEMA.get_possible_types(kind)]
+    return (
+        [] if isinstance(kind, GraphQLObjectType) else [candidate.name for candidate in SCHEMA.get_possible_types(kind)]
+    )
 
 
 def _field(draw: st.DrawFn, fields: dict[str, Any], first: int, levels: int) -> str:
     name = draw(st.sampled_from(sorted(fields)))
-    named = get_named_type(fields[name].type)
-    if not is_leaf_type(named) and not levels:
+    field_type = get_named_type(fields[name].type)
+    if not is_leaf_type(field_type) and not levels:
         return "__typename"
-    given = ""
+    argument = ""
     if name in ARGUMENTS:
         value = draw(st.sampled_from(["", "1", "12", "$n", "$m"]))
-        given = f"({ARGUMENTS[name]}: {value})" if value else ""
-    below = "" if is_leaf_type(named) else _selection(draw, named.name, first, levels - 1)
-    # what differs in its argument has an alias of its own, so that whatever has one name can be merged
-    alias = f"{name}{''.join(filter(str.isalnum, given))}: "
-    return f"{alias}{name}{given} {below}"
+        argument = f"({ARGUMENTS[name]}: {value})" if value else ""
+    inner = "" if is_leaf_type(field_type) else _selection(draw, field_type.name, first, levels - 1)
+    # a different argument gets a different alias, so that all fields with the same response name can be merged
+    alias = f"{name}{''.join(filter(str.isalnum, argument))}: "
+    return f"{alias}{name}{argument} {inner}"

@@ -1,4 +1,4 @@
-"""Tariffs for tests, and a slow model of what energy costs that is obviously right."""
+"""Tariffs for tests, and a slow reference model of energy costs, simple enough to verify by reading."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ HALF_HOUR = timedelta(minutes=30)
 
 
 def tariff(kind: TariffKind = TariffKind.FLAT, **values: Any) -> Tariff:
-    """A tariff that holds from 2024 on, flat and without VAT unless told otherwise."""
+    """Return a tariff that is valid from 2024. The default is a flat rate without VAT."""
     given = {"tariff_id": "t", "resource_id": "r", "name": "Tariff", "valid_from": START, **values}
     if kind is TariffKind.FLAT:
         given.setdefault("rate", Decimal(20))
@@ -40,21 +40,21 @@ def energy(kwh: str) -> int:
 
 
 def half_hours(start: datetime, stop: datetime, kwh: str = "0.5") -> list[EnergySample]:
-    """A sample for each half hour, all alike."""
+    """Return equal samples, one for each half hour."""
     count = (stop - start) // HALF_HOUR
     return [EnergySample(to_ms(start + n * HALF_HOUR), energy(kwh), False) for n in range(count)]
 
 
 def band_at(bands: Sequence[TariffBand], local: datetime) -> TariffBand | None:
-    """The band that holds at a wall-clock time, in the words of the rule."""
+    """Return the band that applies at a wall-clock time, by a literal reading of the rule."""
     time, today = local.strftime("%H:%M"), Weekday(local.weekday())
     yesterday = Weekday((local.weekday() - 1) % 7)
-    for one in bands:
-        across = one.end <= one.start
-        if today in one.weekdays and one.start <= time and (across or time < one.end):
-            return one
-        if across and yesterday in one.weekdays and time < one.end:
-            return one
+    for band in bands:
+        crosses_midnight = band.end <= band.start
+        if today in band.weekdays and band.start <= time and (crosses_midnight or time < band.end):
+            return band
+        if crosses_midnight and yesterday in band.weekdays and time < band.end:
+            return band
     return None
 
 
@@ -65,49 +65,49 @@ def period_start(local: datetime, period: Period) -> datetime:
     return {Period.P1D: day, Period.P1M: day.replace(day=1), Period.P1Y: day.replace(month=1, day=1)}[period]
 
 
-def modelled(
+def model_costs(
     samples: Sequence[EnergySample], tariffs: Sequence[Tariff], prices: PricesByTariff
 ) -> Iterator[tuple[EnergySample, Tariff | None, Fraction | None]]:
-    """Each sample with its tariff and its cost in pence without VAT, looked up afresh: None where it has no price."""
+    """Yield each sample with its tariff and its cost in pence without VAT. The cost is None if no price is known."""
     for sample in samples:
         at = from_ms(sample.at)
-        standing = [one for one in tariffs if one.valid_from <= at]
-        if not standing:
+        valid = [current for current in tariffs if current.valid_from <= at]
+        if not valid:
             yield sample, None, None
             continue
-        one = standing[-1]
-        yield sample, one, _cost(sample, one, samples, prices)
+        current = valid[-1]
+        yield sample, current, _cost(sample, current, samples, prices)
 
 
 def _cost(
-    sample: EnergySample, one: Tariff, samples: Sequence[EnergySample], prices: PricesByTariff
+    sample: EnergySample, tariff: Tariff, samples: Sequence[EnergySample], prices: PricesByTariff
 ) -> Fraction | None:
     kwh = Fraction(sample.energy, 10**9)
-    local = from_ms(sample.at).astimezone(ZoneInfo(one.time_zone))
-    match one.kind:
+    local = from_ms(sample.at).astimezone(ZoneInfo(tariff.time_zone))
+    match tariff.kind:
         case TariffKind.FLAT:
-            return kwh * Fraction(one.rate or 0)
+            return kwh * Fraction(tariff.rate or 0)
         case TariffKind.TIME_OF_USE:
-            found = band_at(one.bands, local)
-            return kwh * Fraction(found.rate if found else one.rate or 0)
+            band = band_at(tariff.bands, local)
+            return kwh * Fraction(band.rate if band else tariff.rate or 0)
         case TariffKind.DYNAMIC:
-            known = [
-                price.rate for price in prices.get(one.tariff_id, ()) if 0 <= sample.at - price.at < 30 * 60 * 1000
+            prices_at = [
+                price.rate for price in prices.get(tariff.tariff_id, ()) if 0 <= sample.at - price.at < 30 * 60 * 1000
             ]
-            return kwh * Fraction(known[0], 10**6) if known else None
+            return kwh * Fraction(prices_at[0], 10**6) if prices_at else None
         case TariffKind.BLOCK:
-            assert one.block_period
-            since = to_ms(period_start(local, one.block_period).astimezone(UTC))
+            assert tariff.block_period
+            since = to_ms(period_start(local, tariff.block_period).astimezone(UTC))
             counted = sum(other.energy for other in samples if since <= other.at < sample.at)
-            return _climbed(counted, counted + sample.energy, one.blocks)
+            return _block_cost(counted, counted + sample.energy, tariff.blocks)
 
 
-def _climbed(before: int, after: int, some: Sequence[TariffBlock]) -> Fraction:
-    """Watt-hour by watt-hour: each has the rate of the block in which it lies. Going down gives back."""
+def _block_cost(start: int, end: int, blocks: Sequence[TariffBlock]) -> Fraction:
+    """Return the sum over single watt-hours, each at the rate of its block. A negative sample reduces the cost."""
     step = 10**6  # a watt-hour
-    low, high = sorted((before, after))
+    low, high = sorted((start, end))
     cost = Fraction(0)
     for at in range(low, high, step):
-        rate = next(one.rate for one in some if one.up_to is None or at < energy(str(one.up_to)))
+        rate = next(block.rate for block in blocks if block.up_to is None or at < energy(str(block.up_to)))
         cost += Fraction(step, 10**9) * Fraction(rate)
-    return cost if after >= before else -cost
+    return cost if end >= start else -cost

@@ -1,4 +1,4 @@
-"""A Redis server for the tests: the one on the path, or the one from a wheel."""
+"""A Redis server that tests can stop, pause and restart: from the PATH, or else from a wheel."""
 
 import asyncio
 import shutil
@@ -24,14 +24,14 @@ def _executable() -> str:
 
 
 class RedisServer:
-    """A server on a port of its own that may be killed and started again, with or without its data."""
+    """A server on a free port that can be killed and started again, with or without its data."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._process: asyncio.subprocess.Process | None = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
 
     @property
     def url(self) -> str:
@@ -42,7 +42,7 @@ class RedisServer:
         return self._process is not None and self._process.returncode is None
 
     async def start(self, *options: str) -> None:
-        """Start it where it does not run, and wait until it answers."""
+        """Start the server unless it is running, and wait until it responds."""
         if self.running:
             return
         self._process = await asyncio.create_subprocess_exec(
@@ -60,7 +60,7 @@ class RedisServer:
                     await asyncio.sleep(0.01)
 
     async def kill(self, *, keep_data: bool = True) -> None:
-        """End it as a failure of the machine does."""
+        """Kill the server, as in a failure of its machine."""
         assert self._process is not None
         if self._process.returncode is None:
             self._process.kill()
@@ -70,7 +70,7 @@ class RedisServer:
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
 
     def pause(self) -> None:
-        """Let it be silent, with its connections open."""
+        """Stop the process without closing its connections, so that it does not respond."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
@@ -79,14 +79,14 @@ class RedisServer:
         self._process.send_signal(signal.SIGCONT)
 
     async def command(self, *words: str) -> Any:
-        """The answer to a command."""
+        """Send a command and return its result."""
         async with Redis(port=self.port, retry=Retry(NoBackoff(), 0), decode_responses=True) as client:
             return await client.execute_command(*words)  # type: ignore[no-untyped-call]
 
 
 @asynccontextmanager
 async def redis_server(folder: Path, *options: str) -> AsyncIterator[RedisServer]:
-    """A running server."""
+    """Yield a running server and kill it at the end."""
     server = RedisServer(folder)
     await server.start(*options)
     try:

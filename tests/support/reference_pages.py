@@ -1,7 +1,7 @@
 """Tables of the reference pages that are generated from the code: settings and commands.
 
 `python -m tests.support.reference_pages` writes them into docs/reference/settings.md and docs/reference/cli.md. A test
-compares both pages with what this module generates.
+compares both pages with the generated text.
 """
 
 import inspect
@@ -28,7 +28,7 @@ _SETTINGS_TABLE = re.compile(r"(<!-- settings: ([a-z_\s]+) -->\n).*?(<!-- end of
 _COMMAND = re.compile(r"(<!-- command: ([a-z -]+) -->\n).*?(<!-- end of command -->)", re.DOTALL)
 
 EXAMPLE = "Example: "
-"""How the last paragraph of each command's help begins."""
+"""Prefix of the last paragraph in the help of each command."""
 
 _TYPES: Mapping[Any, str] = MappingProxyType(
     {str: "text", SecretStr: "text, secret", int: "integer", float: "number", bool: "`true` or `false`", Path: "path"}
@@ -47,13 +47,13 @@ def commands_named(page: str) -> list[str]:
 
 def with_settings(page: str) -> str:
     """Return the page with a generated table between each pair of marks, for the settings that the mark names."""
-    return _SETTINGS_TABLE.sub(lambda found: found[1] + settings_table(found[2].split()) + found[3], page)
+    return _SETTINGS_TABLE.sub(lambda marked: marked[1] + settings_table(marked[2].split()) + marked[3], page)
 
 
 def with_commands(page: str) -> str:
     """Return the page with a generated description of the named command between each pair of marks."""
     known = commands()
-    return _COMMAND.sub(lambda found: found[1] + command_section(found[2], known[found[2]]) + found[3], page)
+    return _COMMAND.sub(lambda marked: marked[1] + command_section(marked[2], known[marked[2]]) + marked[3], page)
 
 
 def settings_table(names: list[str]) -> str:
@@ -68,9 +68,9 @@ def settings_table(names: list[str]) -> str:
 def _type(field: FieldInfo) -> str:
     annotation: Any = field.annotation
     if get_origin(annotation) is UnionType:
-        (annotation,) = (one for one in get_args(annotation) if one is not NoneType)
+        (annotation,) = (value for value in get_args(annotation) if value is not NoneType)
     if get_origin(annotation) is Literal:
-        return " or ".join(f"`{one}`" for one in get_args(annotation))
+        return " or ".join(f"`{value}`" for value in get_args(annotation))
     if get_origin(annotation) is list:
         return "JSON list"
     bounds = _bounds(field)
@@ -78,26 +78,26 @@ def _type(field: FieldInfo) -> str:
 
 
 def _bounds(field: FieldInfo) -> str:
-    """Return the bounds of a number or of the length of a text, in words."""
-    least = most = above = shortest = longest = None
-    for one in field.metadata:
-        match one:
+    """Return the bounds of a number, or of the length of a text, as text."""
+    minimum = maximum = above = shortest = longest = None
+    for value in field.metadata:
+        match value:
             case annotated_types.Ge():
-                least = one.ge
+                minimum = value.ge
             case annotated_types.Gt():
-                above = one.gt
+                above = value.gt
             case annotated_types.Le():
-                most = one.le
+                maximum = value.le
             case annotated_types.MinLen():
-                shortest = one.min_length
+                shortest = value.min_length
             case annotated_types.MaxLen():
-                longest = one.max_length
+                longest = value.max_length
             case _:
-                raise AssertionError(f"a bound without words: {one}")
+                raise AssertionError(f"unsupported bound {value}: add it to _bounds")
     if above is not None:
-        return f"above {above:,}, at most {most:,}"
-    if least is not None:
-        return f"at least {least:,}" if most is None else f"{least:,} to {most:,}"
+        return f"above {above:,}, at most {maximum:,}"
+    if minimum is not None:
+        return f"at least {minimum:,}" if maximum is None else f"{minimum:,} to {maximum:,}"
     if shortest is not None:
         return f"at least {shortest} characters" if longest is None else f"{shortest} to {longest} characters"
     return ""
@@ -123,12 +123,12 @@ def _walk(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def command_section(name: str, command: Any) -> str:
-    """Return what a command does, its usage, its example, and a table of its arguments and options."""
-    parameters = [one for one in command.params if one.name != "help"]
-    arguments = [_argument(one) for one in parameters if one.param_type_name == "argument"]
+    """Return the description of a command, its usage, a table of its arguments and options, and its example."""
+    parameters = [value for value in command.params if value.name != "help"]
+    arguments = [_argument(value) for value in parameters if value.param_type_name == "argument"]
     usage = " ".join(["wattgate", name, *(["[OPTIONS]"] if len(arguments) < len(parameters) else []), *arguments])
     *description, example = inspect.cleandoc(command.help).split("\n\n")
-    assert example.startswith(EXAMPLE), f"the last paragraph of the help of {name} is no example"
+    assert example.startswith(EXAMPLE), f"the last paragraph of the help of {name} must start with {EXAMPLE!r}"
     parts = ["\n\n".join(description), f"```text\n{usage}\n```"]
     if parameters:
         parts.append(
@@ -139,7 +139,7 @@ def command_section(name: str, command: Any) -> str:
 
 
 def _argument(parameter: Any) -> str:
-    """Return an argument as the usage line has it: in capitals, with dots if it may be repeated."""
+    """Return the name of an argument in the usage line: in capitals, with dots if it may be repeated."""
     name: str = parameter.name.upper()
     return f"{name.removesuffix('S')}..." if parameter.nargs == -1 else name
 
@@ -148,8 +148,8 @@ def _row(parameter: Any) -> str:
     is_argument = parameter.param_type_name == "argument"
     names = [_argument(parameter)] if is_argument else [*parameter.opts, *parameter.secondary_opts]
     variable = f" Environment variable: `{parameter.envvar}`." if parameter.envvar else ""
-    written = ", ".join(f"`{one}`" for one in names)
-    return f"| {written} | {_parameter_default(parameter)} | {parameter.help}{variable} |"
+    formatted = ", ".join(f"`{value}`" for value in names)
+    return f"| {formatted} | {_parameter_default(parameter)} | {parameter.help}{variable} |"
 
 
 def _parameter_default(parameter: Any) -> str:
@@ -163,7 +163,7 @@ def _parameter_default(parameter: Any) -> str:
 
 
 def _switch(parameter: Any) -> str:
-    """Return the name by which a switch with two names has its default."""
+    """Return the option name that selects the default of a switch with two names."""
     names: list[str] = parameter.opts if parameter.default else parameter.secondary_opts
     return names[0]
 

@@ -1,4 +1,4 @@
-"""Databases at this version's schema: migrations run once for each engine, and what they made is copied."""
+"""Databases with the current schema. Migrations run once for each engine; tests use copies of the result."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,34 +16,34 @@ from wattgate.db.migrate import upgrade
 
 
 async def bring_up(database: Database) -> None:
-    """Bring a database to this version's schema. The file of one of SQLite that is not there yet is a copy."""
+    """Upgrade a database to the current schema. A SQLite file that does not exist starts as a copy."""
     if database.is_sqlite:
-        await asyncio.to_thread(_copied, Path(str(database.url.database)))
+        await asyncio.to_thread(_copy_pattern, Path(str(database.url.database)))
     await upgrade(database)
 
 
 @asynccontextmanager
 async def pattern_on(server_url: str) -> AsyncIterator[str]:
-    """The name of a database on a PostgreSQL server of which others are copies."""
+    """Yield the name of a template database on a PostgreSQL server, with the current schema."""
     async with database_on(server_url) as url:
-        await _upgraded(url)
+        await _upgrade(url)
         yield str(make_url(url).database)
 
 
-def _copied(path: Path) -> None:
+def _copy_pattern(path: Path) -> None:
     if not path.exists():
-        copyfile(Path(_pattern().name) / "pattern.sqlite3", path)
+        copyfile(Path(_pattern_folder().name) / "pattern.sqlite3", path)
 
 
 @cache
-def _pattern() -> TemporaryDirectory[str]:
-    """A folder with the file of a database that nobody works on."""
-    folder = TemporaryDirectory(prefix="wattgate-")
-    asyncio.run(_upgraded(f"sqlite:///{folder.name}/pattern.sqlite3"))
-    return folder
+def _pattern_folder() -> TemporaryDirectory[str]:
+    """Return a folder with the SQLite file that tests copy."""
+    directory = TemporaryDirectory(prefix="wattgate-")
+    asyncio.run(_upgrade(f"sqlite:///{directory.name}/pattern.sqlite3"))
+    return directory
 
 
-async def _upgraded(url: str) -> None:
+async def _upgrade(url: str) -> None:
     database = Database(url)
     try:
         await upgrade(database)

@@ -1,4 +1,4 @@
-"""Real servers for the tests: PostgreSQL from a wheel (or the one in the environment), an MQTT broker, uvicorn."""
+"""Real servers for tests: PostgreSQL, an MQTT broker, uvicorn, and a relay that simulates network failures."""
 
 import asyncio
 import contextlib
@@ -21,12 +21,12 @@ from wattgate.app.server.serving import DrainingServer, bind_sockets, bound_url,
 from wattgate.realtime.connections.direct_wire import DirectWire
 
 Databases = Callable[[], AbstractAsyncContextManager[str]]
-"""Makes a database for as long as it is needed; what it gives is the URL."""
+"""A function that returns a context manager for a new database, which yields its URL."""
 
 
 @contextmanager
 def postgresql(folder: Path) -> Iterator[str]:
-    """The URL of a PostgreSQL server: WATTGATE_TEST_POSTGRESQL_URL, or one started in `folder`."""
+    """Yield the URL of a PostgreSQL server: WATTGATE_TEST_POSTGRESQL_URL, or a server from a wheel in `folder`."""
     if url := os.environ.get("WATTGATE_TEST_POSTGRESQL_URL"):
         yield url
         return
@@ -39,7 +39,7 @@ def postgresql(folder: Path) -> Iterator[str]:
 
 @asynccontextmanager
 async def database_on(server_url: str, pattern: str = "template1") -> AsyncIterator[str]:
-    """The URL of a fresh database on a PostgreSQL server, a copy of another one, dropped afterwards."""
+    """Create a database as a copy of `pattern`, yield its URL, and drop it at the end."""
     name = f"wattgate_{uuid4().hex}"
     engine = create_async_engine(server_url, isolation_level="AUTOCOMMIT")
     try:
@@ -54,9 +54,9 @@ async def database_on(server_url: str, pattern: str = "template1") -> AsyncItera
 
 @asynccontextmanager
 async def serving(app: ASGIApp, *, ws: Any = DirectWire) -> AsyncIterator[str]:
-    """The base URL of an application served by uvicorn, with the settings of `wattgate serve`.
+    """Serve an application with uvicorn and the settings of `wattgate serve`, and yield its base URL.
 
-    `ws` is uvicorn's protocol of sockets. With any but ours they are served as by other servers.
+    `ws` is the WebSocket implementation, by default the gateway's own.
     """
     bound = bind_sockets("127.0.0.1", 0)
     served = build_uvicorn_config(app)
@@ -75,9 +75,9 @@ async def serving(app: ASGIApp, *, ws: Any = DirectWire) -> AsyncIterator[str]:
 
 
 class Broker:
-    """An MQTT broker for whoever has a name, that may be stopped and started again on its port.
+    """An MQTT broker that can be stopped and started again on its port. It accepts every client with a user name.
 
-    It keeps what it could not deliver to a client that is away, and forgets what a client had not acknowledged.
+    It queues messages for disconnected clients, and drops messages that a client has not acknowledged.
     """
 
     def __init__(self) -> None:
@@ -90,13 +90,13 @@ class Broker:
 
     @property
     def subscribed(self) -> set[str]:
-        """The client ids of those that are connected and have subscribed to something."""
+        """The IDs of connected clients with a subscription."""
         assert self._broker is not None
-        sessions = [session for some in self._broker.subscriptions.values() for session, _ in some]
+        sessions = [session for entries in self._broker.subscriptions.values() for session, _ in entries]
         return {session.client_id for session in sessions if session.transitions.is_connected()}
 
     def unacknowledged(self, client_id: str) -> int:
-        """How many messages a client has not acknowledged."""
+        """Return the number of messages that a client has not acknowledged."""
         assert self._broker is not None
         session, _ = self._broker.sessions[client_id]
         return len(session.inflight_out)
@@ -115,17 +115,17 @@ class Broker:
 
 @asynccontextmanager
 async def broker() -> AsyncIterator[Broker]:
-    """A running MQTT broker on a free port."""
-    made = Broker()
-    await made.start()
+    """Yield a running MQTT broker on a free port."""
+    started = Broker()
+    await started.start()
     try:
-        yield made
+        yield started
     finally:
-        await made.stop()
+        await started.stop()
 
 
 class Relay:
-    """A way to a server that can be cut and opened again, as when the server or the link is away."""
+    """A TCP relay to a server. Cutting it simulates an unavailable server or a broken link."""
 
     def __init__(self, url: str) -> None:
         self._target = make_url(url)
@@ -139,7 +139,7 @@ class Relay:
         return through.render_as_string(hide_password=False)
 
     def lead_to(self, url: str) -> None:
-        """Lead to another server from now on."""
+        """Connect new connections to another server."""
         self._target = make_url(url)
 
     async def open(self) -> None:

@@ -1,4 +1,4 @@
-"""Servers that webhooks are sent to: what they were sent, and how they answer."""
+"""Webhook receivers that record requests and respond as a test configures."""
 
 import asyncio
 import ssl
@@ -10,12 +10,12 @@ from ipaddress import ip_network
 from wattgate.delivery.http.egress import EgressPolicy
 
 HERE = EgressPolicy(allowed_networks=(ip_network("127.0.0.0/8"),), allow_http=True)
-"""What tests may reach: servers on this machine."""
+"""Egress policy for tests: only servers on this machine, and plain HTTP."""
 
 
 @dataclass(frozen=True)
 class Received:
-    """A request as it came over the wire; header names are in lower case."""
+    """A received request. Header names are in lower case."""
 
     method: str
     target: str
@@ -27,10 +27,10 @@ Behaviour = Callable[[Received, asyncio.StreamWriter], Awaitable[None]]
 
 
 def answering(status: int, *, headers: str = "", body: bytes = b"") -> Behaviour:
-    """A sink that answers each request so."""
+    """Return a behaviour that sends this response to every request."""
 
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
-        head = f"HTTP/1.1 {status} Told\r\ncontent-length: {len(body)}\r\n{headers}\r\n"
+        head = f"HTTP/1.1 {status} Status\r\ncontent-length: {len(body)}\r\n{headers}\r\n"
         writer.write(head.encode() + body)
         await writer.drain()
 
@@ -38,31 +38,31 @@ def answering(status: int, *, headers: str = "", body: bytes = b"") -> Behaviour
 
 
 async def closing(received: Received, writer: asyncio.StreamWriter) -> None:
-    """A sink that closes the connection instead of answering."""
+    """Close the connection without a response."""
 
 
 async def hanging(received: Received, writer: asyncio.StreamWriter) -> None:
-    """A sink that never answers."""
+    """Never respond."""
     await asyncio.Event().wait()
 
 
 @dataclass
 class Sink:
-    """A running server: its port, what it received, and how it behaves, which may change."""
+    """A running receiver. A test may replace its behaviour at any time."""
 
     port: int = 0
     behave: Behaviour = field(default_factory=lambda: answering(204))
     received: list[Received] = field(default_factory=list)
     connections: int = 0
     sent: int = 0
-    """Bytes that were handed to the connections of `flooding`."""
+    """Bytes that `flooding` has written to connections."""
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/events"
 
     async def flooding(self, received: Received, writer: asyncio.StreamWriter) -> None:
-        """Answer with 10 MB."""
+        """Respond with a body of 10 MB."""
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 10000000\r\n\r\n")
         for _ in range(1_000):
             writer.write(bytes(10_000))
@@ -90,21 +90,21 @@ class Sink:
 
 @asynccontextmanager
 async def sink(behave: Behaviour | None = None, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[Sink]:
-    """A sink on a free port of this machine."""
-    made = Sink()
+    """Yield a receiver on a free local port."""
+    started = Sink()
     if behave is not None:
-        made.behave = behave
+        started.behave = behave
     tasks: set[asyncio.Task[None]] = set()
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(made.serve(reader, writer))
+        task = asyncio.ensure_future(started.serve(reader, writer))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=tls)
-    made.port = server.sockets[0].getsockname()[1]
+    started.port = server.sockets[0].getsockname()[1]
     try:
-        yield made
+        yield started
     finally:
         server.close()
         for task in tasks:

@@ -1,4 +1,4 @@
-"""A real mail server for the tests, which does what a test tells it to."""
+"""A real mail server for tests with configurable replies."""
 
 import asyncio
 import ssl
@@ -17,8 +17,8 @@ USERNAME, PASSWORD = "gateway", "p@ss/word:%"
 
 
 @dataclass(slots=True)
-class Taken:
-    """A mail that the server was given."""
+class ReceivedMail:
+    """A mail that the server received, even if the final reply was a refusal."""
 
     sender: str
     recipients: list[str]
@@ -33,16 +33,16 @@ class Taken:
 
 @dataclass(slots=True)
 class MailServer:
-    """What the server has taken, how often somebody has come, and what it answers instead of the usual."""
+    """The received mails, the number of connections, and replies that replace the default ones."""
 
     port: int = 0
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[ReceivedMail] = field(default_factory=list)
     connections: int = 0
     answers: dict[str, list[Any]] = field(default_factory=dict)
     open: set[asyncio.Transport] = field(default_factory=set)
 
     def say(self, command: str, *answers: Any) -> None:
-        """What is answered to the next commands of a name: a text, or a function of the server."""
+        """Set the replies to the next commands with this name: texts, or async functions of the server."""
         self.answers.setdefault(command, []).extend(answers)
 
     def hang_up(self) -> None:
@@ -76,12 +76,12 @@ class MailServer:
         content = envelope.content
         assert isinstance(content, bytes)
         tls = server.transport is not None and server.transport.get_extra_info("sslcontext") is not None
-        self.taken.append(Taken(envelope.mail_from or "", envelope.rcpt_tos, content, session, tls))
+        self.taken.append(ReceivedMail(envelope.mail_from or "", envelope.rcpt_tos, content, session, tls))
         return await self._answer("DATA", f"250 2.0.0 queued as {len(self.taken)}")
 
 
 class _Session(SMTP):
-    """A connection of which the server knows."""
+    """A connection that is registered with the server."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -104,15 +104,15 @@ def _authenticate(server: SMTP, session: Session, envelope: Envelope, mechanism:
 async def mail_server(
     *, starttls: ssl.SSLContext | None = None, tls: ssl.SSLContext | None = None, auth: bool = False, **more: Any
 ) -> AsyncIterator[MailServer]:
-    """A server on a free port, with TLS from the beginning or on demand, or with neither."""
-    made = MailServer()
+    """Yield a server on a free port, with implicit TLS (`tls`), STARTTLS (`starttls`), or without TLS."""
+    started = MailServer()
     loop = asyncio.get_running_loop()
 
     def session() -> SMTP:
-        with warnings.catch_warnings():  # aiosmtpd does not know of TLS from the beginning
+        with warnings.catch_warnings():  # aiosmtpd does not detect implicit TLS
             warnings.filterwarnings("ignore", "Requiring AUTH while not requiring TLS")
             return _Session(
-                made,
+                started,
                 hostname="mail.test",
                 tls_context=starttls,
                 require_starttls=starttls is not None,
@@ -124,10 +124,10 @@ async def mail_server(
             )
 
     server = await loop.create_server(session, "127.0.0.1", 0, ssl=tls)
-    made.port = server.sockets[0].getsockname()[1]
+    started.port = server.sockets[0].getsockname()[1]
     try:
-        yield made
+        yield started
     finally:
         server.close()
-        made.hang_up()
+        started.hang_up()
         await server.wait_closed()

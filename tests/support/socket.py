@@ -1,4 +1,4 @@
-"""A client of graphql-transport-ws for tests, which says what it is told to and remembers nothing."""
+"""A minimal graphql-transport-ws client without state, so that tests can send any sequence of messages."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ HEAR_SECONDS = 10
 
 
 class Socket:
-    """A socket to a gateway. `hear` leaves out the pings of the server unless told otherwise."""
+    """A WebSocket connection to a gateway. By default, `hear` skips the pings of the server."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
@@ -25,29 +25,29 @@ class Socket:
         await self.connection.send(json.dumps(message))
 
     async def send(self, data: str | bytes) -> None:
-        """Send what need not be a message: text, or bytes as a binary one."""
+        """Send raw data, which may be invalid: text, or bytes as a binary message."""
         await self.connection.send(data)
 
     async def say_nested(self, depth: int) -> None:
-        """Send a ping with a payload of many lists in each other."""
+        """Send a ping whose payload has nested lists of this depth."""
         await self.connection.send(f'{{"type": "ping", "payload": {{"a": {"[" * depth}{"]" * depth}}}}}')
 
     def say_at_once(self, *messages: dict[str, Any] | str) -> None:
-        """Send messages so that they arrive together: the later ones before anything has come of the first."""
+        """Send messages in one write, so that they arrive before the gateway handles the first."""
         for message in messages:
             text = message if isinstance(message, str) else json.dumps(message)
             self.connection.protocol.send_text(text.encode())
         self.connection.send_data()
 
     async def hear(self, *, pings: bool = False) -> Any:
-        """The next message."""
+        """Return the next message."""
         while True:
             message = json.loads(await asyncio.wait_for(self.connection.recv(), HEAR_SECONDS))
             if pings or message["type"] != "ping":
                 return message
 
     async def rest(self) -> list[Any]:
-        """All that is still heard until the socket is closed, without the pings of the server."""
+        """Return all further messages until the connection is closed, except pings."""
         heard = []
         while True:
             try:
@@ -56,7 +56,7 @@ class Socket:
                 return heard
 
     async def heard(self) -> list[Any]:
-        """What has come up to now: whatever the server said before it answers a ping, without that."""
+        """Return the messages that the server has sent so far. A ping and its pong mark the end."""
         await self.say(type="ping", payload={"upTo": "now"})
         heard: list[Any] = []
         while (message := await self.hear()) != {"type": "pong", "payload": {"upTo": "now"}}:
@@ -64,7 +64,7 @@ class Socket:
         return heard
 
     async def init(self, **payload: Any) -> None:
-        """Say who it is, and be acknowledged."""
+        """Send connection_init with credentials and wait for the acknowledgement."""
         await self.say(type="connection_init", payload=payload)
         assert await self.hear() == {"type": "connection_ack"}
 
@@ -76,29 +76,29 @@ class Socket:
         await self.say(id=operation_id, type="complete")
 
     async def payload(self) -> Any:
-        """The payload of the next message, which is a `next`."""
+        """Return the payload of the next message, which must be a `next`."""
         message = await self.hear()
         assert message["type"] == "next", message
         return message["payload"]
 
     async def values(self, count: int) -> list[float]:
-        """The values of the next readings."""
+        """Return the values of the next readings."""
         return [(await self.payload())["data"]["readings"]["value"] for _ in range(count)]
 
     async def error(self) -> Any:
-        """The first of the errors by which an operation ends, which the next message tells."""
+        """Return the first error of the next message, which must be an `error`."""
         message = await self.hear()
         assert message["type"] == "error", message
         return message["payload"][0]
 
     async def closed(self) -> tuple[int | None, str | None]:
-        """The code and reason by which it is closed, once it is."""
+        """Wait until the connection is closed and return the close code and reason."""
         await asyncio.wait_for(self.connection.wait_closed(), HEAR_SECONDS)
         return self.connection.close_code, self.connection.close_reason
 
 
 def socket_url(url: str) -> str:
-    """Where the sockets of a gateway are."""
+    """Return the WebSocket URL of a gateway."""
     return url.replace("http", "ws", 1) + "/graphql"
 
 
@@ -110,20 +110,22 @@ async def socket(
     subprotocols: Sequence[str] = ("graphql-transport-ws",),
     window: int | None = None,
 ) -> AsyncIterator[Socket]:
-    """A socket to the gateway at this URL. With a `window` it takes few bytes that nobody asks for: no more than that,
-    and one message."""
-    taken = None
+    """Open a connection to the gateway at this URL.
+
+    With `window`, the client buffers only one message and this many bytes, to simulate a slow reader.
+    """
+    raw_socket = None
     if window is not None:
-        at = urlsplit(url)
-        taken = sockets.socket()
-        taken.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, window)
-        taken.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(taken, (at.hostname, at.port))
+        address = urlsplit(url)
+        raw_socket = sockets.socket()
+        raw_socket.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, window)
+        raw_socket.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(raw_socket, (address.hostname, address.port))
     async with connect(
         socket_url(url),
-        subprotocols=[Subprotocol(one) for one in subprotocols] or None,
+        subprotocols=[Subprotocol(name) for name in subprotocols] or None,
         additional_headers=headers,
-        sock=taken,
+        sock=raw_socket,
         max_queue=16 if window is None else 1,
         close_timeout=1,
     ) as connection:

@@ -1,4 +1,4 @@
-"""SPEC.md's own tables, as data."""
+"""The tables of SPEC.md as data."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Detail:
 
 
 def section(heading: str) -> str:
-    """The text under a heading, up to the next one of the same or a higher level."""
+    """Return the text under a heading, up to the next heading of the same or a higher level."""
     level = heading.split(" ")[0]
     match = re.search(rf"^{re.escape(heading)}$(.*?)(?=^#{{1,{len(level)}}} |\Z)", SPEC, re.MULTILINE | re.DOTALL)
     assert match, heading
@@ -25,7 +25,7 @@ def section(heading: str) -> str:
 
 
 def fields(heading: str) -> dict[str, str]:
-    """The first table of a resource's section: field name to type."""
+    """Return the types of a resource's fields, from the first table of its section."""
     rows = [line for line in section(heading).split("\n\n")[1].splitlines() if line.startswith("|")]
     return {name: type_ for name, type_, *_ in (cells(row) for row in rows[2:])}
 
@@ -35,19 +35,19 @@ def cells(row: str) -> list[str]:
 
 
 def details() -> dict[str, Detail]:
-    """Every detailed endpoint by method and path."""
-    found = {}
+    """Return every detailed endpoint by method and path."""
+    result = {}
     for match in re.finditer(r"^### (GET|POST|PUT|DELETE) (\S+)$(.*?)(?=^##)", SPEC, re.MULTILINE | re.DOTALL):
         method, path, text = match.groups()
         scheme = re.search(r"Authentication: (\w+)", text)
         assert scheme
-        found[f"{method} {path}"] = Detail(method, path, scheme[1].lower())
-    return found
+        result[f"{method} {path}"] = Detail(method, path, scheme[1].lower())
+    return result
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the index of operations; the method is a dash where it is not shown."""
+    """A row of the index of operations. An unknown method is a dash."""
 
     method: str
     path: str
@@ -55,40 +55,40 @@ class Row:
 
 
 def index() -> list[Row]:
-    """Every row of the index."""
+    """Return every row of the index."""
     rows = re.findall(r"^\| (-|GET|POST|PUT|DELETE) \| (/\S+) \| (.*?) \|$", SPEC, re.MULTILINE)
     return [Row(*row) for row in rows]
 
 
 ONE_PURPOSE = ("/account/{}/status", "/account/status")
-"""Paths whose rows explain one purpose in several clauses."""
+"""Paths whose row describes a single purpose in several clauses."""
 
 
 def purposes() -> dict[str, int]:
-    """How many things each path of the index is for, by path without names of parameters."""
-    found: dict[str, int] = {}
+    """Return the number of purposes of each path in the index, with parameter names removed."""
+    result: dict[str, int] = {}
     for row in index():
         path = re.sub(r"{.*?}", "{}", row.path)
         clauses = re.sub(r"\(.*?\)", "", row.purpose).split(";")
-        if row.purpose == "detailed above" and found.get(path, 0) > 1:
-            continue  # one of the purposes that the path's other row has counted
-        found[path] = found.get(path, 0) + (1 if path in ONE_PURPOSE else len(clauses))
-    return found
+        if row.purpose == "detailed above" and result.get(path, 0) > 1:
+            continue  # already counted in another row of the path
+        result[path] = result.get(path, 0) + (1 if path in ONE_PURPOSE else len(clauses))
+    return result
 
 
 def known_methods() -> dict[tuple[str, str], str]:
-    """The rows of the index whose method is shown."""
+    """Return the purposes of the index rows that have a method, by method and path."""
     return {(row.method, row.path): row.purpose for row in index() if row.method != "-"}
 
 
 def schemes() -> dict[str, list[str]]:
-    """The authentication table: the operations by scheme."""
+    """Return the operations of each scheme in the authentication table."""
     rows = re.findall(r"^\| (Basic|API key) \|.*\|(.*?)\|$", section("## Authentication"), re.MULTILINE)
     return {scheme: [place.strip() for place in places.split(",")] for scheme, places in rows}
 
 
 def error_statuses() -> dict[str, dict[str, bool]]:
-    """The table of errors: by operation, whether each status is listed."""
+    """Return the table of errors: for each operation, whether each status is listed."""
     rows = [cells(line) for line in section("## Errors").splitlines() if line.startswith("|")]
     places = rows[0][2:]
     return {place: {row[0]: row[2 + position] == "yes" for row in rows[2:]} for position, place in enumerate(places)}

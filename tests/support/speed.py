@@ -50,4 +50,4 @@ def mark_slow(items: list[pytest.Item]) -> None:
 
 @cache
 def _imports_a_starter(module: ModuleType) -> bool:
-    return any(value is one for value in vars(module).values() for one in STARTERS)
+    return any(value is starter for value in vars(module).values() for starter in STARTERS)

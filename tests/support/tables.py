@@ -1,4 +1,4 @@
-"""Tables looked at and filled without the operations: as older versions of the schema had them, as they have to be."""
+"""Direct table access for tests: insert rows into any schema version, and verify rollups."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -9,51 +9,51 @@ from sqlalchemy import Connection, MetaData, Table, text
 
 
 def put(connection: Connection, name: str, **values: Any) -> None:
-    """Insert a row into a table as it is at the moment; what it needs and is not given is of no matter."""
+    """Insert a row into a table of the current schema version. Other required columns get placeholder values."""
     table = Table(name, MetaData(), autoload_with=connection)
-    anything = {str: "x", bool: True, int: 1, datetime: datetime(2025, 1, 1)}
-    needed = {
-        column.name: anything.get(column.type.python_type, [])
+    placeholders = {str: "x", bool: True, int: 1, datetime: datetime(2025, 1, 1)}
+    required = {
+        column.name: placeholders.get(column.type.python_type, [])
         for column in table.columns
         if not column.nullable and column.server_default is None
     }
-    connection.execute(table.insert().values({**needed, **values}))
+    connection.execute(table.insert().values({**required, **values}))
 
 
 HOUR, DAY = 3_600_000, 86_400_000
 
 
 def check_rollups(connection: Connection, resource_ids: Collection[str], hourly: Collection[int] = (1,)) -> int:
-    """Assert that hours and days of resources are what their stored readings make; how many rows there are of both.
+    """Assert that the rollups of resources equal aggregates of their stored readings. Return the number of rollup rows.
 
-    `hourly` are the fields whose hours are rolled up: of `house.STORAGE` the second one.
+    `hourly` holds the indexes of the fields with hourly rollups: by default the second field of `house.STORAGE`.
     """
-    names = ", ".join(f"'{one}'" for one in resource_ids)
+    names = ", ".join(f"'{reading}'" for reading in resource_ids)
     where = f"WHERE resource_number IN (SELECT number FROM resource WHERE resource_id IN ({names}))"
     columns = "resource_number, field, at, value, quality, revision, received_at"
     readings = connection.execute(text(f"SELECT {columns} FROM reading {where}")).all()
     checked = 0
     for table, size in (("reading_hour", HOUR), ("reading_day", DAY)):
-        inside = defaultdict[tuple[int, int, int], list[Any]](list)
-        for one in readings:
-            if size == DAY or one.field in hourly:
-                inside[one.resource_number, one.field, one.at - one.at % size].append(one)
+        groups = defaultdict[tuple[int, int, int], list[Any]](list)
+        for reading in readings:
+            if size == DAY or reading.field in hourly:
+                groups[reading.resource_number, reading.field, reading.at - reading.at % size].append(reading)
         expected = {
             key: (
-                len(some),
-                sum(one.value for one in some),
-                min(one.value for one in some),
-                max(one.value for one in some),
-                min(one.at for one in some),
-                max(one.at for one in some),
-                sum(one.quality != 0 for one in some),
-                sum(one.revision for one in some),
-                max(one.received_at for one in some),
+                len(group),
+                sum(reading.value for reading in group),
+                min(reading.value for reading in group),
+                max(reading.value for reading in group),
+                min(reading.at for reading in group),
+                max(reading.at for reading in group),
+                sum(reading.quality != 0 for reading in group),
+                sum(reading.revision for reading in group),
+                max(reading.received_at for reading in group),
             )
-            for key, some in inside.items()
+            for key, group in groups.items()
         }
         amounts = "count, sum, min, max, first_at, last_at, estimated, revision, received_at"
-        found = connection.execute(text(f"SELECT resource_number, field, at, {amounts} FROM {table} {where}")).all()
-        assert {tuple(row[:3]): tuple(row[3:]) for row in found} == expected
-        checked += len(found)
+        rows = connection.execute(text(f"SELECT resource_number, field, at, {amounts} FROM {table} {where}")).all()
+        assert {tuple(row[:3]): tuple(row[3:]) for row in rows} == expected
+        checked += len(rows)
     return checked

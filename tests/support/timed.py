@@ -1,4 +1,4 @@
-"""A served gateway whose time the test sets, and series of readings in it through GraphQL."""
+"""A served gateway with a settable clock, and helpers to record readings through GraphQL."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ RECORD = "mutation ($series: [NewReadings!]!) { recordReadings(series: $series) 
 
 
 class Clock:
-    """The time, which the test sets."""
+    """A clock that advances only when a test sets `now`."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -26,7 +26,7 @@ class Clock:
 
 @dataclass
 class Timed:
-    """A house and its clock. Its callers are an application that acts for a user: that ends at no time."""
+    """A served gateway and its clock. Requests use application credentials for a user, because they never expire."""
 
     house: House
     clock: Clock
@@ -39,34 +39,34 @@ class Timed:
         self.clock.now += span
 
     async def ask(self, query: str, **variables: Any) -> Any:
-        """The data of a GraphQL answer that has no errors."""
+        """Send a GraphQL request and return its data. Fail if there are errors."""
         return await self.ask_as("acting", query, **variables)
 
     async def ask_as(self, who: str, query: str, **variables: Any) -> Any:
-        """The same of a request that comes from somebody else."""
+        """Send a GraphQL request with other credentials, see `ask`."""
         answer = await self.house.graphql(query, self.house.one.headers[who], **variables)
         assert "errors" not in answer, answer
         return answer["data"]
 
     async def record(self, resource_id: str, *readings: tuple[Any, ...], field: str | None = None) -> Any:
-        """Record readings (instant, value and, where it is not ACTUAL, quality); the whole answer."""
-        given = [dict(zip(("at", "value", "quality"), one, strict=False)) for one in readings]
-        for one in given:
-            one["at"] = one["at"].isoformat()
-        series = [{"resourceId": resource_id, "field": field, "readings": given}]
+        """Record readings (instant, value, and optionally quality) and return the whole response."""
+        converted = [dict(zip(("at", "value", "quality"), reading, strict=False)) for reading in readings]
+        for reading in converted:
+            reading["at"] = reading["at"].isoformat()
+        series = [{"resourceId": resource_id, "field": field, "readings": converted}]
         return await self.house.graphql(RECORD, self.headers, series=series)
 
     async def add_type(self, storage: list[Any], retention_days: int | None = None) -> str:
-        kind = resource_types.NewResourceType(
+        resource_type = resource_types.NewResourceType(
             name="any", classifier="any", storage=storage, retention_days=retention_days
         )
-        return str((await self.house.one.run("add_resource_type", input=kind)).resource_type_id)
+        return str((await self.house.one.run("add_resource_type", input=resource_type)).resource_type_id)
 
     async def add_resources(self, type_id: str, count: int) -> list[str]:
-        given = resource_types.NewResource(resource_type_id=ID(type_id), name="any")
-        return [str((await self.house.one.run("add_resource", input=given)).resource_id) for _ in range(count)]
+        resource = resource_types.NewResource(resource_type_id=ID(type_id), name="any")
+        return [str((await self.house.one.run("add_resource", input=resource)).resource_id) for _ in range(count)]
 
 
 def half_hours(start: datetime, values: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Readings of half hours from an instant on."""
+    """Return readings of consecutive half hours, starting at `start`."""
     return [(start + n * timedelta(minutes=30), value) for n, value in enumerate(values)]

@@ -1,4 +1,4 @@
-"""TLS for the tests: what trusts their certificate authority. The authority is the fixture `authority`."""
+"""TLS contexts for the certificate authority of the tests, which is the fixture `authority`."""
 
 import ssl
 
@@ -6,7 +6,7 @@ import trustme
 
 
 def trusting(authority: trustme.CA) -> ssl.SSLContext:
-    """Return a client's context that trusts an authority too."""
+    """Return a client context that trusts this authority in addition to the system's."""
     context = ssl.create_default_context()
     authority.configure_trust(context)
     return context

@@ -1,4 +1,4 @@
-"""Somebody who watches topics of a bus and remembers what came."""
+"""A recorder of the events and interruptions that a bus delivers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -13,7 +13,7 @@ AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def reading(topic: str, value: float) -> Event:
-    """An event that a value was read."""
+    """Return an event of a power reading."""
     return Event(topic, "POWER", ReadingRecorded("resource", "POWER", "W", AT, value, ReadingQuality.ACTUAL))
 
 
@@ -22,13 +22,13 @@ def values(events: list[Event]) -> list[float]:
 
 
 async def since(bus: Bus, topic: str, position: str) -> list[Event] | None:
-    """The kept events of a topic after a position; None where its entry is gone."""
-    (found,) = await bus.read_since([(topic, position)])
-    return found
+    """Return the retained events of a topic after a position, or None if the position is no longer retained."""
+    (events,) = await bus.read_since([(topic, position)])
+    return events
 
 
 class Watcher:
-    """What a bus has handed over: events, and what it said of interruptions."""
+    """Records delivered events, and resynchronizations as topic and whether all events were recovered."""
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
@@ -41,7 +41,7 @@ class Watcher:
         return values([event for event in self.events if event.topic == topic])
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        """Wait until what came is enough."""
+        """Wait at most 15 s until a condition on the recorded events holds."""
         async with asyncio.timeout(15):
             while not reached():
                 self._changed.clear()
@@ -58,7 +58,7 @@ class Watcher:
 
 @asynccontextmanager
 async def watching(bus: Bus) -> AsyncIterator[Watcher]:
-    """A watcher on a bus that is open as long as the context lasts."""
+    """Open a bus and yield a watcher on it."""
     watcher = Watcher(bus)
     async with bus:
         yield watcher

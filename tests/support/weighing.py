@@ -1,6 +1,7 @@
-"""How much memory an import of readings holds at most, told by a process that does nothing else.
+"""Measure the peak memory of a CSV import of readings in a separate process.
 
-python -m tests.support.weighing DATABASE_URL APPLICATION RESOURCE LINES... prints the bytes for each number of lines.
+`python -m tests.support.weighing DATABASE_URL APPLICATION RESOURCE LINES...` prints a JSON list with the peak in bytes
+for each number of lines.
 """
 
 import asyncio
@@ -20,13 +21,13 @@ from wattgate.principal import Principal, Role
 START = datetime(2025, 1, 1, tzinfo=UTC)
 
 
-def collect(place: int) -> None:
-    """Let what is weighed be what is held, without its garbage."""
+def collect(line: int) -> None:
+    """Collect garbage, so that the peak contains only live objects."""
     gc.collect()
 
 
 async def main(url: str, application_id: str, resource_id: str, *counts: str) -> None:
-    """Import files of so many lines, and print the peaks."""
+    """Import files with these numbers of lines and print the peaks."""
     bulk_recorder.BATCH_SIZE = 1_000
     gateway = build_gateway(Settings(_env_file=None, database_url=url))
     peaks = []

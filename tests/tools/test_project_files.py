@@ -20,13 +20,13 @@ def load(path: str) -> Any:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_make_targets_on_a_page_exist(page: str) -> None:
+def test_make_targets_on_a_page_exist(page: str) -> None:
     targets = set(re.findall(r"^([\w-]+):(?!=)", (ROOT / "Makefile").read_text(), re.M))
     assert set(re.findall(r"(?:`|^)make ([\w-]+)", (ROOT / page).read_text(), re.M)) <= targets
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_links_and_folders_on_a_page_exist(page: str) -> None:
+def test_links_and_folders_on_a_page_exist(page: str) -> None:
     text = (ROOT / page).read_text()
     linked = [(ROOT / page).parent / link.partition("#")[0] for link in re.findall(r"\]\((?!https?://)([^)]+)\)", text)]
     named = [ROOT / path for path in re.findall(r"`((?:wattgate|tests|tools|bench|docs)/[\w./-]*)`", text)]
@@ -35,7 +35,7 @@ def test_the_links_and_folders_on_a_page_exist(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_settings_on_a_page_exist(page: str) -> None:
+def test_settings_on_a_page_exist(page: str) -> None:
     names = set(re.findall(r"`WATTGATE_(?!TEST_(?:BROWSER|POSTGRESQL_URL))([A-Z_]+)", (ROOT / page).read_text()))
     assert {name.lower() for name in names} <= set(Settings.model_fields)
 
@@ -46,7 +46,7 @@ def test_security_fixes_are_for_the_current_minor_version() -> None:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_an_issue_form_has_what_github_requires(name: str) -> None:
+def test_issue_form_has_the_members_that_github_requires(name: str) -> None:
     form = load(f".github/ISSUE_TEMPLATE/{name}")
     assert form["name"]
     assert form["description"]
@@ -56,7 +56,7 @@ def test_an_issue_form_has_what_github_requires(name: str) -> None:
     assert {field["type"] for field in fields} <= {"textarea", "input", "dropdown", "checkboxes"}
 
 
-def test_the_workflow_runs_the_checks_of_the_project_with_read_access_alone() -> None:
+def test_workflow_runs_the_checks_with_read_access_only() -> None:
     workflow = load(".github/workflows/ci.yml")
     assert workflow["permissions"] == {"contents": "read"}
     (job,) = workflow["jobs"].values()
@@ -66,7 +66,7 @@ def test_the_workflow_runs_the_checks_of_the_project_with_read_access_alone() ->
         assert re.fullmatch(r"actions/[\w-]+@v\d+", action)
 
 
-def test_hooks_run_locally_and_call_tools_of_the_virtual_environment() -> None:
+def test_hooks_run_locally_with_tools_of_the_virtual_environment() -> None:
     (repository,) = load(".pre-commit-config.yaml")["repos"]
     assert repository["repo"] == "local"
     for hook in repository["hooks"]:

@@ -1,4 +1,4 @@
-"""The prose check: each banned pattern is found in each kind of text, and correct technical English passes."""
+"""The prose check finds each banned pattern in each kind of text, and accepts correct technical English."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -166,7 +166,7 @@ def test_correct_technical_english_passes_in_each_kind_of_text(kind: str, tmp_pa
 
 
 @pytest.mark.parametrize("place", ["tests/data/a.md", ".venv/lib/a.py", "tests/node/node_modules/a.js", "a.lock"])
-def test_files_of_others_are_not_checked(place: str, tmp_path: Path) -> None:
+def test_third_party_files_are_not_checked(place: str, tmp_path: Path) -> None:
     path = tmp_path / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("# It is told.\n")
@@ -174,7 +174,7 @@ def test_files_of_others_are_not_checked(place: str, tmp_path: Path) -> None:
     assert prose_check.findings(tmp_path, [path]) == []
 
 
-def test_a_finding_names_the_line_the_words_and_the_replacement(tmp_path: Path) -> None:
+def test_finding_names_the_line_the_words_and_the_replacement(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Title\n\nThe client sends a\nrequest and is\ntold the result.\n")
     (finding,) = prose_check.findings(tmp_path)
     assert str(finding) == (
@@ -183,13 +183,13 @@ def test_a_finding_names_the_line_the_words_and_the_replacement(tmp_path: Path) 
     )
 
 
-def test_a_phrase_is_found_across_lines_and_markup(tmp_path: Path) -> None:
+def test_phrase_is_found_across_lines_and_markup(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("Return\n**what\nis** stored. The oldest give\n> way.\n")
     (tmp_path / "a.py").write_text('"""Close\n\n    The oldest connections give\n    way.\n"""\n')
     assert [finding.line for finding in prose_check.findings(tmp_path)] == [3, 3]
 
 
-def test_a_string_in_several_pieces_is_reported_at_the_line_of_the_word(tmp_path: Path) -> None:
+def test_concatenated_string_is_reported_at_the_line_of_the_word(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(
         'def run():\n    raise Conflict(\n        "the record exists, "\n        "whoever made it"\n    )\n'
     )
@@ -206,7 +206,7 @@ def test_code_is_not_checked(tmp_path: Path) -> None:
     assert prose_check.findings(tmp_path) == []
 
 
-def test_names_are_checked_without_regard_to_their_spelling(tmp_path: Path) -> None:
+def test_names_are_split_into_words_and_checked(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(
         "class ToldState: ...\ndef tell_all(): ...\ndef test_the_client_is_told(): ...\n"
         "def test_what_is_stored_is_returned(): ...\ndef made(): ...\n"
@@ -298,7 +298,7 @@ def test_commit_messages_are_checked(
     assert problem in line
 
 
-def test_the_whole_repository_is_written_in_plain_technical_english() -> None:
+def test_repository_has_no_findings() -> None:
     found = prose_check.findings(ROOT)
     if found:
         pytest.fail(

@@ -1,4 +1,4 @@
-"""Arguments of an operation from the path, query and body of a REST request."""
+"""Convert the path, query and body of a REST request to the arguments of an operation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from wattgate.graphql.execution.argument_binder import RawArguments
 from wattgate.rest_compat.legacy_request import LegacyRequest
 
 INPUT_ARGUMENT = "input"
-"""The argument that is a REST body as a whole; without one, the members of the body are the arguments."""
+"""The argument that receives the whole request body. An operation without it receives each member of the body."""
 
 
 def parse_json_body(raw: bytes) -> Any:
-    """The JSON value of a body; an empty object where there is none."""
+    """Return the JSON value of a body, or an empty object if the body is empty. Raise BadInput if it is not JSON."""
     if not raw.strip():
         return {}
     try:
@@ -26,32 +26,39 @@ def parse_json_body(raw: bytes) -> Any:
 
 
 def parse_form_body(raw: bytes) -> dict[str, str]:
-    """The members of a form (application/x-www-form-urlencoded). BadInput where one is given twice."""
+    """Return the members of a form (application/x-www-form-urlencoded), at most 100.
+
+    Raise BadInput if the body is not a form or contains a member twice.
+    """
     try:
         pairs = parse_qsl(raw.decode(), errors="strict", max_num_fields=100)
     except ValueError as error:
         raise BadInput(f"the body is not a form: {error}") from None
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise BadInput("the form gives a member twice")
+        raise BadInput("the form contains the same member twice")
     return members
 
 
-def request_arguments(exchange: LegacyRequest, definitions: Mapping[str, GraphQLArgument]) -> RawArguments:
-    """Return the arguments of a request in the usual form: query, body and path; the path takes precedence."""
-    if not isinstance(exchange.body, dict):
+def request_arguments(request: LegacyRequest, definitions: Mapping[str, GraphQLArgument]) -> RawArguments:
+    """Return the arguments of a request in the uniform REST format.
+
+    They come from the query, the body and the path. If a name occurs in several of them, the body overrides the query
+    and the path overrides both. Query parameters without a definition are ignored.
+    """
+    if not isinstance(request.body, dict):
         raise BadInput("the body is not a JSON object")
-    body = {INPUT_ARGUMENT: exchange.body} if INPUT_ARGUMENT in definitions else exchange.body
+    body = {INPUT_ARGUMENT: request.body} if INPUT_ARGUMENT in definitions else request.body
     query = {
         name: _parse_query_value(text, definitions[name].type)
-        for name, text in exchange.query.items()
+        for name, text in request.query.items()
         if name in definitions
     }
-    return RawArguments({**query, **body, **exchange.path})
+    return RawArguments({**query, **body, **request.path})
 
 
 def _parse_query_value(text: str, type_: GraphQLInputType) -> Any:
-    """A query parameter's value: numbers and booleans are read from their text, the rest stays text."""
+    """Return the value of a query parameter. Text that is no number or boolean stays text, for validation to reject."""
     named: Any = get_named_type(type_)
     if named is GraphQLBoolean:
         return {"true": True, "false": False, "1": True, "0": False}.get(text.lower(), text)

@@ -1,7 +1,8 @@
-"""Any number of readings in one request body, NDJSON or an Arrow stream, recorded while it arrives.
+"""Bulk upload of readings: record an NDJSON body or an Arrow stream of any length while it arrives.
 
-Each line or row is taken or refused by its number, from 1; what is taken is stored in batches of 50,000. A body that
-breaks off or cannot be read any further leaves the batches before as they are, and the answer says how far it came.
+Each line or row is accepted or refused on its own; line numbers start at 1. Accepted readings are stored in batches of
+50,000. If the body ends early or becomes unreadable, the readings before that point stay recorded and the response
+reports their number.
 """
 
 import logging
@@ -32,15 +33,15 @@ log = logging.getLogger(__name__)
 
 NDJSON = "application/x-ndjson"
 MAX_LINE_BYTES = 64 * 1024
-"""Bytes of the longest line that is read; a longer one is refused."""
+"""Maximum length of an NDJSON line; a longer line is refused."""
 
 ByteChunks = AsyncIterator[bytes]
 BodyReader = Callable[[ByteChunks, BulkRecorder], Awaitable[None]]
-"""Reads a body and adds each reading to a bulk. BadInput where it cannot be read any further."""
+"""Read a body and add each reading to the recorder. Raise UnreadableInput if the rest of the body cannot be read."""
 
 
 class NdjsonReading(msgspec.Struct, rename="camel"):
-    """A line of NDJSON: one reading. Members that it does not have are passed over."""
+    """A line of NDJSON: one reading. Unknown members are ignored."""
 
     resource_id: str
     at: Annotated[datetime, Meta(tz=True)]
@@ -53,7 +54,7 @@ _DECODER = msgspec.json.Decoder(NdjsonReading)
 
 
 async def read_ndjson(chunks: ByteChunks, bulk: BulkRecorder) -> None:
-    """Newline-delimited JSON: a reading a line."""
+    """Read newline-delimited JSON with one reading on each line. Blank lines are ignored but counted."""
     number = 0
     async for text in _split_lines(chunks):
         number += 1
@@ -70,41 +71,45 @@ async def read_ndjson(chunks: ByteChunks, bulk: BulkRecorder) -> None:
 
 
 async def read_arrow(chunks: ByteChunks, bulk: BulkRecorder) -> None:
-    """An Apache Arrow IPC stream: a reading a row."""
-    async for taken, refused in readings.read_arrays(chunks):
-        for line, reason in refused:
+    """Read an Apache Arrow IPC stream with one reading in each row."""
+    async for rows, rejected_rows in readings.read_arrays(chunks):
+        for line, reason in rejected_rows:
             bulk.refuse_line(line, reason)
-        await bulk.add_arrays(*taken)
+        await bulk.add_arrays(*rows)
 
 
 BODY_READERS: Mapping[str, BodyReader] = MappingProxyType({NDJSON: read_ndjson, ARROW: read_arrow})
-"""How bodies are read, by their media type."""
+"""The body readers by media type."""
 
 
 async def record_stream(read_body: BodyReader, chunks: ByteChunks, run: RunOperation) -> dict[str, Any]:
-    """Record what a body holds: how many readings were recorded and refused, and the first refusals."""
-    refused: list[Problem] = []
+    """Record the readings of a body and return the response body.
+
+    The response counts the recorded and refused readings and lists the first refusals. Raise UnreadableInput if the
+    body becomes unreadable; the readings before that point are recorded.
+    """
+    listed_problems: list[Problem] = []
 
     def refuse(line: int, reason: str) -> None:
-        if len(refused) < MAX_LISTED_PROBLEMS:
-            refused.append(Problem((line,), reason))
+        if len(listed_problems) < MAX_LISTED_PROBLEMS:
+            listed_problems.append(Problem((line,), reason))
 
     bulk = BulkRecorder(run, refuse)
     try:
         await read_body(chunks, bulk)
     except UnreadableInput as error:
         report = await bulk.finish()
-        message = f"{error.message}; of what came before it {report.recorded:,} readings are recorded"
-        raise UnreadableInput(message, problems=refused) from None
+        message = f"{error.message}; {report.recorded:,} readings before this point are recorded"
+        raise UnreadableInput(message, problems=listed_problems) from None
     except ClientDisconnect:
-        log.info("a client left before its readings were all here; those that were are recorded")
+        log.info("The client disconnected during a bulk upload; the readings received so far are recorded")
     report = await bulk.finish()
-    told: dict[str, Any] = {"status": "OK", "recorded": report.recorded, "refused": report.refused}
-    if refused:
-        told["problems"] = [{"line": problem.path[0], "message": problem.message} for problem in refused]
+    body: dict[str, Any] = {"status": "OK", "recorded": report.recorded, "refused": report.refused}
+    if listed_problems:
+        body["problems"] = [{"line": problem.path[0], "message": problem.message} for problem in listed_problems]
     if report.refused > MAX_LISTED_PROBLEMS:
-        told["moreProblems"] = report.refused - MAX_LISTED_PROBLEMS
-    return told
+        body["moreProblems"] = report.refused - MAX_LISTED_PROBLEMS
+    return body
 
 
 def _parse_line(text: bytes) -> NdjsonReading:
@@ -114,13 +119,16 @@ def _parse_line(text: bytes) -> NdjsonReading:
 
 
 async def _split_lines(chunks: ByteChunks) -> AsyncIterator[bytes]:
-    """The lines of a body without their ends; of one that is too long only so much that it can be told."""
-    rest = b""
+    """Yield the lines of a body without their newlines.
+
+    At most MAX_LINE_BYTES + 1 bytes of an unfinished line are buffered: enough to detect that it is too long.
+    """
+    unfinished = b""
     async for chunk in chunks:
-        *whole, tail = chunk.split(b"\n")
-        for line in whole:
-            yield rest + line
-            rest = b""
-        rest = (rest + tail)[: MAX_LINE_BYTES + 1]
-    if rest:
-        yield rest
+        *lines, tail = chunk.split(b"\n")
+        for line in lines:
+            yield unfinished + line
+            unfinished = b""
+        unfinished = (unfinished + tail)[: MAX_LINE_BYTES + 1]
+    if unfinished:
+        yield unfinished

@@ -1,4 +1,4 @@
-"""Errors as REST tells them."""
+"""REST error responses."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ from wattgate.request_context import log_access_error
 TransformBody = Callable[[GatewayError, dict[str, Any]], dict[str, Any]]
 
 NO_STORE = {"Cache-Control": "no-store"}
-"""Answers hold personal data, or tokens (RFC 6749, section 5.1): no cache on their way keeps them."""
+"""Headers of every JSON response: it may contain personal data or tokens (RFC 6749, section 5.1), so never cache it."""
 
 EMPTY_MAPPING: Mapping[Any, Any] = MappingProxyType({})
 
@@ -27,9 +27,11 @@ def error_response(
     request_paths: Mapping[ProblemPath, ProblemPath] = EMPTY_MAPPING,
     transform_body: TransformBody | None = None,
 ) -> Response:
-    """The error contract as a REST answer. Bad input is told in the legacy words, with every problem beside.
+    """Return the response for an error, and log access errors.
 
-    `change` makes of the body what one place needs. Refusals are logged.
+    Bad input gets the legacy `error` text; the message moves to `description`, and `problems` lists at most
+    MAX_LISTED_PROBLEMS problems. `request_paths` maps argument paths to request paths, see `LegacyFormat`.
+    `transform_body` adapts the body to the format of one endpoint.
     """
     log_access_error(error)
     problems = [replace(problem, path=_request_path(problem.path, request_paths)) for problem in error.problems]
@@ -51,28 +53,28 @@ def error_response(
 
 
 async def http_error_response(request: Request, error: Exception) -> Response:
-    """Unknown paths and methods, in the form of every other error."""
+    """Return the response for an unknown path or method, in the format of all other errors."""
     assert isinstance(error, HTTPException)
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "BAD_INPUT")
-    told = {404: "Not found", 405: "Method not allowed"}.get(error.status_code, error.detail)
-    body = {"error": told, **Internal("").extensions, "code": code}
+    message = {404: "Not found", 405: "Method not allowed"}.get(error.status_code, error.detail)
+    body = {"error": message, **Internal("").extensions, "code": code}
     return json_response(body, error.status_code, dict(error.headers or {}))
 
 
 def _legacy_error_text(problems: list[Problem]) -> str:
-    """`missing elements -a -b` where nothing else is wrong, else `incorrect elements -a -b`."""
+    """Return `missing elements -a -b` if every problem is a missing element, else `incorrect elements -a -b`."""
     kind = "missing" if all(problem.is_missing for problem in problems) else "incorrect"
-    places = dict.fromkeys(".".join(map(str, problem.path)) or "body" for problem in problems[:MAX_LISTED_PROBLEMS])
-    return f"{kind} elements " + " ".join(f"-{place}" for place in places)
+    paths = dict.fromkeys(".".join(map(str, problem.path)) or "body" for problem in problems[:MAX_LISTED_PROBLEMS])
+    return f"{kind} elements " + " ".join(f"-{path}" for path in paths)
 
 
 def json_response(body: Any, status: int, headers: Mapping[str, str]) -> Response:
-    """A JSON answer."""
+    """Return a JSON response that must not be cached."""
     return Response(orjson.dumps(body), status, {**NO_STORE, **headers}, media_type="application/json")
 
 
 def _request_path(path: ProblemPath, request_paths: Mapping[ProblemPath, ProblemPath]) -> ProblemPath:
-    """Where in a REST request something stands that stands at `path` in the arguments: the longest match decides."""
+    """Return the path in the REST request for a path in the arguments. The longest matching prefix is replaced."""
     for length in range(len(path), 0, -1):
         prefix = path[:length]
         if prefix in request_paths:

@@ -1,4 +1,4 @@
-"""One REST request and what is to be answered, as plain values."""
+"""A REST request and the result of its operation, as plain values for the legacy formats."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,11 @@ from wattgate.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class LegacyRequest:
-    """What a client sent: path parameters, query parameters (the last of each name), the JSON body, and when."""
+    """A parsed REST request.
+
+    `path` and `query` hold the parameters (of a repeated query parameter, the last value), `body` the JSON value, and
+    `now` the time of receipt.
+    """
 
     path: Mapping[str, str]
     query: Mapping[str, str]
@@ -20,7 +24,7 @@ class LegacyRequest:
 
     @property
     def body_members(self) -> Mapping[str, Any]:
-        """The body, which must be a JSON object. BadInput where it is not."""
+        """The members of the body. Raise BadInput if the body is not a JSON object."""
         if not isinstance(self.body, dict):
             raise BadInput("the body is not a JSON object")
         return self.body
@@ -28,9 +32,9 @@ class LegacyRequest:
 
 @dataclass(frozen=True)
 class RestResult:
-    """What an operation gave: its result, and what the included edges lead to, by name.
+    """The result of an operation, with the values of the included edges by edge name.
 
-    Where the result is a list, `edges` and `told` hold one entry for each of its rows.
+    Each list in `edges` has one entry for each row of the result; a single record counts as one row.
     """
 
     request: LegacyRequest
@@ -40,9 +44,9 @@ class RestResult:
 
     @cached_property
     def rendered(self) -> Any:
-        """The result as JSON values."""
+        """The result as JSON values. For a list, one entry for each row."""
         return self.render(self.result)
 
 
 RerunOperation = Callable[..., Awaitable[Any]]
-"""Runs the operation once more for the same caller, with some arguments (Python names) replaced: its new result."""
+"""Run the operation again for the same caller and return the new result. Keyword arguments replace earlier ones."""

@@ -1,4 +1,8 @@
-"""The documented REST interface: one Starlette route for each path of the catalogue."""
+"""The REST interface: one Starlette route for each path in the catalogue.
+
+A `Dispatcher` serves all routes. It authenticates the caller, parses the arguments, charges the cost to the caller's
+budgets, runs the operation, and renders the result in the endpoint's format.
+"""
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -49,20 +53,23 @@ def build_routes(
     budgets: Budgets = UNLIMITED_BUDGETS,
     clock: Clock = utc_now,
 ) -> list[BaseRoute]:
-    """A route for each path, with the methods that the catalogue has for it."""
-    places: dict[str, dict[str, EndpointsByMedia]] = defaultdict(lambda: defaultdict(dict))
+    """Return one route for each path, with the methods that the catalogue lists for the path."""
+    endpoints: dict[str, dict[str, EndpointsByMedia]] = defaultdict(lambda: defaultdict(dict))
     for operation in operations:
         for rest in operation.rest:
-            places[rest.path][rest.method][rest.media_type] = Endpoint.create(operation, rest, schema)
-    door = Dispatcher(runner, authenticate, budgets, clock)
-    # "~" is above every letter: what is written out comes before a parameter that would match it too
-    in_order = sorted(places.items(), key=lambda place: place[0].replace("{", "~"))
-    return [Route(path, partial(door.dispatch, by_method), methods=list(by_method)) for path, by_method in in_order]
+            endpoints[rest.path][rest.method][rest.media_type] = Endpoint.create(operation, rest, schema)
+    dispatcher = Dispatcher(runner, authenticate, budgets, clock)
+    # "~" sorts after every letter: a literal segment precedes a parameter that would match it too
+    sorted_paths = sorted(endpoints.items(), key=lambda entry: entry[0].replace("{", "~"))
+    return [
+        Route(path, partial(dispatcher.dispatch, by_method), methods=list(by_method))
+        for path, by_method in sorted_paths
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method and path, with everything about its operation that does not change from request to request."""
+    """An operation at one method, path and media type, with all values that are the same for every request."""
 
     operation: Operation
     rest: RestRoute
@@ -86,19 +93,22 @@ class Endpoint:
 
 
 EndpointsByMedia = dict[str, Endpoint]
-"""The places of one method and path, by the media type of their answer."""
+"""The endpoints of one method and path, by the media type of the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """The arguments of a request, and the request itself; or what records a body that is still arriving."""
+    """The bound arguments of a request, and their source.
+
+    The source is the request, or, for a streamed body, a function that records the body while it arrives.
+    """
 
     arguments: dict[str, Any]
     source: LegacyRequest | Callable[[RunOperation], Awaitable[dict[str, Any]]]
 
 
 class Dispatcher:
-    """Serves places: authenticates, gathers arguments, charges, runs the operation, renders what it gave."""
+    """Serve endpoints: authenticate, parse arguments, charge the cost, run the operation and render its result."""
 
     def __init__(self, runner: Runner, authenticate: Authenticate, budgets: Budgets, clock: Clock) -> None:
         self._runner = runner
@@ -107,43 +117,48 @@ class Dispatcher:
         self._clock = clock
 
     async def dispatch(self, endpoints: Mapping[str, EndpointsByMedia], request: Request) -> Response:
-        place = _select_endpoint(endpoints["GET" if request.method == "HEAD" else request.method], request)
+        endpoint = _select_endpoint(endpoints["GET" if request.method == "HEAD" else request.method], request)
         balance: Balance | None = None
         try:
             principal = await self._authenticate(request.headers)
-            if place.rest.scheme not in (None, principal.scheme):
+            if endpoint.rest.scheme not in (None, principal.scheme):
                 raise Unauthenticated("Access denied")
-            check_permission(principal, place.operation.needs)
-            asked = await self._parse_request(place, request)
-            edges = [edge for _, edge in place.edges]
-            cost = cost_of_call(place.operation, asked.arguments, edges, self._clock)
+            check_permission(principal, endpoint.operation.needs)
+            parsed = await self._parse_request(endpoint, request)
+            edges = [edge for _, edge in endpoint.edges]
+            cost = cost_of_call(endpoint.operation, parsed.arguments, edges, self._clock)
             balance = await self._budgets.charge(principal, cost)
             if balance and not balance.granted:
                 raise rate_limited_error(balance)
-            response = await self._execute(place, principal, asked)
+            response = await self._execute(endpoint, principal, parsed)
         except GatewayError as error:
-            more = place.legacy_format.rejection_members if isinstance(error, RateLimited | Unauthenticated) else {}
+            legacy_format = endpoint.legacy_format
+            is_rejection = isinstance(error, RateLimited | Unauthenticated)
             response = error_response(
                 error,
-                more,
-                {**INPUT_REQUEST_PATHS, **place.legacy_format.request_paths},
-                place.legacy_format.transform_error,
+                legacy_format.rejection_members if is_rejection else {},
+                {**INPUT_REQUEST_PATHS, **legacy_format.request_paths},
+                legacy_format.transform_error,
             )
         response.headers.update(rate_limit_headers(balance))
         return response
 
     async def _parse_request(self, endpoint: Endpoint, request: Request) -> ParsedRequest:
-        if take := endpoint.legacy_format.body_readers.get(_content_type(request)):
-            return ParsedRequest({}, partial(record_stream, take, request.stream()))
-        exchange = LegacyRequest(
+        if read_body := endpoint.legacy_format.body_readers.get(_content_type(request)):
+            return ParsedRequest({}, partial(record_stream, read_body, request.stream()))
+        legacy_request = LegacyRequest(
             path=request.path_params,
             query=request.query_params,
             body=await _read_body(endpoint, request),
             now=self._clock(),
         )
-        convert = endpoint.legacy_format.parse_arguments
-        raw = request_arguments(exchange, endpoint.binder.arguments) if convert is None else convert(exchange)
-        return ParsedRequest(endpoint.binder.bind(raw), exchange)
+        parse_arguments = endpoint.legacy_format.parse_arguments
+        raw = (
+            request_arguments(legacy_request, endpoint.binder.arguments)
+            if parse_arguments is None
+            else parse_arguments(legacy_request)
+        )
+        return ParsedRequest(endpoint.binder.bind(raw), legacy_request)
 
     async def _execute(self, endpoint: Endpoint, principal: Principal, parsed: ParsedRequest) -> Response:
         headers = {OPERATION_HEADER: endpoint.operation.name}
@@ -156,28 +171,31 @@ class Dispatcher:
             name: await self._runner.load(edge, principal, rows, {})
             for name, (_, edge) in zip(endpoint.rest.edges, endpoint.edges, strict=True)
         }
-        for found in chain.from_iterable(edges.values()):
-            if isinstance(found, GatewayError):  # an edge may refuse one parent and answer the others
-                raise found
-        answer = RestResult(parsed.source, result, edges, endpoint.render)
+        for value in chain.from_iterable(edges.values()):
+            if isinstance(value, GatewayError):  # the edge of one row may fail while those of the others succeed
+                raise value
+        rest_result = RestResult(parsed.source, result, edges, endpoint.render)
         if endpoint.legacy_format.render_stream is None:
-            return json_response(_response_body(endpoint, answer), endpoint.rest.status, headers)
+            return json_response(_response_body(endpoint, rest_result), endpoint.rest.status, headers)
 
-        async def again(**replaced: Any) -> Any:
+        async def rerun(**replaced: Any) -> Any:
             return await run(endpoint.operation, {**parsed.arguments, **replaced})
 
-        parts = endpoint.legacy_format.render_stream(answer, again)
-        return StreamingResponse(parts, endpoint.rest.status, headers, media_type=endpoint.rest.media_type)
+        chunks = endpoint.legacy_format.render_stream(rest_result, rerun)
+        return StreamingResponse(chunks, endpoint.rest.status, headers, media_type=endpoint.rest.media_type)
 
     async def _run(self, principal: Principal, operation: Operation, arguments: dict[str, Any]) -> Any:
         return await self._runner.run(operation, principal, arguments)
 
 
 def _select_endpoint(endpoints: EndpointsByMedia, request: Request) -> Endpoint:
-    """The place of another type than JSON that the request's Accept names; else the one of JSON, or the only one."""
-    named = {part.split(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")}
-    found = next((place for media, place in endpoints.items() if media in named and media != JSON), None)
-    return found or endpoints.get(JSON) or next(iter(endpoints.values()))
+    """Return the endpoint for the Accept header.
+
+    A media type other than JSON must be named in the header. The default is JSON, or the only endpoint.
+    """
+    accepted = {part.split(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")}
+    selected = next((endpoint for media, endpoint in endpoints.items() if media in accepted and media != JSON), None)
+    return selected or endpoints.get(JSON) or next(iter(endpoints.values()))
 
 
 async def _read_body(endpoint: Endpoint, request: Request) -> Any:
@@ -194,8 +212,8 @@ def _response_body(endpoint: Endpoint, result: RestResult) -> Any:
         return endpoint.legacy_format.render_body(result)
     if endpoint.rest.acknowledged_fields:
         return {"status": "OK", **{name: result.rendered[name] for name in endpoint.rest.acknowledged_fields}}
-    told = result.rendered if endpoint.operation.returns_list else [result.rendered]
+    rows = result.rendered if endpoint.operation.returns_list else [result.rendered]
     for name, (field, _) in zip(endpoint.rest.edges, endpoint.edges, strict=True):
-        for one, value in zip(told, result.edges[name], strict=True):
-            one[name] = render_field(field, value)
+        for row, value in zip(rows, result.edges[name], strict=True):
+            row[name] = render_field(field, value)
     return result.rendered

@@ -1,4 +1,4 @@
-"""From rows to JSON values, by the same Strawberry types that GraphQL answers with."""
+"""Render rows as JSON values, by the Strawberry types that GraphQL responses use."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -21,21 +21,21 @@ RenderValue = Callable[[Any], Any]
 
 
 def build_renderer(operation: Operation) -> RenderValue:
-    """The function that turns what an operation gives into JSON values, by its declared type.
+    """Return the function that renders the result of an operation as JSON values.
 
-    Objects have the plain fields of their type, under GraphQL's names; edges are left out.
+    Objects have the plain fields of the declared result type, under their GraphQL names. Edges are omitted.
     """
     inner = _object_renderer(operation.result_type.__strawberry_definition__)
     return _list_renderer(inner) if operation.returns_list else inner
 
 
 def render_field(field: StrawberryField, value: Any) -> Any:
-    """The JSON value of one field, edge or plain."""
+    """Return the JSON value of a field, which may be an edge."""
     return _renderer_for_type(field.type)(value)
 
 
 def wire_name(field: StrawberryField) -> str:
-    """A field's name on the wire."""
+    """Return the name of a field in GraphQL and JSON."""
     return field.graphql_name or to_camel_case(field.python_name)
 
 

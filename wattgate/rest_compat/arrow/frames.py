@@ -1,7 +1,7 @@
-"""The frames of an Arrow IPC stream, as they arrive: cut apart, and bounded before anything is made of them.
+"""Split an incoming Arrow IPC stream into messages, and check the size of each message before decoding it.
 
-pyarrow reads a stream from a blocking file, and makes room for whatever a message announces or a compressed buffer
-unfolds to. Here a message is read only when its announced size is small enough, and compression is refused.
+pyarrow reads streams from blocking files only, and allocates as much memory as a message announces or a compressed
+buffer expands to. This module therefore checks the announced sizes first and refuses compression.
 https://arrow.apache.org/docs/format/Columnar.html#encapsulated-message-format
 """
 
@@ -16,14 +16,14 @@ from wattgate.graphql.transport.bulk_recorder import UnreadableInput
 
 MAX_METADATA_BYTES = 2**20
 MAX_BODY_BYTES = 32 * 2**20
-"""Bytes of the largest message, and of all dictionaries together."""
+"""Maximum size of a message, and of all dictionaries together."""
 
 CONTINUATION = 0xFFFFFFFF
 END_OF_STREAM = struct.pack("<II", CONTINUATION, 0)
 
 
 class MessageKind(IntEnum):
-    """What a message holds, by the numbers of Message.fbs."""
+    """Content of a message; the numbers are those of `MessageHeader` in Message.fbs."""
 
     SCHEMA = 1
     DICTIONARY_BATCH = 2
@@ -31,28 +31,28 @@ class MessageKind(IntEnum):
 
 
 class Frame(NamedTuple):
-    """One message of a stream: what it holds, and all its bytes."""
+    """A message of a stream: its kind and all its bytes."""
 
     kind: int
     content: bytes
 
 
 async def read_record_batches(chunks: AsyncIterator[bytes]) -> AsyncIterator[pa.RecordBatch]:
-    """The record batches of a stream, validated. Unreadable where it is none, too large or damaged."""
-    before = list[bytes]()
+    """Yield the validated record batches of a stream. Raise UnreadableInput if it is invalid or too large."""
+    preceding = list[bytes]()
     async for frame in _read_frames(chunks):
         if frame.kind == MessageKind.RECORD_BATCH:
-            yield _read_batch(b"".join([*before, frame.content, END_OF_STREAM]))
+            yield _read_batch(b"".join([*preceding, frame.content, END_OF_STREAM]))
         elif frame.kind in (MessageKind.SCHEMA, MessageKind.DICTIONARY_BATCH):
-            before.append(frame.content)
-            if sum(map(len, before)) > MAX_BODY_BYTES + MAX_METADATA_BYTES:
+            preceding.append(frame.content)
+            if sum(map(len, preceding)) > MAX_BODY_BYTES + MAX_METADATA_BYTES:
                 raise UnreadableInput(f"the dictionaries are larger than {MAX_BODY_BYTES:,} bytes")
         else:
-            raise UnreadableInput("the stream holds more than record batches and dictionaries")
+            raise UnreadableInput("the stream contains a message that is not a schema, a dictionary or a record batch")
 
 
 def _read_batch(stream: bytes) -> pa.RecordBatch:
-    """The one record batch of a stream that is whole."""
+    """Return the only record batch of a complete stream."""
     try:
         with pa.ipc.open_stream(stream) as reader:
             batch = reader.read_next_batch()
@@ -85,9 +85,9 @@ async def _read_frames(chunks: AsyncIterator[bytes]) -> AsyncIterator[Frame]:
 
 
 def _parse_metadata(metadata: bytes) -> tuple[int, int, bool]:
-    """What a message says of itself: what it holds, the bytes of its body, and whether that is compressed.
+    """Return the kind of a message, the size of its body in bytes, and whether the body is compressed.
 
-    The metadata are a flatbuffer; the slots are those of Message.fbs.
+    The metadata is a flatbuffer; the field numbers are those of Message.fbs. Raise struct.error if it is malformed.
     """
     (message,) = struct.unpack_from("<I", metadata, 0)
     kind, content, size = (_field_position(metadata, message, number) for number in (1, 2, 3))
@@ -103,7 +103,7 @@ def _parse_metadata(metadata: bytes) -> tuple[int, int, bool]:
 
 
 def _field_position(buffer: bytes, table: int, number: int) -> int | None:
-    """Where a field of a flatbuffer's table stands; None where the table leaves it out."""
+    """Return the position of a field of a flatbuffer table, or None if the table omits the field."""
     vtable = table - struct.unpack_from("<i", buffer, table)[0]
     if vtable < 0 or 4 + 2 * number >= struct.unpack_from("<H", buffer, vtable)[0]:
         return None
@@ -112,26 +112,26 @@ def _field_position(buffer: bytes, table: int, number: int) -> int | None:
 
 
 def _follow_offset(buffer: bytes, position: int) -> int:
-    """Where the table stands that a field refers to."""
+    """Return the position of the table that a field refers to."""
     return int(position + struct.unpack_from("<I", buffer, position)[0])
 
 
 class _ByteReader:
-    """Bytes as they arrive, to be read by their number."""
+    """Reads an exact number of bytes from chunks of any size."""
 
     def __init__(self, chunks: AsyncIterator[bytes]) -> None:
         self._chunks = chunks
         self._buffer = bytearray()
 
     async def read(self, size: int, *, allow_end: bool = False) -> bytes:
-        """So many bytes; none where the stream has ended here, if it may."""
+        """Return the next `size` bytes, or none if the stream ends here and `allow_end` is set."""
         while len(self._buffer) < size:
             chunk = await anext(self._chunks, None)
             if chunk is None:
                 if allow_end and not self._buffer:
                     return b""
-                raise UnreadableInput("the stream breaks off inside a message")
+                raise UnreadableInput("the stream ends inside a message")
             self._buffer += chunk
-        taken = bytes(self._buffer[:size])
+        content = bytes(self._buffer[:size])
         del self._buffer[:size]
-        return taken
+        return content

@@ -1,4 +1,4 @@
-"""Readings as Apache Arrow IPC streams, out and in; columns have the same names both ways.
+"""Write and read readings as Apache Arrow IPC streams. Both directions use the same column names.
 
 https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format
 """
@@ -27,28 +27,28 @@ READINGS_SCHEMA = pa.schema(
         pa.field("quality", pa.string(), nullable=False),
     ]
 )
-"""What is answered: instants, the nearest double of each value, the storage field, the name of the quality."""
+"""Schema of the response: instants, each value as the nearest double, the storage field and the quality name."""
 
 RejectedRows = list[tuple[int, str]]
-"""Lines that hold no reading, and why."""
+"""The rejected rows: number and reason."""
 
 
 async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIterator[bytes]:
-    """The readings of the one field that the query names, or of all fields one after another.
+    """Yield an Arrow stream with the readings of the field in the query, or of all fields one after another.
 
-    One page at a time is held; a stream that breaks off has no end marker, which readers tell as an error.
+    At most one page is in memory. If reading a page fails, the stream has no end marker, and clients detect the error.
     """
     page: RawReadingsResult = result.result
-    named = "field" in result.request.query
-    further = [] if named else [field.name for field in parse_fields(page.resource.storage)[1:]]
+    has_field = "field" in result.request.query
+    other_fields = [] if has_field else [field.name for field in parse_fields(page.resource.storage)[1:]]
     yield READINGS_SCHEMA.serialize().to_pybytes()
     while True:
         if page.stored:
             yield _encode_batch(page)
         if page.next is not None:
             page = await rerun(field=page.field, start=page.next)
-        elif further:
-            page = await rerun(field=further.pop(0))
+        elif other_fields:
+            page = await rerun(field=other_fields.pop(0))
         else:
             break
     yield END_OF_STREAM
@@ -56,7 +56,7 @@ async def stream_readings(result: RestResult, rerun: RerunOperation) -> AsyncIte
 
 def _encode_batch(page: RawReadingsResult) -> bytes:
     columns = [
-        pa.array([one.at for one in page.stored], pa.int64()).cast(INSTANT_TYPE),
+        pa.array([reading.at for reading in page.stored], pa.int64()).cast(INSTANT_TYPE),
         pa.array(page.value, pa.float64()),
         pa.repeat(page.field, len(page.stored)),
         pa.array(page.quality, pa.string()),
@@ -67,76 +67,81 @@ def _encode_batch(page: RawReadingsResult) -> bytes:
 async def read_arrays(
     chunks: AsyncIterator[bytes],
 ) -> AsyncIterator[tuple[tuple[IntArray, BulkReadingBatch], RejectedRows]]:
-    """The rows of a stream, some at a time: their numbers with what they hold, and those that hold no reading.
+    """Yield the rows of a stream in batches: the numbers and content of the readings, and the rejected rows.
 
-    Columns: resourceId (text), timestamp (with a time zone), value (double, decimal or integer), and, where they are
-    not the resource's first field and ACTUAL, field and quality (texts). Texts may be dictionary-encoded.
+    Columns: resourceId (text), timestamp (with a time zone), value (double, decimal or integer), and optionally field
+    and quality (text). The defaults are the resource's first field and ACTUAL. Text may be dictionary-encoded.
+    Raise UnreadableInput if the stream cannot be decoded.
     """
     first = 1
     async for batch in read_record_batches(chunks):
         for start in range(0, batch.num_rows, BATCH_SIZE):
             try:
                 yield _parse_batch(batch.slice(start, BATCH_SIZE), first + start)
-            except UnicodeDecodeError:  # pyarrow validates texts, but not the names of columns and zones
-                raise UnreadableInput("the schema holds what is no text") from None
+            except UnicodeDecodeError:  # pyarrow validates text values, but not the names of columns and time zones
+                raise UnreadableInput("a name in the schema is not valid UTF-8") from None
         first += batch.num_rows
 
 
 def _parse_batch(batch: pa.RecordBatch, first: int) -> tuple[tuple[IntArray, BulkReadingBatch], RejectedRows]:
     lines = np.arange(first, first + batch.num_rows)
-    ids, of_id = _text_column(batch, "resourceId", required=True)
-    names, of_field = _text_column(batch, "field", required=False)
-    words, of_quality = _text_column(batch, "quality", required=False)
+    ids, id_index = _text_column(batch, "resourceId", required=True)
+    names, field_index = _text_column(batch, "field", required=False)
+    quality_names, quality_index = _text_column(batch, "quality", required=False)
     instants = _column(batch, "timestamp", _is_instant).cast(INSTANT_TYPE, safe=False).cast(pa.int64())
     values = _column(batch, "value", _is_number).cast(pa.float64())
-    whole = (of_id >= 0) & _is_valid(instants) & _is_valid(values)
-    refused = [(int(line), "has no resourceId, timestamp or value") for line in lines[~whole]]
-    codes, wrong = _quality_codes(words)
-    quality = codes[of_quality]
-    good = whole & (quality >= 0)
-    refused += [(int(lines[row]), wrong[int(of_quality[row])]) for row in np.flatnonzero(whole & ~good)]
-    keys, place = np.unique(np.stack((of_id[good], of_field[good])), axis=1, return_inverse=True)
+    complete = (id_index >= 0) & _is_valid(instants) & _is_valid(values)
+    refused = [(int(line), "has no resourceId, timestamp or value") for line in lines[~complete]]
+    codes, reasons = _quality_codes(quality_names)
+    quality = codes[quality_index]
+    accepted = complete & (quality >= 0)
+    refused += [(int(lines[row]), reasons[int(quality_index[row])]) for row in np.flatnonzero(complete & ~accepted)]
+    pairs = np.stack((id_index[accepted], field_index[accepted]))
+    unique_pairs, series_index = np.unique(pairs, axis=1, return_inverse=True)
     arrays = BulkReadingBatch(
-        series=[(ids[one], names[other] if other >= 0 else None) for one, other in keys.T.tolist()],
-        series_index=place.reshape(-1).astype(np.int64),
-        at=_to_numpy(instants)[good].astype(np.int64),
-        value=_to_numpy(values)[good].astype(np.float64),
-        quality=quality[good],
+        series=[(ids[id_], names[field] if field >= 0 else None) for id_, field in unique_pairs.T.tolist()],
+        series_index=series_index.reshape(-1).astype(np.int64),
+        at=_to_numpy(instants)[accepted].astype(np.int64),
+        value=_to_numpy(values)[accepted].astype(np.float64),
+        quality=quality[accepted],
     )
-    return (lines[good], arrays), sorted(refused)
+    return (lines[accepted], arrays), sorted(refused)
 
 
 def _quality_codes(names: list[str]) -> tuple[IntArray, dict[int, str]]:
-    """The code of each word, -1 where it is none, with the reason; ACTUAL stands last, for rows without a word."""
-    codes, wrong = [], dict[int, str]()
-    for place, word in enumerate(names):
+    """Return the code of each quality name, and the reason for each invalid name, whose code is -1.
+
+    The last code is that of ACTUAL, which index -1 selects for rows without a quality.
+    """
+    codes, reasons = [], dict[int, str]()
+    for index, name in enumerate(names):
         try:
-            codes.append(parse_quality(word))
+            codes.append(parse_quality(name))
         except InvalidLine as bad:
             codes.append(-1)
-            wrong[place] = str(bad)
-    return np.array([*codes, 0], dtype=np.int64), wrong
+            reasons[index] = str(bad)
+    return np.array([*codes, 0], dtype=np.int64), reasons
 
 
 def _text_column(batch: pa.RecordBatch, name: str, *, required: bool) -> tuple[list[str], IntArray]:
-    """The different texts of a column, and which of them stands in each row: -1 where there is none."""
+    """Return the distinct texts of a column, and for each row the index of its text, or -1 for null."""
     if not required and name not in batch.schema.names:
         return [], np.full(batch.num_rows, -1, dtype=np.int64)
     column = _column(batch, name, _is_text)
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.dictionary.null_count:
-        raise UnreadableInput(f"the dictionary of the column {name} holds nulls")
+        raise UnreadableInput(f"the dictionary of the column {name} contains nulls")
     texts = encoded.dictionary.cast(pa.string()).to_pylist()
     return texts, _to_numpy(encoded.indices.cast(pa.int64()).fill_null(-1)).astype(np.int64)
 
 
 def _column(batch: pa.RecordBatch, name: str, is_supported: Callable[[pa.DataType], bool]) -> pa.Array:
-    places = batch.schema.get_all_field_indices(name)
-    if len(places) != 1:
+    positions = batch.schema.get_all_field_indices(name)
+    if len(positions) != 1:
         raise UnreadableInput(
-            f"the stream has no column {name}" if not places else f"the stream has two columns {name}"
+            f"the stream has no column {name}" if not positions else f"the stream has two columns {name}"
         )
-    column = batch.column(places[0])
+    column = batch.column(positions[0])
     type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not is_supported(type_):
         raise UnreadableInput(f"the column {name} is of type {type_}")
@@ -144,8 +149,8 @@ def _column(batch: pa.RecordBatch, name: str, is_supported: Callable[[pa.DataTyp
 
 
 def _is_valid(column: pa.Array) -> NDArray[np.bool_]:
-    there: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
-    return there
+    valid: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return valid
 
 
 def _to_numpy(column: pa.Array) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Where the legacy interface differs from its operations: what it takes and answers. All else is uniform."""
+"""Registry of the REST endpoints whose requests or responses use a legacy format. All others use the uniform format."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -22,9 +22,9 @@ LEGACY_FORMATS: Mapping[str, LegacyFormat] = MappingProxyType(
         **DEVICE_FORMATS,
     }
 )
-"""By method and path as the catalogue has them. A place that is not here answers uniformly."""
+"""The legacy formats by method and path, as in the catalogue, with the media type if it is not JSON."""
 
 DEFAULT_FORMAT = LegacyFormat()
 
 INPUT_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = MappingProxyType({("input",): ()})
-"""An argument `input` is the body as a whole."""
+"""The argument `input` is the whole body."""

@@ -1,4 +1,4 @@
-"""The user system, as the legacy interface has it."""
+"""Legacy formats of users, accounts, tokens, profiles and sessions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,26 +19,26 @@ OAUTH_NAMES = (
     "redirect_uri",
     "refresh_token",
 )
-"""The members whose names RFC 6749 and RFC 7636 give."""
+"""Members whose names RFC 6749 and RFC 7636 define."""
 
 OAUTH_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = {(to_camel_case(name),): (name,) for name in OAUTH_NAMES}
 
 
-def _parse_oauth_arguments(exchange: LegacyRequest) -> RawArguments:
-    """The members of the body, those of the standards under their own names."""
-    members = exchange.body_members.items()
+def _parse_oauth_arguments(request: LegacyRequest) -> RawArguments:
+    """Convert the body; members of the OAuth standards change from snake case to camel case."""
+    members = request.body_members.items()
     return RawArguments({to_camel_case(name) if name in OAUTH_NAMES else name: value for name, value in members})
 
 
 def _transform_oauth_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
-    """RFC 6749, section 5.2: `error` is a code of the standard, and the words stand beside it."""
+    """Return the body of RFC 6749, section 5.2: `error` is a code, and `error_description` is the message."""
     usual = {BadInput: "invalid_request", Unauthenticated: "invalid_client"}.get(type(error), "temporarily_unavailable")
     return {**body, "error": error.reason or usual, "error_description": body["error"]}
 
 
-def _oauth_tokens_body(answer: RestResult) -> dict[str, Any]:
-    """The refresh token stands under the standard's name and under the one that legacy clients know."""
-    granted = answer.result
+def _oauth_tokens_body(result: RestResult) -> dict[str, Any]:
+    """Return the tokens. The refresh token is repeated as `refresh_type`, which legacy clients read."""
+    granted = result.result
     return {
         "token_type": granted.token_type,
         "access_token": granted.access_token,
@@ -49,33 +49,33 @@ def _oauth_tokens_body(answer: RestResult) -> dict[str, Any]:
     }
 
 
-def _tokens_body(answer: RestResult) -> list[dict[str, Any]]:
-    """What only OAuth tokens have is left out of the others."""
+def _tokens_body(result: RestResult) -> list[dict[str, Any]]:
+    """Return the tokens; only OAuth tokens have `authenticationFramework` and `grant_type`."""
     listed = []
-    for told in answer.rendered:
-        grant_type, framework = told.pop("grantType"), told.pop("authenticationFramework")
+    for token in result.rendered:
+        grant_type, framework = token.pop("grantType"), token.pop("authenticationFramework")
         oauth = {"authenticationFramework": framework, "grant_type": grant_type} if framework else {}
-        listed.append({**told, **oauth})
+        listed.append({**token, **oauth})
     return listed
 
 
-def _closed_account_body(answer: RestResult) -> dict[str, Any]:
-    return {"valid": True, **{name: answer.rendered[name] for name in ("accountId", "userId", "status")}}
+def _closed_account_body(result: RestResult) -> dict[str, Any]:
+    return {"valid": True, **{name: result.rendered[name] for name in ("accountId", "userId", "status")}}
 
 
-def _parse_profile_arguments(exchange: LegacyRequest) -> RawArguments:
-    """The body is the object to keep; its member profileName says under which name."""
-    body = dict(exchange.body_members)
+def _parse_profile_arguments(request: LegacyRequest) -> RawArguments:
+    """Convert the body: `profileName` is the name of the profile, and all other members are its data."""
+    body = dict(request.body_members)
     name = {"profileName": body.pop("profileName")} if "profileName" in body else {}
     return RawArguments({**name, "data": body})
 
 
-def _saved_profile_body(answer: RestResult) -> dict[str, Any]:
-    return {"status": "OK", "profileName": answer.result.profile_name, "devUserId": answer.result.user_id}
+def _saved_profile_body(result: RestResult) -> dict[str, Any]:
+    return {"status": "OK", "profileName": result.result.profile_name, "devUserId": result.result.user_id}
 
 
-def _profile_body(answer: RestResult) -> dict[str, Any]:
-    return {**answer.result.data, "profileName": answer.result.profile_name}
+def _profile_body(result: RestResult) -> dict[str, Any]:
+    return {**result.result.data, "profileName": result.result.profile_name}
 
 
 ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
@@ -93,13 +93,13 @@ ACCOUNT_FORMATS: Mapping[str, LegacyFormat] = {
         transform_error=_transform_oauth_error,
     ),
     "DELETE /account/{accountId}": LegacyFormat(render_body=_closed_account_body),
-    "DELETE /user/{userId}": LegacyFormat(render_body=lambda answer: {"valid": True}),
+    "DELETE /user/{userId}": LegacyFormat(render_body=lambda result: {"valid": True}),
     "POST /accountprofile": LegacyFormat(parse_arguments=_parse_profile_arguments, render_body=_saved_profile_body),
     "GET /accountprofile/{profileName}": LegacyFormat(render_body=_profile_body),
-    "GET /accountsession": LegacyFormat(render_body=lambda answer: answer.result.data),
+    "GET /accountsession": LegacyFormat(render_body=lambda result: result.result.data),
     "PUT /accountsession": LegacyFormat(
-        parse_arguments=lambda exchange: RawArguments({"values": exchange.body}),
+        parse_arguments=lambda request: RawArguments({"values": request.body}),
         request_paths={("values",): ()},
-        render_body=lambda answer: answer.result.data,
+        render_body=lambda result: result.result.data,
     ),
 }

@@ -1,4 +1,4 @@
-"""The notification system, as the legacy interface has it."""
+"""Legacy formats of alerts, notifications and templates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,23 +10,23 @@ from wattgate.rest_compat.formats.legacy_format import LegacyFormat
 from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
 _CHANNEL_SWITCHES = {"EMAIL": ("email", "send2Email"), "PUSH": ("push", "send2Push"), "INBOX": ("inbox", "send2Inbox")}
-"""The legacy members that switch a channel on, by GraphQL's name of the channel."""
+"""The legacy members that enable a channel, by the GraphQL name of the channel."""
 
 
-def _parse_alert_arguments(exchange: LegacyRequest) -> RawArguments:
-    """The legacy body of an alert: a yes or no for each channel, Priority with a capital P, and dataToFill."""
-    body = exchange.body_members
+def _parse_alert_arguments(request: LegacyRequest) -> RawArguments:
+    """Convert the legacy body of an alert: `yes` or `no` for each channel, `Priority` and `dataToFill`."""
+    body = request.body_members
     channels = [
         channel
         for channel, switches in _CHANNEL_SWITCHES.items()
         if any(str(body.get(switch, "no")).lower() in ("yes", "true", "1") for switch in switches)
     ]
-    given = {name: body[name] for name in ("userId", "alertTypeId", "callbackUrl") if name in body}
+    alert_input = {name: body[name] for name in ("userId", "alertTypeId", "callbackUrl") if name in body}
     if "dataToFill" in body:
-        given["data"] = body["dataToFill"]
+        alert_input["data"] = body["dataToFill"]
     if "Priority" in body:
-        given["priority"] = str(body["Priority"]).upper()
-    return RawArguments({"input": {**given, "channels": channels}})
+        alert_input["priority"] = str(body["Priority"]).upper()
+    return RawArguments({"input": {**alert_input, "channels": channels}})
 
 
 def _alert_json(alert: models.Alert) -> dict[str, Any]:
@@ -48,21 +48,21 @@ def _alert_json(alert: models.Alert) -> dict[str, Any]:
     }
 
 
-def _notification_body(answer: RestResult) -> dict[str, Any]:
-    one: models.Notification = answer.result
+def _notification_body(result: RestResult) -> dict[str, Any]:
+    notification: models.Notification = result.result
     return {
-        "notificationid": one.notification_id,
-        "ns_alert_id": one.alert_id,
-        "received_dtm": format_iso(one.created_at),
-        "Status": one.status,
-        "status_at": format_iso(one.status_at),
-        "channel": one.channel,
-        "userid": one.user_id,
-        "alertData": one.data,
+        "notificationid": notification.notification_id,
+        "ns_alert_id": notification.alert_id,
+        "received_dtm": format_iso(notification.created_at),
+        "Status": notification.status,
+        "status_at": format_iso(notification.status_at),
+        "channel": notification.channel,
+        "userid": notification.user_id,
+        "alertData": notification.data,
     }
 
 
-def _notification_log_body(answer: RestResult) -> list[dict[str, Any]]:
+def _notification_log_body(result: RestResult) -> list[dict[str, Any]]:
     return [
         {
             "notificationid": step.notification_id,
@@ -75,16 +75,16 @@ def _notification_log_body(answer: RestResult) -> list[dict[str, Any]]:
             "Status": step.status,
             "status_at": format_iso(step.status_at),
         }
-        for step in answer.edges["log"][0]
+        for step in result.edges["log"][0]
     ]
 
 
-def _path_with_upper_channel(exchange: LegacyRequest) -> Mapping[str, str]:
-    return {**exchange.path, "channelType": exchange.path["channelType"].upper()}
+def _path_with_upper_channel(request: LegacyRequest) -> Mapping[str, str]:
+    return {**request.path, "channelType": request.path["channelType"].upper()}
 
 
-def _parse_template_arguments(exchange: LegacyRequest) -> RawArguments:
-    body = exchange.body
+def _parse_template_arguments(request: LegacyRequest) -> RawArguments:
+    body = request.body
     if isinstance(body, dict) and isinstance(body.get("channelType"), str):
         body = {**body, "channelType": body["channelType"].upper()}
     return RawArguments({"input": body})
@@ -94,17 +94,17 @@ ALERT_FORMATS: Mapping[str, LegacyFormat] = {
     "POST /alert": LegacyFormat(
         parse_arguments=_parse_alert_arguments,
         request_paths={("input", "data"): ("dataToFill",), ("input", "priority"): ("Priority",)},
-        render_body=lambda answer: {"ns_alert_id": answer.result.alert_id, "status": "OK"},
+        render_body=lambda result: {"ns_alert_id": result.result.alert_id, "status": "OK"},
     ),
-    "GET /alert/{alertId}": LegacyFormat(render_body=lambda answer: _alert_json(answer.result)),
-    "GET /alert/user": LegacyFormat(render_body=lambda answer: [_alert_json(alert) for alert in answer.result]),
+    "GET /alert/{alertId}": LegacyFormat(render_body=lambda result: _alert_json(result.result)),
+    "GET /alert/user": LegacyFormat(render_body=lambda result: [_alert_json(alert) for alert in result.result]),
     "GET /notification/{notificationId}": LegacyFormat(render_body=_notification_body),
     "GET /notification/{notificationId}/log": LegacyFormat(render_body=_notification_log_body),
     "POST /template": LegacyFormat(parse_arguments=_parse_template_arguments),
     "GET /template/{alertTypeId}/{channelType}/{cultureCode}": LegacyFormat(
-        parse_arguments=lambda exchange: RawArguments(_path_with_upper_channel(exchange))
+        parse_arguments=lambda request: RawArguments(_path_with_upper_channel(request))
     ),
     "POST /template/{alertTypeId}/{channelType}/{cultureCode}": LegacyFormat(
-        parse_arguments=lambda exchange: RawArguments({**_path_with_upper_channel(exchange), "input": exchange.body})
+        parse_arguments=lambda request: RawArguments({**_path_with_upper_channel(request), "input": request.body})
     ),
 }

@@ -1,4 +1,4 @@
-"""Consent, as the legacy interface has it."""
+"""Legacy formats of consent: the verification status of meter points, renewals and revocations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,36 +11,36 @@ from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 NOW = "now"
 
 
-def _status_body(answer: RestResult) -> dict[str, Any]:
+def _status_body(result: RestResult) -> dict[str, Any]:
     return {
         "meterPointVerification": [
             {
-                "isVerified": one.verified,
-                "isValidUntil": format_iso(one.revoked_at or one.valid_until),
-                "mpxnKey": one.mpxn_key.value,
-                "mpxn": one.mpxn,
+                "isVerified": status.verified,
+                "isValidUntil": format_iso(status.revoked_at or status.valid_until),
+                "mpxnKey": status.mpxn_key.value,
+                "mpxn": status.mpxn,
             }
-            for one in answer.result
+            for status in result.result
         ]
     }
 
 
-def _parse_meter_points(exchange: LegacyRequest) -> RawArguments:
-    """A body `{"meterPoints": [{"mpxn"}]}`."""
-    points = exchange.body_members.get("meterPoints")
+def _parse_meter_points(request: LegacyRequest) -> RawArguments:
+    """Convert a body `{"meterPoints": [{"mpxn": ...}]}`."""
+    points = request.body_members.get("meterPoints")
     if not isinstance(points, list):
         return RawArguments({})
     return RawArguments({"mpxns": [point.get("mpxn") if isinstance(point, dict) else point for point in points]})
 
 
-def _parse_meter_point(exchange: LegacyRequest) -> RawArguments:
-    """The meter point of the path; a body may say `isValidUntil`, which only a renewal heeds."""
-    until = exchange.body_members.get("isValidUntil")
-    given: dict[str, Any] = {"mpxns": [exchange.path["mpxn"]]}
-    return RawArguments(given if until in (None, NOW) else {**given, "validUntil": until})
+def _parse_meter_point(request: LegacyRequest) -> RawArguments:
+    """Convert the meter point in the path, and `isValidUntil` of the body, which revocations ignore."""
+    until = request.body_members.get("isValidUntil")
+    arguments: dict[str, Any] = {"mpxns": [request.path["mpxn"]]}
+    return RawArguments(arguments if until in (None, NOW) else {**arguments, "validUntil": until})
 
 
-def _renewals_body(answer: RestResult) -> dict[str, Any]:
+def _renewals_body(result: RestResult) -> dict[str, Any]:
     return {
         "valid": True,
         "meterPointVerificationRenewals": [
@@ -50,22 +50,22 @@ def _renewals_body(answer: RestResult) -> dict[str, Any]:
                 "meterPointVerificationRenewalId": change.change_id,
                 "isValidUntil": format_iso(change.valid_until),
             }
-            for change in answer.result
+            for change in result.result
         ],
     }
 
 
-def _revocations_body(answer: RestResult) -> dict[str, Any]:
+def _revocations_body(result: RestResult) -> dict[str, Any]:
     return {
         "valid": True,
         "meterPointRevocations": [
-            {"mpxn": change.mpxn, "meterPointVerificationRevocationId": change.change_id} for change in answer.result
+            {"mpxn": change.mpxn, "meterPointVerificationRevocationId": change.change_id} for change in result.result
         ],
     }
 
 
 def _history_format(kind: str, members: str, by: str, id_name: str) -> LegacyFormat:
-    def body(answer: RestResult) -> dict[str, Any]:
+    def body(result: RestResult) -> dict[str, Any]:
         changes = [
             {
                 "auditReference": {"applicationId": change.application_id},
@@ -75,13 +75,11 @@ def _history_format(kind: str, members: str, by: str, id_name: str) -> LegacyFor
                 by: {"key": "userId", "value": change.user_id},
                 id_name: change.change_id,
             }
-            for change in answer.result
+            for change in result.result
         ]
         return {"valid": True, members: changes}
 
-    return LegacyFormat(
-        parse_arguments=lambda exchange: RawArguments({**exchange.path, "kind": kind}), render_body=body
-    )
+    return LegacyFormat(parse_arguments=lambda request: RawArguments({**request.path, "kind": kind}), render_body=body)
 
 
 _MPXNS_REQUEST_PATHS: Mapping[tuple[str | int, ...], tuple[str | int, ...]] = {("mpxns",): ("meterPoints",)}

@@ -1,4 +1,4 @@
-"""The device management system, as the legacy interface has it."""
+"""Legacy formats of devices, their status and meter inventories."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
 
 def _device_json(device: dict[str, Any], protocol: Any) -> dict[str, Any]:
-    """A device with the hardware ids that it has, and the sensors whose resource is known."""
+    """Return a device without its null hardware IDs and without sensors that have no resource."""
     ids = {name: value for name, value in device["hardwareIds"].items() if value is not None}
     sensors = [
-        {"protocolId": one.protocol_id, "resourceTypeId": one.resource_type_id, "resourceId": one.resource_id}
-        for one in protocol.sensors
-        if one.resource_id is not None
+        {"protocolId": sensor.protocol_id, "resourceTypeId": sensor.resource_type_id, "resourceId": sensor.resource_id}
+        for sensor in protocol.sensors
+        if sensor.resource_id is not None
     ]
     return {
         **device,
@@ -25,17 +25,17 @@ def _device_json(device: dict[str, Any], protocol: Any) -> dict[str, Any]:
     }
 
 
-def _devices_body(answer: RestResult) -> list[dict[str, Any]]:
-    return [_device_json(*pair) for pair in zip(answer.rendered, answer.edges["protocol"], strict=True)]
+def _devices_body(result: RestResult) -> list[dict[str, Any]]:
+    return [_device_json(*pair) for pair in zip(result.rendered, result.edges["protocol"], strict=True)]
 
 
-def _device_body(answer: RestResult) -> dict[str, Any]:
-    return _device_json(answer.rendered, answer.edges["protocol"][0])
+def _device_body(result: RestResult) -> dict[str, Any]:
+    return _device_json(result.rendered, result.edges["protocol"][0])
 
 
-def _status_body(answer: RestResult) -> dict[str, Any]:
-    """Whether packets come; `value` is the last one's time in epoch seconds."""
-    (status,) = answer.edges["status"]
+def _status_body(result: RestResult) -> dict[str, Any]:
+    """Return the status of a device; `value` is the time of the last packet in epoch seconds."""
+    (status,) = result.edges["status"]
     last = status.last_packet_at
     return {
         "found": status.found,
@@ -47,35 +47,35 @@ def _status_body(answer: RestResult) -> dict[str, Any]:
     }
 
 
-def _parse_tags(exchange: LegacyRequest) -> RawArguments:
-    return RawArguments({"hardwareId": exchange.query["tags"]} if "tags" in exchange.query else {})
+def _parse_tags(request: LegacyRequest) -> RawArguments:
+    return RawArguments({"hardwareId": request.query["tags"]} if "tags" in request.query else {})
 
 
-def _inventory_body(answer: RestResult) -> dict[str, Any]:
+def _inventory_body(result: RestResult) -> dict[str, Any]:
     return {
-        "valid": answer.result.valid,
+        "valid": result.result.valid,
         "inventory": [
             {
-                "DateCommissioned": one.commissioned_at and format_iso(one.commissioned_at),
-                "DeviceFirmwareVersion": one.firmware_version,
-                "DeviceManufacturer": one.manufacturer,
-                "DeviceModel": one.model,
-                "DeviceType": one.device_type,
-                "DeviceStatus": one.status,
-                "EUI": one.eui,
-                "ImportMPxN": one.mpxn,
-                "SmetsVersion": one.smets_version,
+                "DateCommissioned": device.commissioned_at and format_iso(device.commissioned_at),
+                "DeviceFirmwareVersion": device.firmware_version,
+                "DeviceManufacturer": device.manufacturer,
+                "DeviceModel": device.model,
+                "DeviceType": device.device_type,
+                "DeviceStatus": device.status,
+                "EUI": device.eui,
+                "ImportMPxN": device.mpxn,
+                "SmetsVersion": device.smets_version,
             }
-            for one in answer.result.inventory
+            for device in result.result.inventory
         ],
     }
 
 
-def _meter_point_resources_body(answer: RestResult) -> dict[str, Any]:
+def _meter_point_resources_body(result: RestResult) -> dict[str, Any]:
     names = ("resourceId", "resourceTypeId", "classifier")
     return {
-        **answer.rendered,
-        "resources": [{name: one[name] for name in names} for one in answer.rendered["resources"]],
+        **result.rendered,
+        "resources": [{name: resource[name] for name in names} for resource in result.rendered["resources"]],
     }
 
 
@@ -85,7 +85,7 @@ DEVICE_FORMATS: Mapping[str, LegacyFormat] = {
     "GET /device/resource/{resourceId}": LegacyFormat(render_body=_device_body),
     "GET /discover/{hardwareId}": LegacyFormat(render_body=_device_body),
     "POST /device": LegacyFormat(
-        render_body=lambda answer: {"status": "OK", "valid": True, "deviceId": answer.result.device_id}
+        render_body=lambda result: {"status": "OK", "valid": True, "deviceId": result.result.device_id}
     ),
     "GET /device/{deviceId}/status": LegacyFormat(render_body=_status_body),
     "GET /device/status": LegacyFormat(

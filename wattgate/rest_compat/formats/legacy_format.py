@@ -1,4 +1,4 @@
-"""The legacy form of one place of the REST interface."""
+"""Description of a legacy format: how one REST endpoint converts its request and its result."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,20 +13,21 @@ from wattgate.rest_compat.legacy_request import LegacyRequest, RerunOperation, R
 
 @dataclass(frozen=True, slots=True)
 class LegacyFormat:
-    """The legacy form of one place of the REST interface.
-
-    `given` makes the arguments; `places` says where in the request something stands, by where it stands in the
-    arguments; `body` makes the answer, or `stream` its bytes, for which it may ask the operation again; `refused` is
-    told beside the error when credentials are refused. `form` places take a form (application/x-www-form-urlencoded)
-    as well as JSON; `streams` take other bodies while they arrive, by their media type, and make the answer; `error`
-    changes the body of a refusal.
-    """
+    """The legacy format of one REST endpoint. A default value means the uniform format."""
 
     parse_arguments: Callable[[LegacyRequest], RawArguments] | None = None
+    """Convert the request to the arguments of the operation."""
     request_paths: Mapping[ProblemPath, ProblemPath] = field(default_factory=lambda: MappingProxyType({}))
+    """Paths in the request by paths in the arguments. Problems are reported with the request path."""
     render_body: Callable[[RestResult], Any] | None = None
+    """Convert the result to the JSON body of the response."""
     render_stream: Callable[[RestResult, RerunOperation], AsyncIterator[bytes]] | None = None
+    """Yield the bytes of the response instead of a JSON body. It may run the operation again for more rows."""
     rejection_members: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """Additional members of the body if the credentials or the rate limit reject the request."""
     accepts_form: bool = False
+    """Whether the body may be a form (application/x-www-form-urlencoded) as well as JSON."""
     body_readers: Mapping[str, BodyReader] = field(default_factory=lambda: MappingProxyType({}))
+    """Readers of streamed bodies by media type. They record the body while it arrives and return the response."""
     transform_error: Callable[[GatewayError, dict[str, Any]], dict[str, Any]] | None = None
+    """Adapt the body of an error response."""

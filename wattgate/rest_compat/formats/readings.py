@@ -1,6 +1,6 @@
-"""What the legacy interface does to readings: inverted minute offsets, inclusive ends, zero for missing.
+"""Legacy formats of readings: inverted minute offsets, inclusive ends and 0 for missing values.
 
-Facts of published clients; none of this reaches the operations behind it.
+Published clients depend on this behaviour. It is converted here, so operations never see it.
 """
 
 from collections.abc import Mapping
@@ -23,16 +23,16 @@ READINGS_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = MappingProxyType(
         ("timeZone",): ("offset",),
     }
 )
-"""How the arguments of `readings` and `rawReadings` are called in the legacy query."""
+"""Legacy query parameters by arguments of `readings` and `rawReadings`."""
 
 POSTED_REQUEST_PATHS: Mapping[ProblemPath, ProblemPath] = MappingProxyType(
     {("series",): ("readings",), ("series", 0): (), ("series", 0, "readings"): ("readings",)}
 )
-"""Where the one series of a posted body stands."""
+"""Paths in a posted body by arguments of `recordReadings`; the body holds one series."""
 
-_SPAN_TOLERANCE = timedelta(
-    hours=1
-)  # clients in a zone with summer time ask for one hour more across the autumn change
+_SPAN_TOLERANCE = timedelta(hours=1)
+"""Added to each maximum: across the autumn clock change, clients request one hour more."""
+
 _MAX_SPANS: Mapping[str, timedelta] = MappingProxyType(
     {
         "PT1M": timedelta(days=3),
@@ -44,25 +44,25 @@ _MAX_SPANS: Mapping[str, timedelta] = MappingProxyType(
         "P1Y": timedelta(days=366),
     }
 )
-"""The longest span that one request may ask for, by period."""
+"""Maximum span of one request, by period."""
 
 
-def parse_readings_query(exchange: LegacyRequest) -> RawArguments:
-    """The query of GET /resource/{resourceId}/readings as arguments.
+def parse_readings_query(request: LegacyRequest) -> RawArguments:
+    """Convert the query of GET /resource/{resourceId}/readings.
 
-    `from` and `to` are wall-clock times without a zone at `offset` minutes, whose sign is inverted (British summer
-    time is -60); `to` is inclusive: the bucket that begins there is still answered.
+    `from` and `to` are wall-clock times without a zone. `offset` is their UTC offset in minutes with an inverted sign:
+    British summer time is -60. `to` is inclusive: the response includes the bucket that starts at `to`.
     """
-    query, problems = exchange.query, list[Problem]()
-    values: dict[str, Any] = {"resourceId": exchange.path["resourceId"]}
+    query, problems = request.query, list[Problem]()
+    values: dict[str, Any] = {"resourceId": request.path["resourceId"]}
     offset = _parse_offset_minutes(query.get("offset"), problems)
     values["timeZone"] = _format_offset(offset)
     start, end = (_parse_instant(query, name, offset, problems) for name in ("from", "to"))
     if start and end:
-        _check_span(start, end, query.get("period"), exchange.now, problems)
+        _check_span(start, end, query.get("period"), request.now, problems)
         values["range"] = {"start": format_iso(start), "end": format_iso(end + timedelta(milliseconds=1))}
     else:
-        values["range"] = {"start": format_iso(exchange.now)}  # the problems say what was wrong with them
+        values["range"] = {"start": format_iso(request.now)}  # any valid range: the problems already reject the request
     if "period" in query:
         values["period"] = query["period"]
     if "function" in query:
@@ -72,10 +72,10 @@ def parse_readings_query(exchange: LegacyRequest) -> RawArguments:
     return RawArguments(values, problems)
 
 
-def parse_raw_readings_query(exchange: LegacyRequest) -> RawArguments:
-    """The query of a stream of stored readings as arguments: `from`, `to` and `offset` as above, all optional."""
-    query, problems = exchange.query, list[Problem]()
-    values: dict[str, Any] = {"resourceId": exchange.path["resourceId"]}
+def parse_raw_readings_query(request: LegacyRequest) -> RawArguments:
+    """Convert the query of an Arrow stream. `from`, `to` and `offset` are optional, see `parse_readings_query`."""
+    query, problems = request.query, list[Problem]()
+    values: dict[str, Any] = {"resourceId": request.path["resourceId"]}
     offset = _parse_offset_minutes(query.get("offset"), problems)
     if "from" in query and (start := _parse_instant(query, "from", offset, problems)):
         values["start"] = format_iso(start)
@@ -86,25 +86,25 @@ def parse_raw_readings_query(exchange: LegacyRequest) -> RawArguments:
     return RawArguments(values, problems)
 
 
-def readings_body(answer: RestResult) -> dict[str, Any]:
-    """The envelope with `data` as pairs of epoch seconds and value.
+def readings_body(result: RestResult) -> dict[str, Any]:
+    """Return the envelope with `data` as pairs of epoch seconds and value.
 
-    Missing values are 0, or null where the query says `nulls=1`; at an offset the seconds are the wall clock's,
-    written as if it were UTC.
+    Missing values are 0, or null if the query has `nulls=1`. With an offset, the seconds encode the wall-clock time as
+    if it were UTC.
     """
-    query, series = answer.request.query, answer.result
+    query, series = result.request.query, result.result
     shift = -60 * _parse_offset_minutes(query.get("offset"), [])
     missing = None if query.get("nulls", "0").lower() in ("1", "true") else 0
-    pairs = zip(series.grid.edges, series.values, strict=False)  # the last edge is where the last bucket ends
+    pairs = zip(series.grid.edges, series.values, strict=False)  # the last edge is the end of the last bucket
     data = [[start // 1000 + shift, missing if value is None else value] for start, value in pairs]
-    asked = {name: query[name] for name in ("from", "to", "period", "function") if name in query}
-    return envelope(series.resource, data, units=series.unit, query=asked)
+    requested = {name: query[name] for name in ("from", "to", "period", "function") if name in query}
+    return envelope(series.resource, data, units=series.unit, query=requested)
 
 
 def envelope(
     resource: Resource, data: Any, *, units: str | None = None, query: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The frame around what is answered of a resource; `units` are its base unit unless others are given."""
+    """Return the members around the data of a resource. `units` defaults to the base unit of the resource."""
     return {
         "status": "OK",
         "name": resource.name,
@@ -117,9 +117,9 @@ def envelope(
     }
 
 
-def parse_posted_readings(exchange: LegacyRequest) -> RawArguments:
-    """The body of POST /resource/{resourceId}/readings: `readings` as objects, or `data` as GET answers it."""
-    body = exchange.body
+def parse_posted_readings(request: LegacyRequest) -> RawArguments:
+    """Convert the body of POST /resource/{resourceId}/readings: `readings` as objects, or `data` as GET returns it."""
+    body = request.body
     if not isinstance(body, dict):
         raise BadInput("the body is not a JSON object")
     readings = body.get("readings")
@@ -127,14 +127,14 @@ def parse_posted_readings(exchange: LegacyRequest) -> RawArguments:
         readings = [_reading_from_pair(pair) for pair in body["data"]]
     if readings is None:
         return RawArguments({}, [])
-    one = {"resourceId": exchange.path["resourceId"], "readings": readings}
+    series = {"resourceId": request.path["resourceId"], "readings": readings}
     if "field" in body:
-        one["field"] = body["field"]
-    return RawArguments({"series": [one]})
+        series["field"] = body["field"]
+    return RawArguments({"series": [series]})
 
 
 def _reading_from_pair(pair: Any) -> Any:
-    """A pair of epoch seconds and value as an object; anything else as it is, for validation to refuse."""
+    """Return a pair of epoch seconds and value as an object; leave anything else for validation to reject."""
     match pair:
         case [int() | float() as seconds, value] if abs(seconds) < 2**40:
             return {"at": format_iso(datetime.fromtimestamp(seconds, UTC)), "value": value}
@@ -143,7 +143,7 @@ def _reading_from_pair(pair: Any) -> Any:
 
 
 def _parse_offset_minutes(text: str | None, problems: list[Problem]) -> int:
-    """The offset in minutes; older clients send it as a decimal number."""
+    """Return the offset in minutes, or 0 with a problem. Older clients send a decimal number."""
     try:
         minutes = float(text or 0)
     except ValueError:
@@ -179,7 +179,7 @@ def _check_span(start: datetime, end: datetime, period: str | None, now: datetim
     if start > now:
         raise BadInput(
             "from in the future",
-            problems=[*problems, Problem(("from in the future",), "lies after the present")],
+            problems=[*problems, Problem(("from in the future",), "is in the future")],
         )
     longest = _MAX_SPANS.get(period or "")
     if longest and end - start > longest + _SPAN_TOLERANCE:

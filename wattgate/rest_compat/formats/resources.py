@@ -1,4 +1,4 @@
-"""The resource system, as the legacy interface has it."""
+"""Legacy formats of resources and their readings, tariffs, meter reads and catch-ups."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,35 +16,38 @@ from wattgate.rest_compat.legacy_request import RestResult
 
 
 def _time_body(name: str, edge: str) -> Callable[[RestResult], Any]:
-    def body(answer: RestResult) -> Any:
-        (time,) = answer.edges[edge]
-        return legacy.envelope(answer.result, {name: time and to_ms(time) // 1000})
+    def body(result: RestResult) -> Any:
+        (time,) = result.edges[edge]
+        return legacy.envelope(result.result, {name: time and to_ms(time) // 1000})
 
     return body
 
 
-def _current_body(answer: RestResult) -> Any:
-    (current,) = answer.edges["current"]
+def _current_body(result: RestResult) -> Any:
+    (current,) = result.edges["current"]
     if current is None:
-        return legacy.envelope(answer.result, [])
-    return legacy.envelope(answer.result, [[to_ms(current.at) // 1000, current.value]], units=current.unit)
+        return legacy.envelope(result.result, [])
+    return legacy.envelope(result.result, [[to_ms(current.at) // 1000, current.value]], units=current.unit)
 
 
-def _meter_read_body(answer: RestResult) -> Any:
-    read = answer.result
+def _meter_read_body(result: RestResult) -> Any:
+    read = result.result
     return legacy.envelope(read.resource, [[to_ms(read.at) // 1000, read.value]], units=read.unit)
 
 
-def _catch_up_body(answer: RestResult) -> Any:
-    """`valid` is true whether this call started it or the half hour's earlier one stands."""
-    catch_up = answer.result.catch_up
-    status = "started" if answer.result.started else "this half hour has one already"
-    told = {"valid": True, "status": status, "catchUpId": catch_up.catch_up_id, "state": catch_up.state.value}
-    return legacy.envelope(answer.result.resource, told)
+def _catch_up_body(result: RestResult) -> Any:
+    """Return the catch-up. `valid` is true for a new one and for an earlier one in the same half hour."""
+    catch_up = result.result.catch_up
+    status = "started" if result.result.started else "this half hour has one already"
+    data = {"valid": True, "status": status, "catchUpId": catch_up.catch_up_id, "state": catch_up.state.value}
+    return legacy.envelope(result.result.resource, data)
 
 
 def _transform_stream_error(error: GatewayError, body: dict[str, Any]) -> dict[str, Any]:
-    """A stream that breaks off says so; the lines before that were refused are no elements that are incorrect."""
+    """Return the message of an unreadable stream as `error`.
+
+    The default text would list the refused lines as incorrect elements.
+    """
     return {**body, "error": error.message} if isinstance(error, UnreadableInput) else body
 
 
@@ -57,11 +60,11 @@ _STREAM_FORMAT = LegacyFormat(
 
 RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
     "POST /resource": LegacyFormat(
-        render_body=lambda answer: {
+        render_body=lambda result: {
             "status": "OK",
             "valid": True,
-            "resourceId": answer.result.resource_id,
-            "resourceApplicationAccess": [answer.result.application_id],
+            "resourceId": result.result.resource_id,
+            "resourceApplicationAccess": [result.result.application_id],
         }
     ),
     "GET /resource/{resourceId}/readings": LegacyFormat(
@@ -72,7 +75,7 @@ RESOURCE_FORMATS: Mapping[str, LegacyFormat] = {
     "POST /resource/{resourceId}/readings": LegacyFormat(
         parse_arguments=legacy.parse_posted_readings,
         request_paths=legacy.POSTED_REQUEST_PATHS,
-        render_body=lambda answer: {"status": "OK", **answer.rendered},
+        render_body=lambda result: {"status": "OK", **result.rendered},
     ),
     "POST /readings": LegacyFormat(body_readers=BODY_READERS, transform_error=_transform_stream_error),
     "GET /resource/{resourceId}/current": LegacyFormat(render_body=_current_body),

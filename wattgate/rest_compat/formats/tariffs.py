@@ -1,4 +1,4 @@
-"""Tariffs, as the legacy interface has them: pence with VAT as JSON numbers, dates with a space and no zone."""
+"""Legacy formats of tariffs: pence including VAT as JSON numbers, and dates with a space and no time zone."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -18,64 +18,64 @@ _LEGACY_TYPES = {
 }
 
 
-def tariff_body(answer: RestResult) -> Any:
-    """The tariff that applies now as the one entry, or none where no tariff is known."""
-    (found,), (current,) = answer.edges["tariff"], answer.edges["currentRates"]
-    if found is None:
-        return readings.envelope(answer.result, [])
-    now = None if current.rate is None else float(current.rate)
-    gas = answer.result.classifier.startswith("gas")
-    plan = [{"weekName": "1", "source": found.source, "planDetail": _plan_detail(found, now)}]
-    told = {
-        "id": found.tariff_id,
-        "name": found.name,
-        "commodity": "GAS" if gas else "ELEC",
-        "cid": "GAS" if gas else "PWER",
-        "type": _LEGACY_TYPES[found.kind],
+def tariff_body(result: RestResult) -> Any:
+    """Return the tariff that applies now as the only entry, or no entry if no tariff is known."""
+    (tariff,), (current,) = result.edges["tariff"], result.edges["currentRates"]
+    if tariff is None:
+        return readings.envelope(result.result, [])
+    current_rate = None if current.rate is None else float(current.rate)
+    is_gas = result.result.classifier.startswith("gas")
+    plan = [{"weekName": "1", "source": tariff.source, "planDetail": _plan_detail(tariff, current_rate)}]
+    entry = {
+        "id": tariff.tariff_id,
+        "name": tariff.name,
+        "commodity": "GAS" if is_gas else "ELEC",
+        "cid": "GAS" if is_gas else "PWER",
+        "type": _LEGACY_TYPES[tariff.kind],
         "utility": "",
-        "from": _valid_from_text(found),
-        "currentRates": {"rate": now, "standingCharge": float(current.standing_charge)},
+        "from": _valid_from_text(tariff),
+        "currentRates": {"rate": current_rate, "standingCharge": float(current.standing_charge)},
         "structure": plan,
         "plan": plan,
     }
-    return readings.envelope(answer.result, [told])
+    return readings.envelope(result.result, [entry])
 
 
-def tariff_list_body(answer: RestResult) -> Any:
-    """Every tariff until now, newest first, in the members that clients read."""
-    (tariffs,) = answer.edges["tariffs"]
-    told = [
+def tariff_list_body(result: RestResult) -> Any:
+    """Return every past and current tariff, newest first, with the members that clients read."""
+    (tariffs,) = result.edges["tariffs"]
+    entries = [
         {
-            "id": one.tariff_id,
-            "name": one.name,
-            "displayName": one.name,
-            "from": _valid_from_text(one),
-            "effectiveDate": _valid_from_text(one),
-            "plan": [{"planDetail": _plan_detail(one, None)}],
+            "id": tariff.tariff_id,
+            "name": tariff.name,
+            "displayName": tariff.name,
+            "from": _valid_from_text(tariff),
+            "effectiveDate": _valid_from_text(tariff),
+            "plan": [{"planDetail": _plan_detail(tariff, None)}],
         }
-        for one in tariffs
+        for tariff in tariffs
     ]
-    return readings.envelope(answer.result, told)
+    return readings.envelope(result.result, entries)
 
 
-def _plan_detail(tariff: Tariff, now: float | None) -> list[dict[str, Any]]:
-    """Rate, standing charge, then what the kind of tariff adds. Clients want `rate` or `standing` in every object.
+def _plan_detail(tariff: Tariff, current_rate: float | None) -> list[dict[str, Any]]:
+    """Return the rate, the standing charge, and the entries of the tariff kind.
 
-    `now` is the rate at this moment, where it is asked for and known.
+    Clients require `rate` or `standing` in every object. `current_rate` is None if it is unknown or not requested.
     """
-    parts = _RATES_BY_KIND[tariff.kind](tariff, now)
-    first = now if tariff.rate is None else _with_vat(tariff, tariff.rate)
+    parts = _RATES_BY_KIND[tariff.kind](tariff, current_rate)
+    first = current_rate if tariff.rate is None else _with_vat(tariff, tariff.rate)
     if first is None:
         first = next((part["rate"] for part in parts if "rate" in part), None)
     standing = {"standing": _with_vat(tariff, tariff.standing_charge)}
     return [*([] if first is None else [{"rate": first}]), standing, *parts]
 
 
-def _flat_rates(tariff: Tariff, now: float | None) -> list[dict[str, Any]]:
+def _flat_rates(tariff: Tariff, current_rate: float | None) -> list[dict[str, Any]]:
     return []
 
 
-def _time_of_use_rates(tariff: Tariff, now: float | None) -> list[dict[str, Any]]:
+def _time_of_use_rates(tariff: Tariff, current_rate: float | None) -> list[dict[str, Any]]:
     return [
         {
             "tier": number,
@@ -88,7 +88,7 @@ def _time_of_use_rates(tariff: Tariff, now: float | None) -> list[dict[str, Any]
     ]
 
 
-def _block_rates(tariff: Tariff, now: float | None) -> list[dict[str, Any]]:
+def _block_rates(tariff: Tariff, current_rate: float | None) -> list[dict[str, Any]]:
     return [
         {
             "tier": number,
@@ -99,9 +99,9 @@ def _block_rates(tariff: Tariff, now: float | None) -> list[dict[str, Any]]:
     ]
 
 
-def _dynamic_rates(tariff: Tariff, now: float | None) -> list[dict[str, Any]]:
-    """The one that names the tariff; where no rate is known it repeats the standing charge, and claims no rate."""
-    known = {"standing": _with_vat(tariff, tariff.standing_charge)} if now is None else {"rate": now}
+def _dynamic_rates(tariff: Tariff, current_rate: float | None) -> list[dict[str, Any]]:
+    """Return the entry that names the tariff, with the standing charge instead of the rate if no rate is known."""
+    known = {"standing": _with_vat(tariff, tariff.standing_charge)} if current_rate is None else {"rate": current_rate}
     return [{"dynamic": tariff.name, **known}]
 
 

@@ -1,4 +1,4 @@
-"""The virtual entity system, as the legacy interface has it."""
+"""Legacy formats of virtual entities and their attributes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,35 +9,36 @@ from wattgate.rest_compat.legacy_request import LegacyRequest, RestResult
 
 
 def _virtual_entity_json(virtual_entity: dict[str, Any], resources: list[Any]) -> dict[str, Any]:
-    """A virtual entity with the short form of its resources."""
+    """Return a virtual entity with its resources in short form."""
     short = [
-        {"resourceId": one.resource_id, "resourceTypeId": one.resource_type_id, "name": one.name} for one in resources
+        {"resourceId": resource.resource_id, "resourceTypeId": resource.resource_type_id, "name": resource.name}
+        for resource in resources
     ]
     return {**virtual_entity, "resources": short, "veChildren": []}
 
 
-def _virtual_entities_body(answer: RestResult) -> list[dict[str, Any]]:
-    return [_virtual_entity_json(*pair) for pair in zip(answer.rendered, answer.edges["resources"], strict=True)]
+def _virtual_entities_body(result: RestResult) -> list[dict[str, Any]]:
+    return [_virtual_entity_json(*pair) for pair in zip(result.rendered, result.edges["resources"], strict=True)]
 
 
-def _virtual_entity_body(answer: RestResult) -> dict[str, Any]:
-    return _virtual_entity_json(answer.rendered, answer.edges["resources"][0])
+def _virtual_entity_body(result: RestResult) -> dict[str, Any]:
+    return _virtual_entity_json(result.rendered, result.edges["resources"][0])
 
 
-def _attributes_body(answer: RestResult) -> dict[str, Any]:
-    return {"veId": answer.result.ve_id, "attribute": answer.result.attributes}
+def _attributes_body(result: RestResult) -> dict[str, Any]:
+    return {"veId": result.result.ve_id, "attribute": result.result.attributes}
 
 
-def _parse_attributes_to_set(exchange: LegacyRequest) -> RawArguments:
-    return RawArguments({**exchange.path, "attributes": exchange.body})
+def _parse_attributes_to_set(request: LegacyRequest) -> RawArguments:
+    return RawArguments({**request.path, "attributes": request.body})
 
 
-def _parse_attributes_to_remove(exchange: LegacyRequest) -> RawArguments:
-    """The body's `removeAttributes` is an object whose keys are the names, or a list of them."""
-    if "removeAttributes" not in exchange.body_members:
-        return RawArguments(exchange.path)
-    names = exchange.body_members["removeAttributes"]
-    return RawArguments({**exchange.path, "names": list(names) if isinstance(names, dict) else names})
+def _parse_attributes_to_remove(request: LegacyRequest) -> RawArguments:
+    """Convert `removeAttributes` of the body: an object whose keys are the names, or a list of names."""
+    if "removeAttributes" not in request.body_members:
+        return RawArguments(request.path)
+    names = request.body_members["removeAttributes"]
+    return RawArguments({**request.path, "names": list(names) if isinstance(names, dict) else names})
 
 
 VIRTUAL_ENTITY_FORMATS: Mapping[str, LegacyFormat] = {
@@ -51,6 +52,6 @@ VIRTUAL_ENTITY_FORMATS: Mapping[str, LegacyFormat] = {
     "DELETE /virtualentity/{veId}/attribute": LegacyFormat(
         parse_arguments=_parse_attributes_to_remove,
         request_paths={("names",): ("removeAttributes",)},
-        render_body=lambda answer: {"status": "OK", **_attributes_body(answer)},
+        render_body=lambda result: {"status": "OK", **_attributes_body(result)},
     ),
 }

@@ -1,4 +1,4 @@
-"""One record of every kind of the content, notification, consent and flexibility areas, for a tenant's user."""
+"""Sample records for a tenant: one of each kind of content, notifications, consent and flexibility."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -13,17 +13,17 @@ from wattgate.graphql.types import alert_rules, alerts, content, flexibility, pr
 from wattgate.graphql.types.alerts import Channel
 
 
-async def furnish(tenant: Any) -> None:
+async def add_sample_records(tenant: Any) -> None:
     ids, run = tenant.ids, tenant.run
-    made = await run(
+    created_content = await run(
         "add_content", input=content.NewContent(reference="tips", name="Tips", data=Json({"title": "Tips"}))
     )
-    ids["content"] = made.content_id
+    ids["content"] = created_content.content_id
     for culture in ("default", "fr"):
-        given = content.NewLanguageContent(
-            content_id=ID(made.content_id), culture_code=culture, data=Json({"in": culture})
+        language_content = content.NewLanguageContent(
+            content_id=ID(created_content.content_id), culture_code=culture, data=Json({"in": culture})
         )
-        ids["language_content"] = (await run("add_language_content", input=given)).language_content_id
+        ids["language_content"] = (await run("add_language_content", input=language_content)).language_content_id
     for reference in ("app", "dfs"):
         terms = content.NewTermsConditions(
             reference=reference, version="1", valid_from=datetime(2025, 1, 1, tzinfo=UTC), title="Terms"
@@ -37,22 +37,24 @@ async def furnish(tenant: Any) -> None:
     ids["terms_conditions_user"] = (await run("add_terms_conditions_user", input=answer)).tc_user_id
     support = content.NewSupportDetails(reference="app", country="GB", email="help@example.org")
     ids["support_details"] = (await run("add_support_details", input=support)).support_details_id
-    kind = await run("add_prompt_type", input=prompts.NewPromptType(name="tour"))
-    ids["prompt_type"] = kind.prompt_type_id
-    prompt = await run("add_prompt", input=prompts.NewPrompt(prompt_type_id=ID(kind.prompt_type_id), name="Welcome"))
+    prompt_type = await run("add_prompt_type", input=prompts.NewPromptType(name="tour"))
+    ids["prompt_type"] = prompt_type.prompt_type_id
+    prompt = await run(
+        "add_prompt", input=prompts.NewPrompt(prompt_type_id=ID(prompt_type.prompt_type_id), name="Welcome")
+    )
     ids["prompt"] = prompt.prompt_id
     shown = prompts.NewPromptUser(prompt_id=ID(prompt.prompt_id))
     ids["prompt_user"] = (await run("add_prompt_user", input=shown)).prompt_user_id
-    action_kind = await run("add_user_action_type", input=prompts.NewUserActionType(name="opened"))
-    ids["user_action_type"] = action_kind.user_action_type_id
-    action = prompts.NewUserAction(user_action_type_id=ID(action_kind.user_action_type_id))
+    action_type = await run("add_user_action_type", input=prompts.NewUserActionType(name="opened"))
+    ids["user_action_type"] = action_type.user_action_type_id
+    action = prompts.NewUserAction(user_action_type_id=ID(action_type.user_action_type_id))
     ids["user_action"] = (await run("add_user_action", input=action)).user_action_id
     await _notifications(tenant)
     await _flexibility(tenant)
 
 
 def silence_rule(tenant: Any) -> alert_rules.NewAlertRule:
-    """A rule that watches for silence, and does nothing yet."""
+    """Return a disabled alert rule that detects missing data."""
     return alert_rules.NewAlertRule(
         name="Silence",
         kind=RuleKind.NO_DATA,
@@ -112,10 +114,10 @@ async def _notifications(tenant: Any) -> None:
         },
     )
     ids["webhook"] = webhook.webhook_id
-    nowhere = webhook_endpoints.NewWebhookEndpoint(
+    endpoint = webhook_endpoints.NewWebhookEndpoint(
         url="https://hooks.invalid/events", events=["alert.*"], enabled=False
     )
-    ids["webhook_endpoint"] = (await run("add_webhook_endpoint", input=nowhere)).endpoint.endpoint_id
+    ids["webhook_endpoint"] = (await run("add_webhook_endpoint", input=endpoint)).endpoint.endpoint_id
     ids["alert_rule"] = (await run("add_alert_rule", input=silence_rule(tenant))).rule_id
     ids["webhook_error"] = (await run("webhook_errors"))[0].error_id
 

@@ -1,0 +1,131 @@
+"""Send the same operation over GraphQL and REST, with documents and requests built from the catalogue."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from graphql import (
+    GraphQLField,
+    GraphQLObjectType,
+    get_named_type,
+    is_enum_type,
+    is_leaf_type,
+    is_object_type,
+)
+
+from tests.support.house import House
+from wattgate.clock import format_iso
+from wattgate.enums import to_camel_case
+from wattgate.graphql.catalogue import OPERATIONS
+from wattgate.graphql.core.fields import edge_of
+from wattgate.graphql.core.operation import JSON, Operation, RestRoute
+from wattgate.graphql.execution.schema import build_schema
+from wattgate.graphql.resolvers.raw_readings import ARROW
+
+SCHEMA = build_schema(OPERATIONS)._schema
+
+
+@dataclass(frozen=True)
+class InterfaceResult:
+    """The response of an interface: the value, or the code of the error."""
+
+    value: Any = None
+    code: str | None = None
+    status: int = 200
+    body: Any = None
+
+
+def field_of(operation: Operation) -> GraphQLField:
+    """Return the root field of an operation in the schema."""
+    root = SCHEMA.get_type(operation.kind.value)
+    assert isinstance(root, GraphQLObjectType)
+    field: GraphQLField = root.fields[to_camel_case(operation.name)]
+    return field
+
+
+def document(operation: Operation, argument_names: Iterable[str], edges: tuple[str, ...] = ()) -> str:
+    """Return a document that passes the named arguments and selects all plain fields and the named edges."""
+    field = field_of(operation)
+    declared = ", ".join(f"${name}: {field.args[name].type}" for name in argument_names)
+    passed = ", ".join(f"{name}: ${name}" for name in argument_names)
+    variables, argument_list = (f"({declared})", f"({passed})") if declared else ("", "")
+    kind = operation.kind.value.lower()
+    return f"{kind} {variables} {{ answer: {to_camel_case(operation.name)}{argument_list} {selection(field, edges)} }}"
+
+
+def selection(field: GraphQLField, edges: tuple[str, ...] = ()) -> str:
+    """Return the selection set of all plain fields at any depth, and of the named edges, as in REST."""
+    type_ = get_named_type(field.type)
+    if is_leaf_type(type_):
+        return ""
+    assert is_object_type(type_)
+    inner = [
+        f"{name} {selection(inner_field)}"
+        for name, inner_field in type_.fields.items()
+        if name in edges or edge_of(inner_field.extensions["strawberry-definition"]) is None
+    ]
+    return "{ " + " ".join(inner) + " }"
+
+
+async def by_graphql(
+    house: House,
+    operation: Operation,
+    variables: dict[str, Any],
+    headers: dict[str, str],
+    edges: tuple[str, ...] = (),
+) -> InterfaceResult:
+    request = {"query": document(operation, variables, edges), "variables": variables}
+    answer = await house.http.post("/graphql", json=request, headers=headers)
+    body = answer.json()
+    if errors := body.get("errors"):
+        return InterfaceResult(code=errors[0]["extensions"]["code"], status=answer.status_code, body=body)
+    return InterfaceResult(value=body["data"]["answer"], status=answer.status_code, body=body)
+
+
+async def by_rest(
+    house: House, operation: Operation, rest: RestRoute, variables: dict[str, Any], headers: dict[str, str]
+) -> InterfaceResult:
+    remaining = dict(variables)
+    path = re.sub(r"\{(\w+)\}", lambda match: str(remaining.pop(match[1])), rest.path)
+    options: dict[str, Any] = {}
+    if rest.method == "GET":
+        options["params"] = {name: value for name, value in remaining.items() if value is not None}
+    elif remaining:
+        options["json"] = remaining.pop("input", remaining)
+    accept = {"Accept": rest.media_type} if rest.media_type != JSON else {}
+    answer = await house.call(rest.method, path, headers | accept, **options)
+    body = read_columns(answer.content) if answer.headers["content-type"] == ARROW else answer.json()
+    if answer.status_code >= 400:
+        return InterfaceResult(code=body["code"], status=answer.status_code, body=body)
+    return InterfaceResult(value=body, status=answer.status_code, body=body)
+
+
+def read_columns(stream: bytes) -> dict[str, Any]:
+    """Return the columns of an Arrow stream, with instants as text."""
+    columns: dict[str, Any] = pa.ipc.open_stream(stream).read_all().to_pydict()
+    return {**columns, "timestamp": [format_iso(at) for at in columns["timestamp"]]}
+
+
+def to_rest_values(operation: Operation, value: Any) -> Any:
+    """Convert a GraphQL result to REST values: enum values instead of names, and numbers instead of decimal text."""
+    return _to_rest_value(field_of(operation).type, value)
+
+
+def _to_rest_value(type_: Any, value: Any) -> Any:
+    named = get_named_type(type_)
+    if isinstance(value, list):
+        return [_to_rest_value(named, item) for item in value]
+    if named.name == "Decimal" and value is not None:
+        return float(value)
+    if is_enum_type(named) and value is not None:
+        return getattr(named.values[value].value, "value", named.values[value].value)
+    if value is None or is_leaf_type(named):
+        return value
+    return {name: _to_rest_value(named.fields[name].type, item) for name, item in value.items()}
+
+
+def rest_endpoints() -> list[tuple[Operation, RestRoute]]:
+    """Return every REST endpoint of the catalogue with its operation."""
+    return [(operation, rest) for operation in OPERATIONS for rest in operation.rest]
