@@ -313,10 +313,10 @@ async def test_invalid_and_foreign_messages_are_logged_and_others_stored(
         )
         await wait_for(lambda: _has_power(display, [4, 6]))
         for text in (
-            "it is not JSON",
+            "the message is not JSON",
             "no active device has this hardware id",
             "is in the future",
-            "none that displays publish",
+            "unknown topic: displays do not publish on it",
         ):
             await wait_for(partial(logged, text))  # refusals are logged after the other messages are stored
     assert await elsewhere.power() == []
